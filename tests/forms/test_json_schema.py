@@ -8,6 +8,7 @@ import sys
 import textwrap
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -315,3 +316,19 @@ def test_a_bomb_ends_in_an_error_not_in_a_hang(bomb: str) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("refused:")
+
+
+def test_a_schema_is_compiled_once_whatever_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, compile_schema = list[object](), jsonschema_rs.validator_for
+
+    def counting(schema: Any, **options: Any) -> Any:
+        compiled.append(schema)
+        return compile_schema(schema, **options)
+
+    monkeypatch.setattr(jsonschema_rs, "validator_for", counting)
+    schema = {"type": "object", "title": "Compiled once"}
+
+    for field in ("schema", "action.schema", "agents.a.input_schema"):
+        check_schema(schema, field=field)
+
+    assert compiled == [schema]

@@ -15,6 +15,7 @@ from tests.runs.world import until
 import ringi
 from ringi import Inbox, InboxAPI, InvalidError, NotAuthorizedError, Query, Request, WaitTimeoutError
 from ringi.errors import DifferentAskError
+from ringi.forms import json_schema
 
 DENY: Any = {
     "tools": ["refund"],
@@ -413,3 +414,23 @@ def test_what_cannot_be_gated_is_refused(url: str) -> None:
         @ringi.requires_approval(inbox=inbox)
         async def run() -> None:
             pass
+
+
+async def test_the_schema_of_a_function_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, compile_schema = list[str](), json_schema._compile
+
+    def counting(schema: object, field: str) -> Any:
+        read.append(field)
+        return compile_schema(schema, field)
+
+    monkeypatch.setattr(json_schema, "_compile", counting)
+
+    @ringi.requires_approval({"rules": [{"tools": ["pay"], "effect": "allow"}], "otherwise": "ask"})
+    async def pay(amount: int) -> int:
+        return amount
+
+    assert await pay(1) == 1
+    read.clear()
+
+    assert [await pay(amount) for amount in range(3)] == [0, 1, 2]
+    assert read == []

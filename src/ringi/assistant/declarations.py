@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from ringi.forms import Form, InstanceCheck, check_call
+from ringi.forms import CallCheck, Form, InstanceCheck
 
 Text: TypeAlias = str | Mapping[str, str]
 """A text, or texts by language: `{"en": "Projects", "ja": "プロジェクト"}`."""
@@ -225,7 +225,11 @@ class Action:
         Raises:
           InvalidError: They do not fit the action's `schema`.
         """
-        check_call({"type": "object", **self.schema}, dict(args))
+        self._check_call(dict(args))
+
+    @cached_property
+    def _check_call(self) -> CallCheck:
+        return CallCheck({"type": "object", **self.schema})
 
     def name_in(self, language: str) -> str:
         """Return the label in a language, or the id if there is no label.

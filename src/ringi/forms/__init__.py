@@ -1,6 +1,6 @@
 """Forms, their JSON Schema, and the repair of forms that a model wrote."""
 
-from ringi.forms.arguments import check_call
+from ringi.forms.arguments import CallCheck
 from ringi.forms.field_parts import MAX_LABEL, Option
 from ringi.forms.fields import MAX_OPTIONS, MultiSelect, Select, TextArea
 from ringi.forms.form import Form
@@ -9,13 +9,13 @@ from ringi.forms.json_schema import InstanceCheck, check_instance, check_json, c
 __all__ = [
     "MAX_LABEL",
     "MAX_OPTIONS",
+    "CallCheck",
     "Form",
     "InstanceCheck",
     "MultiSelect",
     "Option",
     "Select",
     "TextArea",
-    "check_call",
     "check_instance",
     "check_json",
     "check_schema",

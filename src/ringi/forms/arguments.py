@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ringi.base.validation import MAX_ERRORS, path_of
 from ringi.errors import FieldError, InvalidError
-from ringi.forms.json_schema import check_instance, check_schema
+from ringi.forms.json_schema import InstanceCheck, check_instance, check_schema
 
 Schema: TypeAlias = dict[str, Any]
 MORE = ("additionalProperties", "unevaluatedProperties", "patternProperties")
@@ -64,12 +64,27 @@ def check_call(schema: Schema, args: dict[str, Any]) -> None:
     Raises:
         InvalidError: An argument is invalid or unknown; there is one error for each, with a path such as `args.amount`.
     """
-    names = property_names(schema)
-    if names is not None:
-        refuse_unknown(args, names)
-    usable = next((each for each in (close_schema(schema), schema) if is_usable(each)), None)
-    if usable is not None:
-        check_instance(usable, args, field="args")
+    CallCheck(schema)(args)
+
+
+class CallCheck:
+    """`check_call` for one schema, which is parsed once.
+
+    Args:
+        schema: The JSON Schema of the arguments.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._names = property_names(schema)
+        usable = next((each for each in (close_schema(schema), schema) if is_usable(each)), None)
+        self._check = None if usable is None else InstanceCheck(usable)
+
+    def __call__(self, args: dict[str, Any]) -> None:
+        """Raise `InvalidError` unless the arguments are valid."""
+        if self._names is not None:
+            refuse_unknown(args, self._names)
+        if self._check is not None:
+            self._check(args, field="args")
 
 
 def is_usable(schema: Schema) -> bool:

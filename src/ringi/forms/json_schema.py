@@ -257,12 +257,20 @@ def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weig
     if not isinstance(schema, dict):
         raise InvalidError.of(field, f"must be a JSON Schema object, not {safe_repr(schema)}")
     check_json(schema, field=field, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
-    return _compiled(COMPACT.encode(schema), field)
+    text = COMPACT.encode(schema)
+    try:
+        return _cached(text)
+    except InvalidError:
+        return _compiled(text, field)
 
 
 @lru_cache(maxsize=128)
-def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
+def _cached(text: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     # Agents ask with the same few schemas again and again.
+    return _compiled(text, "schema")
+
+
+def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     schema = json.loads(text)
     weight = _weigh(schema, field)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from inspect import Parameter
 from typing import Any, get_type_hints
 
@@ -13,7 +14,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 
 from ringi.base.canonical_json import canonical
 from ringi.errors import InvalidError
-from ringi.forms.arguments import check_call
+from ringi.forms.arguments import CallCheck
 
 Args = dict[str, Any]
 NOT_JSON = "is not plain JSON, so a person could neither read nor edit it: pass text, numbers, lists and dicts"
@@ -31,6 +32,10 @@ class CallSignature:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._signature = inspect.signature(function)
         self.schema = schema_of(function, self._signature)
+
+    @cached_property
+    def _check_schema(self) -> CallCheck | None:
+        return None if self.schema is None else CallCheck(self.schema)
 
     @property
     def names(self) -> frozenset[str]:
@@ -68,8 +73,8 @@ class CallSignature:
         Args:
             args: The arguments by name.
         """
-        if self.schema is not None:
-            check_call(self.schema, args)
+        if self._check_schema is not None:
+            self._check_schema(args)
         parameters = self._signature.parameters
         unknown = [name for name in args if name not in parameters]
         if unknown:

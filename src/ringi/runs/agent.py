@@ -9,6 +9,7 @@ from typing import Any
 
 from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, SettingError
+from ringi.forms import InstanceCheck
 from ringi.forms import form as forms
 from ringi.policy.facts import FactFunction
 from ringi.policy.rules import Policy
@@ -133,7 +134,11 @@ class Agent:
         Raises:
             InvalidError: The schema does not allow the input; each error names a field of `input`.
         """
-        forms.check_instance(self.input_schema, input, field="input")
+        self._check_input(input, field="input")
+
+    @cached_property
+    def _check_input(self) -> InstanceCheck:
+        return InstanceCheck(self.input_schema)
 
 
 def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:

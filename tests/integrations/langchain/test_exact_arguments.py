@@ -19,6 +19,7 @@ from tests.runs.world import at_work, opened, working
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
+from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
 
 RAN: list[Any] = []
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}, "note": {"type": "string"}}}
@@ -309,3 +310,29 @@ async def test_an_edit_for_agent_inbox_adds_no_argument(file: str, *, is_list: b
             await world.respond(await world.one(), "edit", args={"order": 1, "to": "ann", "iban": "DE1"})
         thread = await world.answer(await world.one(), "edit", args={"order": 2, "to": "bob"})
         assert thread.values == {"heard": {"order": 2, "to": "bob"}}
+
+
+def test_the_schema_of_a_tool_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def pay(amount: int, state: Annotated[dict[str, Any], InjectedState]) -> str:
+        """Pay."""
+        return "paid"
+
+    made, make = list[BaseTool](), BaseTool.get_input_schema
+
+    def counting(self: BaseTool, *args: Any) -> Any:
+        made.append(self)
+        return make(self, *args)
+
+    monkeypatch.setattr(BaseTool, "get_input_schema", counting)
+    first = injected(pay), call_schema(pay)
+    count = len(made)
+
+    assert first == (injected(pay), call_schema(pay)) == (frozenset({"state"}), first[1])
+    assert 0 < len(made) == count
+
+    class Other(BaseModel):
+        sum: int
+
+    pay.args_schema = Other
+    assert list((call_schema(pay) or {})["properties"]) == ["sum"]

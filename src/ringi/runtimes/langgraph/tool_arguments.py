@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, InjectedToolArg
 from langchain_core.tools.base import get_all_basemodel_annotations
@@ -17,6 +19,7 @@ from ringi.base.validation import MAX_ERRORS, path_of, rule_of
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
+T = TypeVar("T")
 Args = dict[str, Any]
 Kinds = tuple[type, ...]
 LANGGRAPH_KINDS: Kinds = (InjectedState, InjectedStore, ToolRuntime)
@@ -24,6 +27,23 @@ ADDITIONAL = "additionalProperties"
 REFUSED_CALL = "the call does not match the schema of its tool ({error}). Nobody was asked; correct it and call again"
 
 
+def once_per_tool(read: Callable[[BaseTool], T]) -> Callable[[BaseTool], T]:
+    """Return a function that reads each tool once, until its schema is replaced: LangChain makes a model each time."""
+    known: dict[int, tuple[weakref.ref[BaseTool], object, T]] = {}
+
+    @wraps(read)
+    def read_once(tool: BaseTool) -> T:
+        key = id(tool)
+        if (entry := known.get(key)) and entry[0]() is tool and entry[1] is tool.args_schema:
+            return entry[2]
+        found = read(tool)
+        known[key] = weakref.ref(tool, lambda _: known.pop(key, None)), tool.args_schema, found
+        return found
+
+    return read_once
+
+
+@once_per_tool
 def injected(tool: BaseTool) -> frozenset[str]:
     """Return the arguments that the agent's code injects: the model neither sees nor may set them."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
@@ -45,8 +65,12 @@ def is_injected(hint: Any, kinds: Kinds = (InjectedToolArg, ToolRuntime)) -> boo
 
 def call_schema(tool: BaseTool | None) -> dict[str, Any] | None:
     """Return the JSON Schema of the arguments that the model may set; None for an unknown tool."""
-    if tool is None:
-        return None
+    return None if tool is None else schema_of(tool)
+
+
+@once_per_tool
+def schema_of(tool: BaseTool) -> dict[str, Any] | None:
+    """Return the JSON Schema of the arguments that the model may set."""
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         return schema
