@@ -20,25 +20,14 @@ import pytest
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Thread
-from ringi.errors import RequestEndedError, SettingError
-from ringi.policy.rules import Policy
+from ringi.errors import RequestEndedError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.frameworks import Served
 from ringi.runs.worker import Worker
-from ringi.testing.conformance.running_agents import THREAD, Change, Effects, Refund, RunningAgent, Turn, running, until
+from ringi.testing.conformance.policies import PolicyConformance
+from ringi.testing.conformance.running_agents import THREAD, Effects, Refund, RunningAgent, Turn, running, until
 
 MEGABYTE = 1_000_000
-LARGE = 5000
-ASK: dict[str, Any] = {"tools": ["refund"]}
-SMALL: dict[str, Any] = {"amount": {"at_most": 100}}
-ALLOW_SMALL: dict[str, Any] = {**ASK, "effect": "allow", "where": SMALL}
-AUTO_APPROVE_SMALL: dict[str, Any] = {**ASK, "auto_approve": [{"name": "small", "where": SMALL}]}
-DENY_LARGE: dict[str, Any] = {**ASK, "effect": "deny", "name": "large", "where": {"amount": {"above": 500}}}
-
-
-def enlarged(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call with a large amount."""
-    return {**args, "amount": LARGE}
 
 
 async def work_forever(module: str, name: str, url: str, turns: Sequence[Turn]) -> None:
@@ -54,7 +43,7 @@ def work_in_process(path: list[str], *arguments: Any) -> None:
     asyncio.run(work_forever(*arguments))
 
 
-class RuntimeConformance:
+class RuntimeConformance(PolicyConformance):
     """Conformance tests of a runtime, through the real worker on a store.
 
     A subclass makes an agent of its framework. Its model gives the turns of a script one after the other, and the body
@@ -65,29 +54,9 @@ class RuntimeConformance:
     decisions: tuple[str, ...] = ("approve", "edit", "reject", "respond")
     """The decisions that people are offered about the call."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
-        """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
-        raise NotImplementedError
-
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         """Return an agent that passes its work to another agent, which has the tool and the turns."""
         pytest.skip("agents of this framework do not pause within other agents")
-
-    def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
-    ) -> Agent:
-        """Return an agent whose tool `refund` has no gate but the policy, which covers it as usual for the framework.
-
-        Call `pytest.skip` with the reason if no policy can cover the calls of the framework.
-
-        Args:
-            turns: The turns of the model.
-            effects: The effects of the tool.
-            policy: The policy as plain data.
-            change: Changes the arguments of each call as late as the framework lets code of the agent do so, such as in
-                a hook, a guardrail or a middleware; None for no change.
-        """
-        raise NotImplementedError
 
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
@@ -163,53 +132,6 @@ class RuntimeConformance:
 
             assert (await run.rest()).status == "done"
             assert effects == []
-
-    @pytest.mark.parametrize("is_changed", [False, True])
-    @pytest.mark.parametrize("allowed", [ALLOW_SMALL, AUTO_APPROVE_SMALL])
-    async def test_a_denied_call_does_not_run(self, url: str, allowed: dict[str, Any], is_changed: bool) -> None:
-        effects, amount = Effects(), 30 if is_changed else LARGE
-        policy = {"rules": [DENY_LARGE, allowed]}
-        agent = self.gated_agent([[Refund(amount=amount)], "Sorry."], effects, policy, enlarged if is_changed else None)
-        async with running(url, agent) as run:
-            await run.start(agent)
-
-            await run.rest()
-
-            assert effects == []
-
-    async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str) -> None:
-        effects, policy = Effects(), {"rules": [ALLOW_SMALL], "otherwise": "ask"}
-        agent = self.gated_agent([[Refund(1), Refund(2, LARGE)], "Done."], effects, policy)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
-            await run.respond(request, "approve")
-
-            assert (await run.rest()).status == "done"
-            assert sorted(effects) == [Refund(1), Refund(2, LARGE)]
-
-    async def test_a_call_that_was_changed_after_its_approval_does_not_run(self, url: str) -> None:
-        effects = Effects()
-        agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, enlarged)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-            assert request.action
-            assert request.action.args == {"order": 7, "amount": 30}
-
-            await run.respond(request, "approve")
-
-            await run.rest()
-            assert effects == []
-
-    def test_a_policy_is_refused_unless_the_runtime_checks_each_call(self) -> None:
-        agent = self.agent([], [])
-        if agent.served.description.checks_calls:
-            return
-
-        with pytest.raises(SettingError, match=r"agents\.refunds\.policy"):
-            _ = replace(agent, policy=Policy.parse({"rules": [ASK]})).served
 
     async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
         effects = Effects()

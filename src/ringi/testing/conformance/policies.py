@@ -1,0 +1,98 @@
+"""Conformance tests of runtimes: a policy decides about each call as it runs, or its agent is refused."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ringi.errors import SettingError
+from ringi.policy.rules import Policy
+from ringi.runs.agent import Agent
+from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn, running
+
+LARGE = 5000
+ASK: dict[str, Any] = {"tools": ["refund"]}
+SMALL: dict[str, Any] = {"amount": {"at_most": 100}}
+ALLOW_SMALL: dict[str, Any] = {**ASK, "effect": "allow", "where": SMALL}
+AUTO_APPROVE_SMALL: dict[str, Any] = {**ASK, "auto_approve": [{"name": "small", "where": SMALL}]}
+DENY_LARGE: dict[str, Any] = {**ASK, "effect": "deny", "name": "large", "where": {"amount": {"above": 500}}}
+
+
+def enlarged(args: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call with a large amount."""
+    return {**args, "amount": LARGE}
+
+
+class PolicyConformance:
+    """The part of `RuntimeConformance` about policies."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
+        raise NotImplementedError
+
+    def gated_agent(
+        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+    ) -> Agent:
+        """Return an agent whose tool `refund` has no gate but the policy, which covers it as usual for the framework.
+
+        Call `pytest.skip` with the reason if no policy can cover the calls of the framework.
+
+        Args:
+            turns: The turns of the model.
+            effects: The effects of the tool.
+            policy: The policy as plain data.
+            change: Changes the arguments of each call as late as the framework lets code of the agent do so, such as in
+                a hook, a guardrail or a middleware; None for no change.
+        """
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("is_changed", [False, True])
+    @pytest.mark.parametrize("allowed", [ALLOW_SMALL, AUTO_APPROVE_SMALL])
+    async def test_a_denied_call_does_not_run(self, url: str, allowed: dict[str, Any], is_changed: bool) -> None:
+        effects, amount = Effects(), 30 if is_changed else LARGE
+        policy = {"rules": [DENY_LARGE, allowed]}
+        agent = self.gated_agent([[Refund(amount=amount)], "Sorry."], effects, policy, enlarged if is_changed else None)
+        async with running(url, agent) as run:
+            await run.start(agent)
+
+            await run.rest()
+
+            assert effects == []
+
+    async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str) -> None:
+        effects, policy = Effects(), {"rules": [ALLOW_SMALL], "otherwise": "ask"}
+        agent = self.gated_agent([[Refund(1), Refund(2, LARGE)], "Done."], effects, policy)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+
+            await run.respond(request, "approve")
+
+            assert (await run.rest()).status == "done"
+            assert sorted(effects) == [Refund(1), Refund(2, LARGE)]
+
+    async def test_a_call_that_was_changed_after_its_approval_does_not_run(self, url: str) -> None:
+        effects = Effects()
+        agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, enlarged)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+            assert request.action
+            assert request.action.args == {"order": 7, "amount": 30}
+
+            await run.respond(request, "approve")
+
+            await run.rest()
+            assert effects == []
+
+    def test_a_policy_is_refused_unless_the_runtime_checks_each_call(self) -> None:
+        agent = self.agent([], [])
+        if agent.served.description.checks_calls:
+            return
+
+        with pytest.raises(SettingError, match=r"agents\.refunds\.policy"):
+            _ = replace(agent, policy=Policy.parse({"rules": [ASK]})).served
