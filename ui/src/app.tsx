@@ -1,7 +1,8 @@
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { MutationCache, QueryCache, QueryClientProvider, type QueryClient } from "@tanstack/react-query";
 import { ConfigProvider, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
+import { FreshClient } from "./api/fresh-client";
 import { isSignedIn, useSession } from "./api/session";
 import { Shell } from "./shell/shell";
 import { useDark } from "./shell/theme";
@@ -17,7 +18,7 @@ const SignIn = lazyWithRetry(() => import("./shell/sign-in").then((module) => ({
 const ReplaceSession = lazyWithRetry(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
 
 export function createClient(): QueryClient {
-  const client = new QueryClient({
+  const client = new FreshClient({
     queryCache: new QueryCache({ onError: (error, query) => query.queryKey[0] !== "session" && signedOut(error) }),
     mutationCache: new MutationCache({ onError: (error) => signedOut(error) }),
     defaultOptions: {

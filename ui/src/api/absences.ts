@@ -44,7 +44,11 @@ export function useLeave() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (absence: Pick<Absence, "deputy" | "until">) => call<Away>("PUT", path, absence),
-    onSuccess: (away) => client.setQueryData(queryKey, away),
+    onSuccess: (away) => {
+      client.setQueryData(queryKey, away);
+      // A read that is under way would put back what it was before.
+      void client.invalidateQueries({ queryKey });
+    },
   });
 }
 
@@ -52,6 +56,9 @@ export function useComeBack() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: () => call("DELETE", path),
-    onSuccess: () => client.setQueryData<Away>(queryKey, (away) => away && { ...away, absence: null }),
+    onSuccess: () => {
+      client.setQueryData<Away>(queryKey, (away) => away && { ...away, absence: null });
+      void client.invalidateQueries({ queryKey });
+    },
   });
 }

@@ -2,14 +2,18 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
+import { serverNow } from "./server-clock";
 import { feedEvents, tenantEvents } from "./schema";
 import type { FeedEvent } from "./types";
+
+/** Milliseconds in which one tab takes the feed over from another. */
+const handOver = 2_000;
 
 type Connection = "connecting" | "live" | "lost";
 
 /** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {
-  const keysWithoutEvents = ["counts", "thread", "threads", "away", "pauses"];
+  const keysWithoutEvents = ["counts", "asked", "thread", "threads", "away", "pauses"];
   for (const key of resumed ? keysWithoutEvents : ["request", "requests", ...keysWithoutEvents]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
@@ -27,13 +31,12 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
   useEffect(() => reapplyFeedUpdates(client), [client]);
   useEffect(() => {
     let last = "";
+    let notifiedUntil = Number.NEGATIVE_INFINITY;
     return listen({
-      url: () => {
-        // A hidden tab that takes over the feed must not notify again about old events.
-        if (document.hidden) last = "";
-        return last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events";
-      },
+      url: () => (last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events"),
       background: "ringi.feed",
+      // The tab that had the feed has notified about what came before.
+      onTakeOver: () => { notifiedUntil = serverNow() - handOver; },
       names: [...feedEvents, ...tenantEvents],
       onOpen: () => {
         setConnection("live");
@@ -43,7 +46,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
         last = event.lastEventId;
         const feedEvent = JSON.parse(event.data) as FeedEvent;
         const { request, gone } = feedEvent;
-        latestOnEvent.current(feedEvent);
+        if (!(Date.parse(feedEvent.at) < notifiedUntil)) latestOnEvent.current(feedEvent);
         if (request) cacheRequest(client, request);
         if (gone) dropRequest(client, gone);
         if (feedEvent.type === "pauses.changed") void client.invalidateQueries({ queryKey: ["pauses"] });

@@ -9,6 +9,8 @@ interface Listener {
   onLost: (refused: boolean) => void;
   /** Stay open in a hidden tab, but in only one of all tabs that share this name. */
   background?: string;
+  /** Called when this tab goes on for another one. */
+  onTakeOver?: () => void;
 }
 
 const maxPause = 15_000;
@@ -55,7 +57,13 @@ export function listen(listener: Listener): () => void {
     if (!document.hidden) return source?.readyState === EventSource.OPEN ? undefined : connect();
     // The browser offers locks only on https or this machine.
     if (!background || !("locks" in navigator)) return close();
-    releaseLock = acquireTabLock(background, { onAcquired: connect, onWaiting: close });
+    releaseLock = acquireTabLock(background, {
+      onAcquired: () => {
+        listener.onTakeOver?.();
+        connect();
+      },
+      onWaiting: close,
+    });
   };
 
   follow();

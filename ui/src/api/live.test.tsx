@@ -104,6 +104,41 @@ test("every event of the server's feed reaches the page, also the one of a run t
   expect(heard).toContain("request.retried");
 });
 
+test("a tab in the background that goes on for another one misses nothing, and repeats no notification", () => {
+  let goOn = () => {};
+  vi.stubGlobal("navigator", {
+    ...navigator,
+    locks: {
+      request: (_name: string, { ifAvailable }: { ifAvailable?: boolean }, take: (lock: null) => unknown) => {
+        if (!ifAvailable) goOn = () => void take(null);
+        return Promise.resolve(ifAvailable ? take(null) : undefined);
+      },
+    },
+  });
+  const client = new QueryClient();
+  const heard: string[] = [];
+  function Feed() {
+    useFeed(({ position }) => heard.push(position));
+    return null;
+  }
+  render(<QueryClientProvider client={client}><Feed /></QueryClientProvider>);
+  const send = (position: string, at: number) => act(() => FakeEventSource.last.send("request.claimed", {
+    type: "request.claimed", position, at: new Date(at).toISOString(), request: { ...aRequest({}), version: Number(position) },
+  }, position));
+  send("7", Date.now());
+  const isHidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  document.dispatchEvent(new Event("visibilitychange"));
+  expect(FakeEventSource.last.readyState).toBe(FakeEventSource.CLOSED);
+  goOn();
+  expect(FakeEventSource.last.url).toBe("/v1/events?after=7");
+  send("8", Date.now() - 60_000);
+  send("9", Date.now());
+  expect(heard).toEqual(["7", "9"]);
+  expect(client.getQueryData(["request", "r1"])).toMatchObject({ version: 9 });
+  isHidden.mockRestore();
+  vi.unstubAllGlobals();
+});
+
 test("a request that was passed on is dead in the list", async () => {
   serve((path) => {
     if (path === "/v1/session") return [200, { name: "ann", role: "person", tenant: "t", groups: [] }];

@@ -66,21 +66,28 @@ function updateList(client: QueryClient, queryKey: QueryKey, request: Request): 
   if (changed !== pages) client.setQueryData(queryKey, changed);
 }
 
+function removeFromList(client: QueryClient, queryKey: QueryKey, id: string): void {
+  client.setQueryData<Pages>(queryKey, (pages) => pages && withoutRequest(pages, id));
+}
+
 /** Put a request into every cached query that shows it, unless it is older than the cached version. */
 export function cacheRequest(client: QueryClient, request: Request): void {
   const latest = newerVersion(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
+  client.removeQueries({ queryKey: ["gone", request.id] });
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) updateList(client, queryKey, latest);
   refreshSoon(client, ["counts"], 300);
+  refreshSoon(client, ["asked"]);
 }
 
 /** Remove a request that this person can no longer see from all lists, and refetch it where it is open. */
 export function dropRequest(client: QueryClient, id: string): void {
-  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) {
-    client.setQueryData<Pages>(queryKey, (pages) => pages && withoutRequest(pages, id));
-  }
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) removeFromList(client, queryKey, id);
   void client.resetQueries({ queryKey: ["request", id] });
+  // For lists that were read before and arrive later.
+  client.setQueryData(["gone", id], true);
   refreshSoon(client, ["counts"], 300);
+  refreshSoon(client, ["asked"]);
 }
 
 /** Apply the feed's changes again to a list that was requested before they arrived. */
@@ -92,6 +99,9 @@ export function reapplyFeedUpdates(client: QueryClient): () => void {
     const since = Math.min(...(query.state.data as Pages).pages.map((page) => page.asOf));
     for (const cached of client.getQueryCache().findAll({ queryKey: ["request"] })) {
       if (cached.state.data && cached.state.dataUpdatedAt >= since) updateList(client, queryKey, cached.state.data as Request);
+    }
+    for (const { queryKey: [, id], state } of client.getQueryCache().findAll({ queryKey: ["gone"] })) {
+      if (state.dataUpdatedAt >= since) removeFromList(client, queryKey, String(id));
     }
   });
 }

@@ -27,22 +27,37 @@ const EqualAlert = lazyWithRetry(() => import("./equal-alert"));
 const RequestDetail = lazyWithRetry(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
 /** Show the outcome, remove the request from the list and open the next one. */
-function useAfterDecision({ view }: InboxState, actions: ListActions) {
+function useAfterDecision({ view, openId }: InboxState, actions: ListActions) {
   const strings = useStrings();
   const message = useMessages();
   const session = useSession().data;
   const [, removeHint] = useHints();
-  return (completed: Request) => {
-    removeHint("answer");
-    const outcome = completed.status === "pending" ? strings.ownVote : (outcomeOf(completed, null, strings) ?? "");
-    // Reuse one message for many decisions in a row. A held answer has its own notice.
-    if (!completed.held) void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
+  const decidedBefore = useRef<Request>(undefined);
+  const openNext = (completed: Request) => {
     const next = nextPending(view.rows, completed, (request) => waitsFor(request, session));
     if (!next) view.showNew();
     // Remove it even if the list has not received its end yet.
     if (completed.status !== "pending") view.dropFinished(completed.id);
     const following = next ?? view.newRequests.find((request) => request.id !== completed.id && waitsFor(request, session));
     if (following) actions.open(following.id);
+  };
+  const listed = useEffectEvent(() => {
+    const completed = decidedBefore.current;
+    decidedBefore.current = undefined;
+    if (completed && completed.id === openId) openNext(completed);
+  });
+  const isListed = view.listed !== undefined;
+  useEffect(() => {
+    if (isListed) listed();
+  }, [isListed]);
+  return (completed: Request) => {
+    removeHint("answer");
+    const outcome = completed.status === "pending" ? strings.ownVote : (outcomeOf(completed, null, strings) ?? "");
+    // Reuse one message for many decisions in a row. A held answer has its own notice.
+    if (!completed.held) void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
+    // The list that says what comes next may still be on its way.
+    if (isListed) openNext(completed);
+    else decidedBefore.current = completed;
   };
 }
 
