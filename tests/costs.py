@@ -104,6 +104,8 @@ def most_expensive(reports: Iterable[pytest.TestReport]) -> list[str]:
     """Return a line for each of the tests with the most processor time, from the reports of their phases."""
     total: defaultdict[str, float] = defaultdict(float)
     for report in reports:
-        total[report.nodeid] += sum(value for name, value in report.user_properties if name == SECONDS)
+        total[report.nodeid] += sum(
+            value for name, value in report.user_properties if name == SECONDS and isinstance(value, float)
+        )
     first = sorted(total.items(), key=itemgetter(1), reverse=True)[:LISTED]
     return [f"{seconds:6.2f} s  {nodeid}" for nodeid, seconds in first]
