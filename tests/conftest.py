@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 from tests import browser as chromiums
-from tests import costs, servers, tiers
+from tests import costs, servers, tiers, warm
 from tests.mortal_redis import mortal_redis
 
 RUN = "RINGI_TEST_RUN"
@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def no_process_outlives_the_tests() -> Iterator[None]:
     """Fail at the end of the run, with the test's name, if a process that a test started still runs."""
     yield
+    warm.stop()
     survivors = [line for process in psutil.process_iter() if (line := _killed(process))]
     assert not survivors, "these processes outlived the tests that started them:\n" + "\n".join(survivors)
 

@@ -38,7 +38,7 @@ def spent() -> float:
 class Costs:
     """A pytest plugin that writes the processor time of each phase of a test into its report.
 
-    The set-up of fixtures that several tests share is no cost of the first of them.
+    The set-up of what several tests share is no cost of the first of them, and its end none of the last.
     """
 
     def __init__(self) -> None:
@@ -55,6 +55,14 @@ class Costs:
             return (yield)
         finally:
             _is_watched = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+        """Leave out what the last test of a process ends for all."""
+        result = yield
+        if nextitem is None:
+            self._since = spent()
+        return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from tests import warm_server
+
+CLIENT = Path(__file__).with_name("warm_client.py")
+ROOT = Path(__file__).parent.parent
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -84,18 +91,45 @@ def ringi(
 
 def _run(arguments: list[str], folder: Path, environment: dict[str, str], output: Path, log: Path) -> None:
     """Become the command, as a shell would start it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
-    for number, path in ((1, output), (2, log)):
-        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(target, number)
-        os.close(target)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    outputs = [os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for path in (output, log)]
+    warm_server.become(folder, environment, {1: outputs[0], 2: outputs[1]})
     sys.argv, sys.path[:0] = ["ringi", *arguments], [""]
-    from ringi.base import failpoints
     from ringi.cli import main
 
-    failpoints.ARMED.update(failpoints.parse_failpoints(environment.get("RINGI_FAILPOINT", "")))
     main()
+
+
+@cache
+def _server() -> tuple[Path, subprocess.Popen[bytes]]:
+    """Start the process that forks programs; return its address too."""
+    address = Path(tempfile.mkdtemp(prefix="ringi-warm"), "socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen(64)
+        command = [sys.executable, "-m", warm_server.__name__, str(listener.fileno())]
+        return address, subprocess.Popen(command, pass_fds=[listener.fileno()], cwd=ROOT)
+
+
+def program(place: str, *imports: str) -> list[str]:
+    """Return the command of a program: `module:function`, or the path of a script.
+
+    Args:
+        place: Where the program is.
+        imports: The modules that are imported before the fork, besides the program's own.
+    """
+    return [sys.executable, "-I", "-S", str(CLIENT), str(_server()[0]), ",".join((place, *imports))]
+
+
+def ringi_program(*imports: str) -> list[str]:
+    """Return the command of `ringi` as such a program."""
+    return program("ringi.cli:main", "ringi.cli.app", *imports)
+
+
+def stop() -> None:
+    """End the process that forks programs, if there is one."""
+    if _server.cache_info().currsize:
+        address, process = _server()
+        process.kill()
+        process.wait()
+        shutil.rmtree(address.parent)
+        _server.cache_clear()

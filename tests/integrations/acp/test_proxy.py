@@ -15,6 +15,7 @@ from typing import Any
 import acp
 import pytest
 from acp.schema import ClientCapabilities
+from tests import warm
 from tests.runs.world import until
 
 import ringi
@@ -50,7 +51,8 @@ class Place:
 
     @asynccontextmanager
     async def agent(self, *options: str) -> AsyncIterator[tuple[Any, Any]]:
-        command = (*COMMAND, *options, "--", sys.executable, AGENT)
+        proxy = warm.ringi_program("ringi.integrations.acp.proxy")
+        command = (*proxy, "acp", *options, "--", *warm.program(AGENT, "acp"))
         spawned = acp.spawn_agent_process(
             self.editor, *command, env=self.environment, transport_kwargs={"stderr": None}, use_unstable_protocol=True
         )
@@ -224,13 +226,14 @@ async def test_a_line_that_others_could_read_otherwise_does_not_reach_the_editor
 
 async def test_the_agent_does_not_get_the_token_of_the_proxy(place: Place) -> None:
     code = "import json, os; print(json.dumps({'names': [name for name in os.environ if name.startswith('RINGI')]}))"
-    assert json.loads(await output_of(place, code)) == {"names": []}
+    assert json.loads(await output_of(place, code, *COMMAND)) == {"names": []}
 
 
-async def output_of(place: Place, code: str) -> bytes:
-    """Return what an editor gets from an agent that is this code."""
+async def output_of(place: Place, code: str, *command: str) -> bytes:
+    """Return what an editor gets from an agent that is this code, through a command or a fork that starts at once."""
+    proxy = command or (*warm.ringi_program("ringi.integrations.acp.proxy"), "acp")
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "--", sys.executable, "-c", code, stdin=PIPE, stdout=PIPE, env=place.environment, cwd=place.folder
+        *proxy, "--", sys.executable, "-c", code, stdin=PIPE, stdout=PIPE, env=place.environment, cwd=place.folder
     )
     assert process.stdout
     output = await process.stdout.read()

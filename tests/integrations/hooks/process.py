@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests import warm
 from tests.runs.world import until
 
 import ringi
 from ringi import Inbox, Query, Request
 
-COMMAND = [sys.executable, "-c", "from ringi.cli import main; main()", "hook"]
 SESSION = "5f1c"
 
 
@@ -60,7 +59,7 @@ class Hooks:
 
     async def start(self, client: str, event: dict[str, Any] | bytes, *options: str) -> asyncio.subprocess.Process:
         """Start a hook, and write the event to it."""
-        arguments = [*COMMAND, client, *options]
+        arguments = [*warm.ringi_program("ringi.integrations.hooks.process"), "hook", client, *options]
         process = await asyncio.create_subprocess_exec(
             *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self.environment, cwd=self.folder
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm
 
 from ringi.errors import SettingError
 from ringi.integrations.hooks.event import CLIENTS, HookClient
@@ -22,7 +22,7 @@ OTHER: dict[str, Any] = {"type": "command", "command": "lint.sh", "timeout": 5}
 
 def ringi(folder: Path, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command in a folder."""
-    command = [sys.executable, "-c", "from ringi.cli import main; main()", "hook", *arguments]
+    command = [*warm.ringi_program("ringi.integrations.hooks.install"), "hook", *arguments]
     environment = {"HOME": str(folder), "PATH": ""}
     return subprocess.run(
         command, cwd=folder, env=environment, input=answer, capture_output=True, text=True, timeout=60, check=False

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import mcp
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from tests import warm
 
 ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 KINDS = ("sdk", "fastmcp")
@@ -28,7 +29,9 @@ class Stdio:
     """A server that the client starts."""
 
     environment: dict[str, str]
-    command: tuple[str, ...] = COMMAND
+    command: tuple[str, ...] = field(
+        default_factory=lambda: (*warm.ringi_program("ringi.integrations.mcp.server"), "mcp")
+    )
     folder: Path | None = None
 
 

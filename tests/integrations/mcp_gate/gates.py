@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
+from tests import warm
 from tests.runs.world import until
 
 import ringi
@@ -53,13 +54,16 @@ class Place(NamedTuple):
     @property
     def server(self) -> list[str]:
         """The command of the server."""
-        return [sys.executable, str(SERVER), str(self.journal)]
+        return [*warm.program(str(SERVER), "mcp.server.mcpserver", "uvicorn"), str(self.journal)]
 
-    def gate(self, *options: str, command: Sequence[str] | None = None) -> list[str]:
-        """Return the command of a gate before the server."""
+    def gate(
+        self, *options: str, command: Sequence[str] | None = None, program: Sequence[str] | None = None
+    ) -> list[str]:
+        """Return the command of a gate before the server; `program` replaces the fork that starts at once."""
         command = self.server if command is None else command
         end = ["--", *command] if command else []
-        return [str(RINGI), "gate", "--policy", str(self.policy), *options, *end]
+        ringi = warm.ringi_program("ringi.integrations.mcp_gate.gate") if program is None else program
+        return [*ringi, "gate", "--policy", str(self.policy), *options, *end]
 
     @asynccontextmanager
     async def client(

@@ -51,6 +51,8 @@ class World:
 
     async def run(self) -> None:
         """Make all calls, from several clients at once."""
+        # What forks the gates starts now, because a new child of this process is taken for a gate.
+        self.place.gate()
         people = asyncio.create_task(self._answer())
         await asyncio.gather(*(self._client(number) for number in range(GATES)))
         people.cancel()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from mcp import Client, MCPError
 from mcp_types import ElicitResult, TextResourceContents
-from tests.integrations.mcp_gate.gates import ALLOW, ASK, Place, answer, has_run, opened, text
+from tests.integrations.mcp_gate.gates import ALLOW, ASK, RINGI, Place, answer, has_run, opened, text
 from tests.runs.world import until
 
 from ringi import Inbox, Query
@@ -284,7 +284,8 @@ async def test_a_client_learns_for_whom_it_waits(place: Place, inbox: Inbox, mod
 
 
 async def test_a_gate_that_is_stopped_stops_its_server(place: Place) -> None:
-    async with place.rules(ALLOW).client() as client:
+    command = place.rules(ALLOW).gate(program=[str(RINGI)])
+    async with place.client(command=command) as client:
         gate = gate_process(place)
         (server,) = gate.children()
         call = asyncio.create_task(client.call_tool("hang", {"name": "a"}))
