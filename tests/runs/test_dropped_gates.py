@@ -10,11 +10,15 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
+from langgraph.func import entrypoint, task
+from tests.runs.test_operations import State, chain, gate, side_by_side
 from tests.runs.world import World, model, opened, working
 
-from ringi import Agent, Approval
+from ringi import Action, Agent, Approval
+from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.integrations.langgraph import ask
 from ringi.runs.operations import retry
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]
@@ -82,3 +86,111 @@ async def test_a_tool_whose_gate_was_dropped_does_not_run(url: str, gate: str, d
         assert (thread.status, thread.attention, ran) == ("done", None, [1] if decision == "approve" else [])
         assert (await world.inbox.get(request.id)).acknowledged_at
         await world.verified()
+
+
+class Review(HumanInTheLoopMiddleware[Any, Any, Any]):
+    """LangChain's middleware, which asks in its node."""
+
+
+def lookalike() -> AgentMiddleware[Any, Any, Any]:
+    """Return a middleware whose node has the same name, and which asks nobody."""
+
+    class Review(AgentMiddleware[Any, Any, Any]):
+        def after_model(self, state: Any, runtime: Any) -> None:
+            return None
+
+    return Review()
+
+
+async def test_a_node_of_the_same_name_that_does_not_ask_ends_the_run_before_the_tools() -> None:
+    ran: list[int] = []
+    make = shop(ran, 1)
+    async with opened("memory://", [make(Review({"refund": True}))]) as world:
+        async with working(world):
+            await world.run("shop", {"messages": [{"role": "user", "content": "Refund 1."}]})
+        request = await world.one()
+        thread = await redeployed(world, make(lookalike()), "reject", request)
+        assert await needs_an_operator(world, thread, request)
+        assert "step 'Review.after_model'" in str(thread.attention)
+    assert ran == []
+
+
+def pay(state: State) -> State:
+    """Ask, and pay if a person approves."""
+    return {"log": [f"paid {bool(ask('Pay?', action=Action('pay')).granted)}"]}
+
+
+def pay_unasked(state: State) -> State:
+    """Pay without a question."""
+    return {"log": ["paid without a question"]}
+
+
+def nested(node: Any) -> Any:
+    """Return a node that is a graph with this node."""
+    return chain(pay=node).target
+
+
+def task_in(node: Any) -> Any:
+    """Return a node that calls another one as a task of a workflow."""
+
+    @entrypoint()
+    async def work(state: dict[str, Any]) -> dict[str, Any]:
+        return await task(node)(state)  # type: ignore[no-any-return]
+
+    return work
+
+
+@pytest.mark.parametrize("wrap", [lambda node: node, nested, task_in], ids=["node", "graph", "task"])
+async def test_a_step_that_does_not_ask_any_more_stores_nothing_and_nothing_follows(wrap: Any) -> None:
+    def following(state: State) -> State:
+        raise AssertionError("the step after it ran")
+
+    async with opened("memory://", [chain(pay=wrap(pay), then=following)]) as world:
+        async with working(world):
+            await world.run("agent", {})
+        request = await world.one()
+        deployed = World(world.backend, world.inbox, [chain(pay=wrap(pay_unasked), then=following)])
+        async with working(deployed):
+            thread = await deployed.answer(request, "reject")
+        now = await world.inbox.get(request.id)
+        assert (thread.status, thread.attention, now.acknowledged_at) == ("error", now.attention, None)
+        assert "step 'pay'" in str(thread.attention)
+        assert "paid without a question" not in str([saved.checkpoint for saved in await world.checkpoints()])
+        assert await world.backend.store.count(Request, Query(unacknowledged=True)) == 0
+
+
+async def test_beside_an_answer_that_is_read_an_unread_one_stops_the_run() -> None:
+    both = side_by_side(a=gate("A"), b=gate("B"))
+    async with opened("memory://", [both]) as world:
+        async with working(world):
+            await world.run("agent", {})
+        a, b = await world.pending()
+        await world.respond(b, "reject")
+        deployed = World(world.backend, world.inbox, [side_by_side(a=gate("A"), b=pay_unasked)])
+        async with working(deployed):
+            thread = await deployed.answer(a, "approve")
+        a, b = [await world.inbox.get(each.id) for each in (a, b)]
+        assert thread.status == "error"
+        assert b.id in str(b.attention)
+        assert (b.attention, b.acknowledged_at) == (thread.attention, None)
+        async with working(world):
+            await retry(world.backend, world.inbox, "t1", by="root")
+            thread = await world.rest()
+        assert (thread.status, sorted(thread.values["log"])) == ("done", ["A:yes", "B:no"])
+        await world.verified()
+
+
+async def test_a_step_that_fails_before_it_reads_its_answer_is_retried_with_it() -> None:
+    def breaks(state: State) -> State:
+        raise ValueError("no paper")
+
+    async with opened("memory://", [chain(pay=pay)]) as world:
+        async with working(world):
+            await world.run("agent", {})
+        request = await world.one()
+        deployed = World(world.backend, world.inbox, [chain(pay=breaks)])
+        async with working(deployed):
+            assert (await deployed.answer(request, "reject")).status == "error"
+        async with working(world):
+            await retry(world.backend, world.inbox, "t1", by="root")
+            assert (await world.rest()).values == {"log": ["paid False"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from ringi.domain.thread import state_streams
 from ringi.errors import SettingError
 from ringi.runs.operations import retry
 from ringi.runs.run_states import RunStates
+from ringi.testing.conformance import RemovedGateConformance
+from ringi.testing.conformance.running_agents import Effects, Refund, Turn
 
 FORTY, FIFTY = {"order": 1, "amount": 40}, {"order": 2, "amount": 50}
 
@@ -37,6 +39,22 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "postgres":
         return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
     return f"sqlite:///{tmp_path / 'ringi.db'}"
+
+
+class TestToy(RemovedGateConformance):
+    """The toy framework reads the answers from its own state."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        return Agent("refunds", self.toy(turns, effects), expires_in=expires_in)
+
+    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", self.toy(turns, effects, is_marked=False))
+
+    def toy(self, turns: Sequence[Turn], effects: Any, **settings: Any) -> ToyAgent:
+        stages = [
+            [each.args for each in turn if isinstance(each, Refund)] for turn in turns if not isinstance(turn, str)
+        ]
+        return ToyAgent(stages, effects, is_all=False, **settings)
 
 
 def texts(items: Any) -> list[str]:

@@ -65,6 +65,11 @@ async def unsettled_requests(backend: Backend, thread: Thread) -> list[Request]:
     return await _find_requests(backend, thread, unsettled=True)
 
 
+def by_id(requests: Iterable[Request]) -> dict[str, Request]:
+    """Return requests by their ids."""
+    return {request.id: request for request in requests}
+
+
 def is_asked_by(thread: Thread, request: Request) -> bool:
     """Return True if a run of the thread resumes after the request.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -28,6 +28,7 @@ from ringi.errors import (
 from ringi.inbox import tracing
 from ringi.runs.call_policy import CallPolicy
 from ringi.runs.cleanup import (
+    by_id,
     close_requests,
     open_requests,
     prune_checkpoints,
@@ -98,6 +99,8 @@ class RunExecutor:
         self._has_run = False
         """Whether this worker has run the graph: it has ended each step, or a step has asked."""
         self._delivered: set[str] = set()
+        self._asked: Sequence[AskedQuestion] = ()
+        """The questions of the position from which the run goes on."""
         self._last_answers: tuple[str | None, Sequence[AskedQuestion]] = None, ()
         """The answers delivered to the agent since its last pause, and the checkpoint of that pause."""
 
@@ -150,7 +153,10 @@ class RunExecutor:
         standing: Standing | None = await run.look()
         while standing:
             await self._report_swallowed(standing.swallowed)
-            standing = await self._step(run, standing)
+            try:
+                standing = await self._step(run, standing)
+            except UnreadAnswersError as error:
+                return await self._fail_unread(error)
             failpoint("run.between_steps")
 
     async def _load_state(self) -> bool:
@@ -173,7 +179,7 @@ class RunExecutor:
             return await self._mark_stuck(
                 reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing)))), standing, missing
             )
-        asked = [(question, await self._ask(question)) for question in standing.questions]
+        asked = self._asked = [(question, await self._ask(question)) for question in standing.questions]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
         await self._close_others({request.id for request in requests})
@@ -210,7 +216,7 @@ class RunExecutor:
         self._view.state = await self._states.write(state.model_copy(update=about))
         self._is_state_lost = False
 
-    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing | None:
+    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
         answers = await self._policy.recheck(ended)
         repeated = self._delivered & answers.keys()
         if repeated:
@@ -222,9 +228,6 @@ class RunExecutor:
             standing = await self._advance(run, answers)
             self._view.host.outcomes.take_up(request for requests in answers.values() for request in requests)
             return standing
-        except UnreadAnswersError as error:
-            await self._fail_unread(error, ended)
-            return None
         except AnswerRefusedError as error:
             log.warning("run %s refused an answer to %s: asking again", self._run.id, error.id)
             refused = [request for question, requests in ended if question.id == error.id for request in requests]
@@ -233,16 +236,17 @@ class RunExecutor:
             await self._mark_request(request, ANSWER_REFUSED)
         return await self._advance(run, {})
 
-    async def _fail_unread(self, error: UnreadAnswersError, answered: Sequence[AskedQuestion]) -> None:
+    async def _fail_unread(self, error: UnreadAnswersError) -> None:
         """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
-        unread = [each for each in answered if each[0].id in error.ids]
+        unread = [each for each in self._asked if each[0].id in error.ids]
         why = unread_message(self._view.agent.name, self._about, unread, error.started)
         log.error("run %s: %s", self._run.id, why)
         requests = [request for _, requests in unread for request in requests]
         for request in requests:
             await self._mark_request(request, why)
-        for request in (request for each in answered if each not in unread for request in each[1]):
-            self._leased_run.acknowledge(request)
+        for question, others in self._asked:
+            for request in others if question.id in self._delivered - error.ids else ():
+                self._leased_run.acknowledge(request)
         await self._leased_run.save_changes()
         await self._leased_run.stop(why, tuple(request.id for request in requests))
 
@@ -409,8 +413,3 @@ class RunExecutor:
         if self._about.has_checkpoints and not self._view.agent.history:
             await self._prune()
         return True
-
-
-def by_id(requests: Iterable[Request]) -> dict[str, Request]:
-    """Return requests by their ids."""
-    return {request.id: request for request in requests}

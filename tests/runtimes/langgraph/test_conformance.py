@@ -41,6 +41,9 @@ class TestLangGraph(RuntimeConformance):
     ) -> Agent:
         return Agent("refunds", self.graph(turns, effects, policy=policy, change=change))
 
+    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", self.graph(turns, effects, is_gated=False))
+
     def graph(
         self,
         turns: Sequence[Turn],
@@ -48,6 +51,8 @@ class TestLangGraph(RuntimeConformance):
         expires_in: float | None = None,
         policy: dict[str, Any] | None = None,
         change: Change | None = None,
+        *,
+        is_gated: bool = True,
     ) -> Any:
         """Return an agent with the gated tool."""
 
@@ -68,4 +73,4 @@ class TestLangGraph(RuntimeConformance):
         rule = {"tools": ["refund"], "allowed": list(self.decisions)}
         policy = policy or {"rules": [{**rule, **({"expires_in": expires_in} if expires_in else {})}]}
         model = ScriptedModel(script=lambda messages: rest.pop(0))
-        return create_agent(model, [refund], middleware=[Approval(policy, [refund]), rewrite])
+        return create_agent(model, [refund], middleware=[*([Approval(policy, [refund])] if is_gated else []), rewrite])

@@ -32,10 +32,10 @@ def answer(turn: Turn) -> list[Any]:
     ]
 
 
-def shop(turns: Sequence[Turn], effects: Effects) -> Any:
+def shop(turns: Sequence[Turn], effects: Effects, *, is_gated: bool = True) -> Any:
     """Return an agent with the gated tool."""
 
-    @function_tool(needs_approval=True)
+    @function_tool(needs_approval=is_gated)
     def refund(order: int, amount: int) -> str:
         """Refund an order."""
         effects.append(Refund(order, amount))
@@ -49,6 +49,9 @@ class TestOpenAIAgents(RuntimeConformance):
 
     def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", shop(turns, effects), expires_in=expires_in)
+
+    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", shop(turns, effects, is_gated=False))
 
     def gated_agent(
         self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
@@ -79,10 +82,15 @@ class TestHandoffs(RuntimeConformance):
     """Agents of the SDK that hand the conversation over."""
 
     def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        return Agent("refunds", self.desk(shop(turns, effects)), expires_in=expires_in)
+
+    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", self.desk(shop(turns, effects, is_gated=False)))
+
+    def desk(self, target: Any) -> Any:
+        """Return an agent that hands over to another one."""
         hand_over: Any = [function_call("transfer_to_shop", {}, call_id="outer")]
-        model = ScriptedModel([hand_over, hand_over])
-        desk = SDKAgent(name="desk", model=model, handoffs=[shop(turns, effects)])
-        return Agent("refunds", desk, expires_in=expires_in)
+        return SDKAgent(name="desk", model=ScriptedModel([hand_over, hand_over]), handoffs=[target])
 
     def gated_agent(
         self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None

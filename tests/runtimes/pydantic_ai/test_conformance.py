@@ -42,15 +42,22 @@ class TestPydanticAI(RuntimeConformance):
     """Agents of Pydantic AI."""
 
     def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        return Agent("refunds", self.shop(turns, effects, is_gated=True), expires_in=expires_in)
+
+    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", self.shop(turns, effects, is_gated=False))
+
+    def shop(self, turns: Sequence[Turn], effects: Effects, *, is_gated: bool) -> Any:
+        """Return an agent with the tool."""
         shop = PydanticAgent(scripted(turns))
 
-        @shop.tool_plain(requires_approval=True)
+        @shop.tool_plain(requires_approval=is_gated)
         def refund(order: int, amount: int) -> str:
             """Refund an order."""
             effects.append(Refund(order, amount))
             return "refunded"
 
-        return Agent("refunds", shop, expires_in=expires_in)
+        return shop
 
     def gated_agent(
         self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None

@@ -18,15 +18,13 @@ from ringi.contracts.runtime import UnreadAnswersError
 from ringi.errors import FenceError, UnavailableError
 
 
-class Answer(NamedTuple):
-    """The answer to an interrupt."""
+class WaitingCalls(NamedTuple):
+    """The calls that wait for the answer to an interrupt; none for a question about something else."""
 
-    value: Any
-    """What `interrupt` returns."""
     call: tuple[str, str] | None
     """The id and the tool of the call that starts after the answer; None if something else asks."""
     calls: frozenset[str]
-    """The keys of the calls that the answer decides; see `ringi.runs.context.call_key`."""
+    """The keys of all calls that the answer decides; see `ringi.runs.context.call_key`."""
 
 
 class AnswerReads(BaseCallbackHandler):
@@ -36,18 +34,20 @@ class AnswerReads(BaseCallbackHandler):
     does not call `interrupt` any more does not read its list: nothing that it returns may be stored.
 
     Args:
-        answers: The answers by the ids of their interrupts.
+        values: The answers by the ids of their interrupts.
+        waiting: The calls by the ids of all interrupts that wait, answered or not.
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
     """
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, answers: Mapping[str, Answer], refused: Set[str]) -> None:
-        self.values = _ResumeValues({id: answer.value for id, answer in answers.items()}, self)
-        self._answers, self._refused = answers, refused
+    def __init__(self, values: Mapping[str, Any], waiting: Mapping[str, WaitingCalls], refused: Set[str]) -> None:
+        self.values = _ResumeValues(values, self)
+        self._waiting, self._refused = waiting, refused
         self._lock = threading.Lock()
-        self._unread = set(answers)
+        # What is no call may be decided without its answer until somebody has given one.
+        self._unread = {id for id, each in waiting.items() if each.calls or id in values}
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
         self._is_refused = False
@@ -75,7 +75,7 @@ class AnswerReads(BaseCallbackHandler):
         finally:
             READS.reset(token)
             del saver.after_read, saver.check_write
-        if self.unread:
+        if self.unread & self.values.keys():
             raise self._error()
 
     @property
@@ -83,7 +83,7 @@ class AnswerReads(BaseCallbackHandler):
         """The interrupts whose answers no code has read."""
         with self._lock:
             unread = frozenset(self._unread)
-        calls = {id: self._answers[id].calls for id in unread}
+        calls = {id: self._waiting[id].calls for id in unread}
         return frozenset(id for id in unread if not calls[id] or not calls[id] <= self._refused)
 
     def observe(self, saved: CheckpointTuple | None) -> CheckpointTuple | None:
@@ -92,7 +92,7 @@ class AnswerReads(BaseCallbackHandler):
         asked = {
             task: ids
             for task, channel, value in writes
-            if channel == INTERRUPT and (ids := frozenset(each.id for each in value) & self.values.keys())
+            if channel == INTERRUPT and (ids := frozenset(each.id for each in value) & self._waiting.keys())
         }
         if saved is None or not asked:
             return saved
@@ -115,6 +115,9 @@ class AnswerReads(BaseCallbackHandler):
         channels = {channel for channel, _ in writes}
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
         unread = self._tasks.get(task_id or "", frozenset()) & self.unread
+        if INTERRUPT in channels:
+            # What nobody has answered is asked again.
+            unread &= self.values.keys()
         if self._is_refused or (unread and not is_failed):
             self._is_refused = True
             raise self._error()
@@ -124,7 +127,7 @@ class AnswerReads(BaseCallbackHandler):
     ) -> None:
         """Stop a tool whose call waits for an answer that nothing has read: its gate is gone."""
         name = str((serialized or {}).get("name"))
-        if (tool_call_id, name) in {self._answers[id].call for id in self.unread}:
+        if (tool_call_id, name) in {self._waiting[id].call for id in self.unread}:
             self._is_refused = True
             raise self._error()
         self.tools.add(name)

@@ -26,7 +26,7 @@ from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.answer_reads import Answer, AnswerReads
+from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.checks import answer_spec
 from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
@@ -69,6 +69,11 @@ class InterruptQuestion(NamedTuple):
     def may_refuse_answers(self) -> bool:
         """True if the graph may refuse an answer that matches the schema."""
         return self.schema is not None and self.format is not OWN
+
+    @property
+    def waiting_calls(self) -> WaitingCalls:
+        """The calls that must not run without an answer."""
+        return WaitingCalls(self.call, frozenset(key for ask in self.asks if (key := call_key(ask))))
 
     def for_people(self) -> Question:
         """Return the question as all frameworks ask it."""
@@ -142,7 +147,7 @@ class GraphRun:
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
-        reads = AnswerReads({}, run.host.refused_calls)
+        reads = AnswerReads({}, {}, run.host.refused_calls)
         if not position.has_begun:
             if position.has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
@@ -153,7 +158,8 @@ class GraphRun:
             asked = {question.interrupt_id: question for question in position.questions}
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
-            reads = AnswerReads(answers_of(asked, values), run.host.refused_calls)
+            waiting = {id: question.waiting_calls for id, question in asked.items()}
+            reads = AnswerReads(values, waiting, run.host.refused_calls)
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):
@@ -329,12 +335,6 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
             typed = action.model_copy(update={"args_schema": checkable(call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
-
-
-def answers_of(asked: Mapping[str, InterruptQuestion], values: Mapping[str, Any]) -> dict[str, Answer]:
-    """Return the answers by the ids of their interrupts, with the calls that must not run without them."""
-    keys = {id: frozenset(key for ask in asked[id].asks if (key := call_key(ask))) for id in values}
-    return {id: Answer(value, asked[id].call, keys[id]) for id, value in values.items()}
 
 
 def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:

@@ -27,14 +27,23 @@ pytest.register_assert_rewrite(
             "stream",
             "jobs",
             "runtimes",
+            "removed_gates",
         )
     )
 )
 
 from ringi.testing.conformance.jobs import JobsConformance  # noqa: E402
 from ringi.testing.conformance.notifier import NotifierConformance  # noqa: E402
+from ringi.testing.conformance.removed_gates import RemovedGateConformance  # noqa: E402
 from ringi.testing.conformance.runtimes import RuntimeConformance  # noqa: E402
 from ringi.testing.conformance.store import StoreConformance  # noqa: E402
 from ringi.testing.conformance.stream import StreamConformance  # noqa: E402
 
-__all__ = ["JobsConformance", "NotifierConformance", "RuntimeConformance", "StoreConformance", "StreamConformance"]
+__all__ = [
+    "JobsConformance",
+    "NotifierConformance",
+    "RemovedGateConformance",
+    "RuntimeConformance",
+    "StoreConformance",
+    "StreamConformance",
+]

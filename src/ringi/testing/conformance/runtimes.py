@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.frameworks import Served
 from ringi.runs.worker import Worker
 from ringi.testing.conformance.policies import PolicyConformance
+from ringi.testing.conformance.removed_gates import RemovedGateConformance
 from ringi.testing.conformance.running_agents import THREAD, Effects, Refund, RunningAgent, Turn, running, until
 
 MEGABYTE = 1_000_000
@@ -43,7 +43,7 @@ def work_in_process(path: list[str], *arguments: Any) -> None:
     asyncio.run(work_forever(*arguments))
 
 
-class RuntimeConformance(PolicyConformance):
+class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     """Conformance tests of a runtime, through the real worker on a store.
 
     A subclass makes an agent of its framework. Its model gives the turns of a script one after the other, and the body
@@ -57,11 +57,6 @@ class RuntimeConformance(PolicyConformance):
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         """Return an agent that passes its work to another agent, which has the tool and the turns."""
         pytest.skip("agents of this framework do not pause within other agents")
-
-    @pytest.fixture
-    def url(self, tmp_path: Path) -> str:
-        """The URL of an empty store that several processes can open."""
-        return f"sqlite:///{tmp_path / 'ringi.db'}"
 
     async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
         effects = Effects()
