@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, after_model
 from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.func import entrypoint, task
@@ -18,7 +18,9 @@ from ringi import Action, Agent, Approval
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.errors import SettingError
 from ringi.integrations.langgraph import ask
+from ringi.runs.agent import agents_by_name
 from ringi.runs.operations import retry
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]
@@ -125,31 +127,36 @@ def pay_unasked(state: State) -> State:
     return {"log": ["paid without a question"]}
 
 
-def nested(node: Any) -> Any:
-    """Return a node that is a graph with this node."""
-    return chain(pay=node).target
+def within(node: Any) -> Agent:
+    """Return an agent whose step is a graph with this node."""
+    return chain(pay=chain(pay=node).target, then=following)
 
 
-def task_in(node: Any) -> Any:
-    """Return a node that calls another one as a task of a workflow."""
+def workflow(node: Any) -> Agent:
+    """Return an agent that calls this node as a task."""
+
+    step: Any = task(name="pay")(node)
+    after: Any = task(following)
 
     @entrypoint()
-    async def work(state: dict[str, Any]) -> dict[str, Any]:
-        return await task(node)(state)  # type: ignore[no-any-return]
+    async def pay(input: dict[str, Any]) -> Any:
+        return await after(await step(input))
 
-    return work
+    return Agent("agent", pay)
 
 
-@pytest.mark.parametrize("wrap", [lambda node: node, nested, task_in], ids=["node", "graph", "task"])
-async def test_a_step_that_does_not_ask_any_more_stores_nothing_and_nothing_follows(wrap: Any) -> None:
-    def following(state: State) -> State:
-        raise AssertionError("the step after it ran")
+def following(state: State) -> State:
+    """Fail the test."""
+    raise AssertionError("the step after it ran")
 
-    async with opened("memory://", [chain(pay=wrap(pay), then=following)]) as world:
+
+@pytest.mark.parametrize("made", [lambda node: chain(pay=node, then=following), within, workflow])
+async def test_a_step_that_does_not_ask_any_more_stores_nothing_and_nothing_follows(made: Any) -> None:
+    async with opened("memory://", [made(pay)]) as world:
         async with working(world):
             await world.run("agent", {})
         request = await world.one()
-        deployed = World(world.backend, world.inbox, [chain(pay=wrap(pay_unasked), then=following)])
+        deployed = World(world.backend, world.inbox, [made(pay_unasked)])
         async with working(deployed):
             thread = await deployed.answer(request, "reject")
         now = await world.inbox.get(request.id)
@@ -194,3 +201,23 @@ async def test_a_step_that_fails_before_it_reads_its_answer_is_retried_with_it()
         async with working(world):
             await retry(world.backend, world.inbox, "t1", by="root")
             assert (await world.rest()).values == {"log": ["paid False"]}
+
+
+def wiping() -> AgentMiddleware[Any, Any, Any]:
+    """Return a middleware that jumps to the tools after each answer of the model."""
+
+    @after_model(can_jump_to=["tools"])
+    def jump(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"jump_to": "tools"}
+
+    return jump
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_jump_to_the_tools_past_a_review_of_the_whole_turn_is_refused(is_first: bool) -> None:
+    middleware = [wiping(), HumanInTheLoopMiddleware({"refund": True})]
+    agent = shop([], 1)(*(middleware if is_first else middleware[::-1]))
+    with pytest.raises(SettingError, match=r"jump may jump to the tools.*interrupt_mode='per_call'"):
+        agents_by_name([agent])
+    assert agents_by_name([shop([], 1)(wiping(), per_call())])
+    assert agents_by_name([shop([], 1)(wiping())])

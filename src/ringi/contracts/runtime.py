@@ -303,6 +303,9 @@ class Runtime(Protocol):
     def describe(self, agent: Agent) -> Description | None:
         """Return the description of an agent; None for an object of another framework.
 
+        A later deploy may have removed the gate of a call that waits. A runtime stops before such a call, or reads the
+        answer from its own state. What it cannot see before the call stands in the documentation of the runtime.
+
         Raises:
             SettingError: The object belongs to the framework, and cannot be served.
         """

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
@@ -50,6 +51,7 @@ class AnswerReads(BaseCallbackHandler):
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
+        self._running = dict[UUID, str]()
         self._is_refused = False
         self.tools = set[str]()
         """The tools that have started."""
@@ -61,7 +63,7 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: A step has ended without reading its answer, or a call was about to run without it.
         """
-        token = READS.set(self)
+        token = READS.set(self if self._waiting else None)
         saver.after_read, saver.check_write = self.observe, self.check
         try:
             yield
@@ -121,6 +123,26 @@ class AnswerReads(BaseCallbackHandler):
         if self._is_refused or (unread and not is_failed):
             self._is_refused = True
             raise self._error()
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        """Let nothing start after a step that has not read its answer, such as the next task of a workflow."""
+        if self._is_refused:
+            raise self._error()
+        task_id = str((metadata or {}).get("langgraph_checkpoint_ns")).rpartition(":")[2]
+        # The first run in a task is the task itself; those within it end earlier.
+        if task_id in self._tasks and task_id not in self._running.values():
+            self._running[run_id] = task_id
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """Refuse the result of a task that has not read its answer, before other code receives it."""
+        if task_id := self._running.pop(run_id, None):
+            self.check(task_id, ())
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Forget the run of a task, which may be repeated."""
+        self._running.pop(run_id, None)
 
     def on_tool_start(
         self, serialized: dict[str, Any], input_str: str, *, tool_call_id: str | None = None, **_: Any

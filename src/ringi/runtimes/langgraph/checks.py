@@ -14,6 +14,8 @@ from ringi.runtimes.langgraph.answer_schema import EVERY_NODE, AnswerSpec, answe
 MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
 ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
+HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
+REVIEW_EACH = "set interrupt_mode='per_call' of HumanInTheLoopMiddleware, or use ringi.Approval"
 COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 
 
@@ -36,6 +38,27 @@ def breakpoints(graph: Any) -> list[str]:
     within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     places = ("interrupt_before_nodes", "interrupt_after_nodes")
     return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
+
+
+def jumps_past_review(graph: Any) -> list[str]:
+    """Return the middleware that may jump to the tools of an agent whose calls are reviewed once for each model turn.
+
+    Such a jump runs all calls of the turn, those that a person rejected too.
+    """
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    jumps = set[str]()
+    for each in (graph, *within):
+        middleware = [getattr(getattr(node.bound, "func", None), "__self__", None) for node in each.nodes.values()]
+        middleware += [getattr(getattr(node.bound, "afunc", None), "__self__", None) for node in each.nodes.values()]
+        if any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware):
+            jumps |= {type(one).__name__ for one in middleware if one is not None and can_jump_to_tools(type(one))}
+    return sorted(jumps)
+
+
+def can_jump_to_tools(middleware: type) -> bool:
+    """Return whether a hook of a middleware declares that it may jump to the tools."""
+    hooks = [getattr(middleware, f"{start}{name}", None) for start in ("", "a") for name in HOOKS]
+    return any("tools" in getattr(hook, "__can_jump_to__", ()) for hook in hooks)
 
 
 def check_versions() -> None:

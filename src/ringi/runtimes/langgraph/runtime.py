@@ -11,7 +11,15 @@ from langgraph.pregel import Pregel
 from ringi.contracts.runtime import Description, OpenRun, Run
 from ringi.errors import SettingError
 from ringi.runtimes.langgraph.answer_schema import answer_schemas
-from ringi.runtimes.langgraph.checks import ASK_INSTEAD, COMPILE, breakpoints, check_versions, nodes_of
+from ringi.runtimes.langgraph.checks import (
+    ASK_INSTEAD,
+    COMPILE,
+    REVIEW_EACH,
+    breakpoints,
+    check_versions,
+    jumps_past_review,
+    nodes_of,
+)
 from ringi.runtimes.langgraph.graph_run import GraphRun
 
 REPEATS = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
@@ -24,7 +32,7 @@ class LangGraphRuntime:
         """Return the description of a compiled graph; None for an object of another framework.
 
         Raises:
-            SettingError: The graph is not compiled, or has static breakpoints.
+            SettingError: The graph is not compiled, has static breakpoints, or may run calls past their review.
             UnsupportedError: LangGraph is too old.
         """
         graph = agent.target
@@ -44,6 +52,9 @@ class LangGraphRuntime:
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
             )
+        if jumps := jumps_past_review(graph):
+            what = f"{', '.join(jumps)} may jump to the tools, which would run calls that people rejected"
+            raise SettingError("agents", agent.name, f"{what}: {REVIEW_EACH}")
         answer_schemas(agent.answer_schema, nodes_of(graph))
         check_versions()
         return Description(
