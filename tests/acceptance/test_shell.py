@@ -247,6 +247,10 @@ async def test_on_a_phone_no_link_of_a_person_is_cut_and_the_current_one_is_whol
         await person.goto(house.url + path)
         await expect(person.get_by_test_id("pending-count")).to_have_text(re.compile(r"\d\d"), timeout=WAIT)
         await person.wait_for_function(WHOLE, arg=name, timeout=WAIT)
+    # The system's font may be wider than any here.
+    await person.add_style_tag(content=".page-header nav { letter-spacing: 0.15em }")
+    for name in ("Threads", "Memory", "Overview"):
+        await person.wait_for_function(WHOLE, arg=name, timeout=WAIT)
     for request in waiting:
         answer(house, request)
 
