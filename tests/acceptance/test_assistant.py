@@ -299,7 +299,6 @@ async def test_a_question_is_answered_at_once_without_a_plan(open_page: Open, of
     await expect(page.get_by_test_id("chat-message").last).to_contain_text("A milestone is", timeout=WAIT)
 
 
-@WIDE
 async def test_everybody_can_read_and_reach_the_plan_the_actions_and_the_memory(
     open_page: Open, office: DemoServer, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

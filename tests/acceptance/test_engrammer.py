@@ -339,7 +339,6 @@ async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open,
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@WIDE
 async def test_everybody_can_read_and_reach_what_is_learned(
     open_page: Open, fresh: DemoServer, theme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -85,6 +85,7 @@ async def test_a_plan_is_streamed_where_it_was_begun_and_stands_there_once(page:
     await begin(page, server)
     await press(page, "plan")
     await is_half_said(page, "plan", "plan")
+    await until_ready(page)
     await write(page, "and then?")
     await expect(visible_fields(page).get_by_text("You said: and then?")).to_be_visible(timeout=WAIT)
     words = await talk(page)

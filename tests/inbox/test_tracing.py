@@ -28,7 +28,7 @@ from ringi.inbox import tracing
 
 
 async def main():
-    ask = Ask(title="Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
+    ask = Ask(title="Refund?", action=ringi.Action("refund", {"secret": "sesame"}), id="r1")
     run = Continuation(runner="threads", target="agent", key="t1")
     async with ringi.open("memory://") as inbox:
         with trace.get_tracer("agent").start_as_current_span("agent"):
@@ -159,7 +159,7 @@ def test_the_time_a_person_takes_stands_in_the_trace_of_the_agent_and_names_nobo
         "ringi.status": "completed",
         "ringi.decision": "approve",
     }
-    assert not any(word in json.dumps(found) for word in ("ann", "4711", "Refund"))
+    assert not any(word in json.dumps(found) for word in ("ann", "sesame", "Refund"))
 
 
 def test_a_run_and_its_waits_stand_in_the_trace_of_whoever_started_it_over_http() -> None:

@@ -325,12 +325,12 @@ async def test_everything_under_the_digest_is_shown(world: World) -> None:
         "fields": [{"type": "select", "name": "why", "label": "Reason", "options": [{"value": "l", "label": "late"}]}]
     }
     options: dict[str, Any] = {
-        "context": {"secret": "4711"},
+        "context": {"secret": "sesame"},
         "actions": {"approve": {"label": "Ship it"}},
         "priority": "urgent",
     }
     await world.asked(id="r1", title="Ship?", description="Now.", form=form, fallback={"why": "none"}, **options)
     value = (await tool(world).get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]
     assert value["action_request"]["action"] == "Ship?"
-    for words in ("Now.", "Reason", "late", "4711", "Ship it", "urgent", "none"):
+    for words in ("Now.", "Reason", "late", "sesame", "Ship it", "urgent", "none"):
         assert words in value["description"], words
