@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+HELD_BYTES = 65_536
 CLOSED_AT_ONCE = -1
 """In place of a number of bytes: the call does not even arrive."""
 
@@ -57,6 +58,52 @@ class Proxy:
                 self.arrived += 1
                 self._changed.notify_all()
         to_server.close()
+
+
+class HoldingProxy:
+    """Passes on connections to a server, but holds back its event streams until it has 64 kB of them."""
+
+    def __init__(self, port: int) -> None:
+        self._target, self.holds_back, self.held_back = port, True, 0
+        self._dead = set[asyncio.StreamWriter]()
+        self._streams = set[asyncio.StreamWriter]()
+
+    def forget(self) -> None:
+        """Pass on nothing more of the streams that are open, and close none."""
+        self._dead |= self._streams
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._target)
+        up = asyncio.create_task(pass_on(reader, to_server))
+        held, is_stream = b"", False
+        try:
+            while data := await from_server.read(65_536):
+                is_stream = is_stream or b"content-type: text/event-stream" in data.lower()
+                if is_stream:
+                    self._streams.add(writer)
+                head, end, body = data.partition(b"\r\n\r\n") if b"HTTP/1.1" in data else (b"", b"", data)
+                held += body
+                if is_stream and self.holds_back and len(held) < HELD_BYTES:
+                    self.held_back += len(body)
+                    data = head + end
+                else:
+                    data, held = head + end + held, b""
+                if writer not in self._dead:
+                    writer.write(data)
+                    await writer.drain()
+        finally:
+            self._streams.discard(writer)
+            up.cancel()
+            to_server.close()
+            await asyncio.gather(up, to_server.wait_closed(), return_exceptions=True)
+
+
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on what a client sends."""
+    while data := await reader.read(65_536):
+        writer.write(data)
+    writer.close()
 
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from tests.acceptance.demo_server import DemoServer
 from tests.client.desks import CLIENTS, WAYS, opened, token
-from tests.client.network import proxy
+from tests.client.network import HoldingProxy, listening, proxy
 from tests.server.world import open_world
 
 import ringi
+from ringi.client import transport
 from ringi.client.errors import HttpError
 from ringi.domain.record import Event, Position
 from ringi.errors import ClosedError, UnreachableError
@@ -156,3 +157,62 @@ async def test_a_token_that_is_none_hears_so(server: DemoServer) -> None:
     async with ringi.Client(server.url, "nonsense") as nobody, aclosing(nobody.follow()) as events:
         with pytest.raises(HttpError, match="did not issue the token"):
             await anext(events)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a client notice a silent stream soon."""
+    monkeypatch.setattr(transport, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(transport, "POLL_SECONDS", 0.1)
+
+
+async def test_a_proxy_that_holds_back_streams_delays_events_by_a_poll_and_is_named(
+    server: DemoServer, impatient: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    relay = HoldingProxy(server.port)
+    async with (
+        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        listening(relay.serve) as url,
+        ringi.Client(url, token(server, "bot", "admin")) as bot,
+        aclosing(bot.follow(await end(direct))) as events,
+    ):
+        for is_held in (True, False):
+            relay.holds_back = is_held
+            asked = [await direct.ask(f"Go {number}?") for number in range(3)]
+            assert [event.record_id for event in await taken(events, 3)] == [each.id for each in asked]
+    assert relay.held_back
+    (warning,) = [record.getMessage() for record in caplog.records if record.name == transport.__name__]
+    assert warning.startswith("/v1/events of http://127.0.0.1:")
+    assert "a proxy probably holds back event streams" in warning
+
+
+async def test_a_connection_that_dies_without_a_word_is_opened_again(server: DemoServer, impatient: None) -> None:
+    relay = HoldingProxy(server.port)
+    relay.holds_back = False
+    async with (
+        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        listening(relay.serve) as url,
+        ringi.Client(url, token(server, "bot", "admin"), retry_for=0.2) as bot,
+        aclosing(bot.follow(await end(direct))) as events,
+    ):
+        for number in range(3):
+            asked = await direct.ask(f"Go {number}?")
+            assert [event.record_id for event in await taken(events, 1)] == [asked.id]
+            relay.forget()
+
+
+async def test_following_what_comes_begins_behind_a_proxy_that_holds_back_streams(
+    server: DemoServer, impatient: None
+) -> None:
+    async with (
+        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        listening(HoldingProxy(server.port).serve) as url,
+        ringi.Client(url, token(server, "bot", "admin")) as bot,
+        aclosing(bot.follow()) as events,
+    ):
+        coming = asyncio.create_task(taken(events, 1))
+        while not coming.done():
+            asked = await direct.ask("Go?")
+            await asyncio.wait({coming}, timeout=0.05)
+        (event,) = await coming
+    assert (event.type, event.at <= asked.created_at) == ("request.created", True)

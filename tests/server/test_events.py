@@ -261,8 +261,19 @@ async def test_a_silent_stream_is_kept_alive(store_url: str) -> None:
         asyncio.timeout(LIMIT),
     ):
         lines = response.aiter_lines()
-        while await anext(lines) != ":":
+        while await anext(lines) != "event: heartbeat":
             pass
+        assert await anext(lines) == "data: {}"
+
+
+async def test_the_heartbeat_of_a_protocol_of_others_is_a_comment(store_url: str) -> None:
+    async with open_world(store_url, serves=True, keep_alive_seconds=0.05) as world, asyncio.timeout(LIMIT):
+        await world.client().post("/v1/threads/t1/runs", json={"agent": "two_questions"})
+        await until_status(world, "interrupted")
+        async with world.client().stream("GET", "/v1/chat/t1/stream?hold=true") as response:
+            lines = response.aiter_lines()
+            while (line := await anext(lines)) != ":":
+                assert not line.startswith("event:")
 
 
 async def test_each_reader_is_told_another_time_to_come_again(live: World) -> None:

@@ -165,7 +165,9 @@ class Listener:
                 elif key == "data":
                     data = value
                 elif not line and data:
-                    return Sent(self.last_id or "", name, json.loads(data))
+                    if name != "heartbeat":
+                        return Sent(self.last_id or "", name, json.loads(data))
+                    name, data = "message", ""
         raise EOFError
 
     async def take(self, count: int) -> list[Sent]:

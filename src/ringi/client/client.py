@@ -118,7 +118,7 @@ class Client(CheckCalls):
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        position = await self._end() if after is None else after
+        position = await self._transport.position(FEED) if after is None else after
         path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
         async with aclosing(self._transport.positions(path, lambda: position or BEGINNING)) as positions:
             async for notified in positions:
@@ -322,13 +322,6 @@ class Client(CheckCalls):
         events, next = await self._page(position, PAGE, request_id)
         # A page may end with events that the token may not see.
         return events, next or (events[-1].position if events else position), next is None
-
-    async def _end(self) -> Position:
-        async with aclosing(self._transport.positions(FEED, lambda: None)) as positions:
-            position = ""
-            while not position:
-                position = await anext(positions)
-            return position
 
     async def _poll(self, id: str, seconds: float) -> Request:
         call = ApiCall("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})

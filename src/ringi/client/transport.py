@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -31,10 +32,17 @@ from ringi.errors import (
 from ringi.inbox import tracing
 from ringi.inbox.lifetime import Lifetime
 
+log = logging.getLogger(__name__)
+HELD_BACK = (
+    "%s of %s has sent nothing for %.0f s: a proxy probably holds back event streams, or the connection is dead; "
+    "reading every %.0f s until the stream passes"
+)
 GRACE_SECONDS = 10.0
 """Seconds that a server may take for a reply, beyond the delay that the client requested."""
-SILENCE_SECONDS = 40.0
+SILENCE_SECONDS = 30.0
 """Seconds that a stream may be silent: a server sends a heartbeat every 15 s."""
+POLL_SECONDS = 5.0
+"""Seconds between two reads of what a silent stream holds back; each is followed by another try of the stream."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LOST = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError, httpx.ProxyError)
@@ -96,26 +104,44 @@ class Transport:
         """Yield the position of each event of a stream after `after()`, and "" for each heartbeat.
 
         A broken stream is reopened at the current `after()`; `UnavailableError` is raised if that fails for as long
-        as a call is retried.
+        as a call is retried. While a stream is silent, "" is yielded every few seconds.
         """
+        policy, patience = RetryPolicy(self._retry_for), SILENCE_SECONDS
+        while True:
+            try:
+                async with self._opened(ApiCall("GET", path), after(), patience) as reply:
+                    lines = reply.aiter_lines()
+                    while (line := await self._next(lines)) is not None:
+                        policy, patience = RetryPolicy(self._retry_for), SILENCE_SECONDS
+                        if line.startswith("id: "):
+                            yield line[4:]
+                        elif line.startswith(("event: heartbeat", "retry: ")):
+                            yield ""
+                await policy.pause(UnreachableError(self.url, "the stream ended"))
+            except httpx.ReadTimeout:
+                if patience != POLL_SECONDS:
+                    log.warning(HELD_BACK, path, self.url, patience, POLL_SECONDS)
+                patience = POLL_SECONDS
+                yield ""
+            except (LimitError, UnavailableError) as error:
+                await policy.pause(error)
+
+    async def position(self, path: str) -> str:
+        """Return the position at which a stream starts now; a proxy that holds back its events passes its headers."""
         policy = RetryPolicy(self._retry_for)
         while True:
             try:
-                async with self._lines(ApiCall("GET", path), after()) as lines:
-                    while (line := await self._next(lines)) is not None:
-                        policy = RetryPolicy(self._retry_for)
-                        if line.startswith("id: "):
-                            yield line[4:]
-                        elif line.startswith((":", "retry: ")):
-                            yield ""
-                await policy.pause(UnreachableError(self.url, "the stream ended"))
+                async with self._opened(ApiCall("GET", path), None, GRACE_SECONDS) as reply:
+                    return reply.headers["last-event-id"]
+            except httpx.ReadTimeout as error:
+                await policy.pause(UnreachableError(self.url, type(error).__name__))
             except (LimitError, UnavailableError) as error:
                 await policy.pause(error)
 
     @asynccontextmanager
-    async def _lines(self, call: ApiCall, position: str | None) -> AsyncIterator[AsyncIterator[str]]:
+    async def _opened(self, call: ApiCall, position: str | None, patience: float) -> AsyncIterator[httpx.Response]:
         headers = {"last-event-id": position} if position else {}
-        timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
+        timeout = httpx.Timeout(patience, connect=GRACE_SECONDS)
         stream = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
             # The stream is not in use between two lines: closing it then cancels no other task.
@@ -125,7 +151,9 @@ class Transport:
                 stack.push_async_exit(stream.__aexit__)
                 if not reply.is_success:
                     raise error_of(self.url, call, reply, read_json(await reply.aread()))
-                yield reply.aiter_lines()
+                yield reply
+        except httpx.ReadTimeout:
+            raise
         except LOST as error:
             raise UnreachableError(self.url, str(error) or type(error).__name__) from error
 

@@ -9,7 +9,8 @@ import type { FeedEvent } from "./types";
 /** Milliseconds in which one tab takes the feed over from another. */
 const handOver = 2_000;
 
-type Connection = "connecting" | "live" | "lost";
+/** The state of the feed; "held" if it is open and silent, so that the page is read again every few seconds. */
+type Connection = "connecting" | "live" | "held" | "lost";
 
 /** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {
@@ -39,7 +40,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
       onTakeOver: () => { notifiedUntil = serverNow() - handOver; },
       names: [...feedEvents, ...tenantEvents],
       onOpen: () => {
-        setConnection("live");
+        setConnection((before) => (before === "held" ? before : "live"));
         refetchAfterGap(client, last !== "");
       },
       onEvent: (event) => {
@@ -50,6 +51,15 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
         if (request) cacheRequest(client, request);
         if (gone) dropRequest(client, gone);
         if (feedEvent.type === "pauses.changed") void client.invalidateQueries({ queryKey: ["pauses"] });
+      },
+      onHeartbeat: ({ lastEventId }) => { last = lastEventId || last; },
+      onHeldBack: () => {
+        setConnection("held");
+        refetchAfterGap(client, false);
+      },
+      onPassing: () => {
+        setConnection("live");
+        refetchAfterGap(client, false);
       },
       onLost: (refused) => {
         setConnection("lost");

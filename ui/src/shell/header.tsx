@@ -53,6 +53,7 @@ function StatusTags() {
   return (
     <>
       <output>
+        {connection === "held" && <Tag color="warning" style={{ whiteSpace: "normal" }} data-testid="held-back" title={strings.heldBackWhy}>{strings.heldBack}</Tag>}
         {connection === "lost" && <Tag color="warning" data-testid="reconnecting">{strings.reconnecting}</Tag>}
       </output>
       {info?.scripted && <Tag data-testid="scripted">{strings.scriptedModel}</Tag>}

@@ -50,6 +50,11 @@ export function useStream(id: string, shouldFollow: (stream: StreamState) => boo
         batch.push({ number: Number(message.lastEventId), event: JSON.parse(message.data) as StreamEvent });
         timer ??= setTimeout(flush, 16);
       },
+      onHeldBack: () => {
+        setDisconnected(true);
+        void client.invalidateQueries({ queryKey: ["thread", id] });
+      },
+      onPassing: () => setDisconnected(false),
       onLost: () => setDisconnected(true),
     });
     return () => {

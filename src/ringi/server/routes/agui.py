@@ -45,7 +45,7 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import RunHistory, newest_runs
-from ringi.server.sse.sse import Connection, EventStream, Opening, Streams, encode_sse
+from ringi.server.sse.sse import COMMENT, Connection, EventStream, Opening, Streams, encode_sse
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -81,7 +81,7 @@ class AguiRoutes:
 
     def streams(self) -> list[Route]:
         """Return the routes."""
-        stream = EventStream(self._auth, self._streams, self._open)
+        stream = EventStream(self._auth, self._streams, self._open, heartbeat=COMMENT)
         return [
             StrictPlainRoute("/agui/{agent}", StreamAfterAction(self._turn, stream), methods=["POST"]),
             StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),

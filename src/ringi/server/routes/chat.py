@@ -28,7 +28,7 @@ from ringi.server.schemas import ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output
-from ringi.server.sse.sse import HEADERS, Connection, EventStream, Opening, Streams
+from ringi.server.sse.sse import COMMENT, HEADERS, Connection, EventStream, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 FORMAT = frozenset({"hold", "sdk"})
@@ -84,7 +84,7 @@ class ChatRoutes:
 
     def streams(self) -> list[Route]:
         """Return the routes, all of which stream."""
-        stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM)
+        stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM, heartbeat=COMMENT)
         return [
             StrictPlainRoute(
                 "/v1/chat", StreamAfterAction(self._turn, stream), methods=["POST"], allowed={"agent", *FORMAT}

@@ -33,7 +33,10 @@ RETRY_MILLISECONDS = (500, 3_000)
 """The range of reconnect delays: with a single delay, all readers of a lost server would return at once."""
 POSITION_PARAMETERS = frozenset({"after"})
 """The parameter that contains the client's position."""
-BEAT = b":\n\n"
+HEARTBEAT = b"event: heartbeat\ndata: {}\n\n"
+"""Sent at intervals. It is no comment: a script in a browser sees none, and could not tell silence from a loss."""
+COMMENT = b":\n\n"
+"""The heartbeat of protocols whose readers refuse unknown events."""
 BEGINNING = "0"
 """The position before the first event: a browser would discard its position on an empty id."""
 CLOSING = b"event: closing\ndata: {}\n\n"
@@ -71,6 +74,7 @@ class Connection:
         "_task",
         "caller",
         "goodbye",
+        "heartbeat",
         "is_over",
         "skip",
         "token",
@@ -82,6 +86,7 @@ class Connection:
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
+        self.heartbeat = HEARTBEAT
         self.goodbye = CLOSING
         """The last chunk that a reader receives when the server ends the stream."""
         self._send, self._limit = send, limit
@@ -285,7 +290,7 @@ class Streams:
             if expires_at is not None and expires_at <= now:
                 connection.end()
             else:
-                connection.push(BEAT)
+                connection.push(connection.heartbeat)
 
 
 Feeder = Callable[[Connection], Awaitable[None]]
@@ -326,9 +331,10 @@ class EventStream:
         headers: Sequence[tuple[bytes, bytes]] = HEADERS,
         *,
         hint: Callable[[], bytes] = retry_hint,
+        heartbeat: bytes = HEARTBEAT,
     ) -> None:
         self._auth, self._streams, self._opener, self._headers = auth, streams, opener, headers
-        self._hint = hint
+        self._hint, self._heartbeat = hint, heartbeat
         self._turns = asyncio.Semaphore(MAX_LOADING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -340,6 +346,7 @@ class EventStream:
         if self._auth.is_revoked(token):  # Revoked meanwhile: open connections have been ended, but not this one yet.
             raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], token, self._turns)
+        connection.heartbeat = self._heartbeat
         feeding: asyncio.Task[None] | None = None
         try:
             headers, first = opening.position

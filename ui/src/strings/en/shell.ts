@@ -41,6 +41,8 @@ export const shell = {
   signOutEverywhere: "Sign out everywhere",
   signOutEverywhereWarning: "All your sessions and tokens end now, on every device, including this one. Programs that use your tokens stop until they get new ones.",
   scriptedModel: "scripted model",
+  heldBack: "A proxy may hold back live updates: read every 5 s",
+  heldBackWhy: "The server’s live stream has been silent for 30 seconds. A proxy probably holds it back, or the connection is dead. This page is read again every 5 seconds until the stream passes.",
   reconnecting: "reconnecting…",
   retry: "Try again",
   back: "Back",

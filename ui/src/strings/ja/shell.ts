@@ -43,6 +43,8 @@ export const shell: typeof en = {
   signOutEverywhere: "すべての端末でサインアウト",
   signOutEverywhereWarning: "これまでのすべてのセッションとトークンが、この端末を含むすべての端末で無効になります。あなたのトークンを使うものは、新しいトークンを渡すまで止まります。",
   scriptedModel: "スクリプトモデル",
+  heldBack: "プロキシが更新を止めている可能性: 5 秒ごとに読込",
+  heldBackWhy: "サーバーのライブ配信が 30 秒間途絶えています。プロキシが配信を止めているか、接続が切れている可能性があります。配信が再開するまで、このページは 5 秒ごとに読み直されます。",
   reconnecting: "再接続中…",
   retry: "再試行",
   back: "戻る",

@@ -43,6 +43,8 @@ export const shell: typeof en = {
   signOutEverywhere: "在所有设备上退出",
   signOutEverywhereWarning: "您目前的所有会话和令牌将在所有设备上失效，包括本设备。使用您令牌的程序会停止，直到换上新令牌。",
   scriptedModel: "脚本模型",
+  heldBack: "代理可能阻滞实时更新：每 5 秒读取",
+  heldBackWhy: "服务器的实时数据流已静默 30 秒。可能是代理阻滞了数据流，或连接已中断。在数据流恢复之前，本页每 5 秒重新读取一次。",
   reconnecting: "正在重新连接…",
   retry: "重试",
   back: "返回",

@@ -44,7 +44,7 @@ from ringi.server.routes.langgraph_api.views import (
 )
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
-from ringi.server.sse.sse import EventStream, Opening, Streams
+from ringi.server.sse.sse import COMMENT, EventStream, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
@@ -76,7 +76,7 @@ class LangGraphRoutes:
     def streams(self, streams: Streams) -> list[Route]:
         """Return the route that streams."""
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
-        stream = EventStream(self._auth, streams, self._open, hint=bytes)
+        stream = EventStream(self._auth, streams, self._open, hint=bytes, heartbeat=COMMENT)
         run = RunStream(self._begin_run, stream)
         return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
 
