@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import ask, decided, opened, press
+from tests.acceptance.detail import ask, decided, opened, press, somebody
 from tests.tiers import MAIN
 
 pytestmark = pytest.mark.timeout(120)
@@ -143,3 +143,15 @@ async def test_the_counter_of_a_text_stands_clear_of_its_reset(person: Page, hou
     assert one is not None
     assert other is not None
     assert one["y"] + one["height"] <= other["y"] or one["x"] + one["width"] <= other["x"]
+
+
+async def test_the_browsers_first_language_says_how_a_number_is_read(browser: Browser, house: DemoServer) -> None:
+    request = ask(house, "Amount", form={"fields": [CHOSEN[1]]})
+    page = await somebody(browser, house, "lea", locale="de-DE")
+    detail = await opened(page, house, request)
+    await expect(detail.get_by_test_id("number-note")).to_contain_text("1.234,56")
+    await detail.get_by_role("spinbutton", name="How many").press_sequentially("1.219,99")
+    await expect(detail.get_by_test_id("stored-number")).to_contain_text("1219.99")
+    await press(page, "Control+Enter")
+    assert decided(house, request)["data"] == {"number": 1219.99}
+    await page.context.close()

@@ -23,6 +23,7 @@ from ringi.runs import Agent
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""
+AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
 MESSAGES = {
     "type": "object",
@@ -96,7 +97,10 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     if re.search(script["memories"], start, re.I):
         return AIMessage(says["memories"].format(memories=memories_in(messages) or says["nothing"]))
     calls = []
-    if found := re.search(script["refund"], start, re.I):
+    found = re.search(script["refund"], start, re.I)
+    if found and not AMOUNT.fullmatch(found[1]):
+        return AIMessage(says["no_amount"].format(text=found[1]))
+    if found:
         calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
     if re.search(script["preferences"], start, re.I):
         calls.append(("preferences", {}))

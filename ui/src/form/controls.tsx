@@ -1,10 +1,11 @@
-import { Checkbox, Input, InputNumber, Radio, Select, Skeleton, Slider, Switch } from "antd";
+import { Checkbox, Input, Radio, Select, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
 import type { FormField, Json, Option } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import { groupAria, type ControlProps } from "./control-props";
+import { NumberInput } from "./number-input";
 
 const DateControl = lazyWithRetry(() => import("./date-control"));
 const AttachmentControl = lazyWithRetry(() => import("./attachments"));
@@ -26,16 +27,9 @@ function TextControl({ field, id, value, onChange, disabled, aria, compact = fal
     : <Input {...common} onChange={change} />;
 }
 
-function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: ControlProps) {
-  // No min and max: antd would replace a number out of range with one that nobody typed.
-  return (
-    <InputNumber<number>
-      {...aria} id={id} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="wide"
-      value={numberOf(value)} step={field.step ?? 1} status={aria["aria-invalid"] ? "error" : ""}
-      placeholder={visible(field.placeholder ?? "")} onChange={(number) => onChange(number ?? undefined)}
-      {...(onEnter && { onPressEnter: onEnter })}
-    />
-  );
+function NumberControl({ field, disabled, aria, ...input }: ControlProps) {
+  // No bounds: the server names the rule that a number breaks.
+  return <NumberInput {...input} step={field.step ?? 1} disabled={disabled} aria={aria} placeholder={visible(field.placeholder ?? "")} />;
 }
 
 function SliderControl({ field, id, value, onChange, disabled, aria }: ControlProps) {

@@ -6,6 +6,7 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { Control } from "./controls";
+import { isUnread } from "./number-text";
 import { ValueDiffLine } from "./value-diff";
 import { isEqual, messageAt, type Values } from "./values";
 import "./form.css";
@@ -71,7 +72,7 @@ export function Field({ field, value, onChange, error, disabled, diff, compact =
             {hint && <div id={`${id}-help`}>{hint}</div>}
             {isChanged && (
               <ValueDiffLine
-                name={field.name} before={before} after={value} format={valueFormatter(field, strings)} disabled={disabled}
+                name={field.name} before={before} after={isUnread(value) ? undefined : value} format={valueFormatter(field, strings)} disabled={disabled}
                 onReset={() => onChange(before)}
               />
             )}

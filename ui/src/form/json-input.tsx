@@ -5,6 +5,8 @@ import type { Json } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { visible, visibleSource } from "../widgets/visible";
+import { inexactNumber, parseExact } from "./exact-json";
+import { lossText } from "./number-text";
 
 interface JsonInputProps {
   id: string;
@@ -17,14 +19,6 @@ interface JsonInputProps {
   aria?: AriaAttributes;
 }
 
-function parsed(text: string): { value: Json } | null {
-  try {
-    return { value: JSON.parse(text) as Json };
-  } catch {
-    return null;
-  }
-}
-
 const pathText = (path: readonly (string | number)[]) =>
   path.map((one) => (typeof one === "number" ? `[${one}]` : `.${one}`)).join("").replace(/^\./, "");
 
@@ -33,25 +27,26 @@ export function describeJsonError(text: string, strings: RequestStrings): string
   const errors: ParseError[] = [];
   parse(text, errors, { disallowComments: true, allowTrailingComma: false });
   const [first] = errors;
+  const inexact = first ? null : inexactNumber(text);
   // What the library accepts and JSON does not, such as a text that is empty.
-  const at = first?.offset ?? text.length;
+  const at = first?.offset ?? inexact?.offset ?? text.length;
   const before = text.slice(0, at).split("\n");
   const code = first ? printParseErrorCode(first.error) : "ValueExpected";
   const field = pathText(getLocation(text, at).path.filter((part) => part !== ""));
   const why = Object.hasOwn(strings.schema.jsonErrors, code) ? strings.schema.jsonErrors[code] : undefined;
-  return strings.schema.jsonErrorAt(before.length, (before.at(-1) ?? "").length + 1, visible(field), why ?? code);
+  return strings.schema.jsonErrorAt(before.length, (before.at(-1) ?? "").length + 1, visible(field), (inexact && lossText(inexact.reading, strings)) ?? why ?? code);
 }
 
 /** A JSON editor that keeps the text as typed, valid or not. */
 export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
   const strings = useRequestStrings();
   const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
-  const isWrong = parsed(text) === null;
+  const isWrong = parseExact(text) === undefined;
   const change = (input: string) => {
     setText(input);
-    const found = parsed(input);
-    if (found) onChange(found.value);
-    else onBreak(input);
+    const found = parseExact(input);
+    if (found === undefined) onBreak(input);
+    else onChange(found);
   };
   return (
     <>

@@ -9,11 +9,12 @@ import { ChoiceEditor } from "./choice-editor";
 import { Field, FieldError } from "./form-fields";
 import { JsonInput } from "./json-input";
 import { ListEditor } from "./list-editor";
+import { isUnread } from "./number-text";
 import { ObjectEditor } from "./object-editor";
 import { nodeOf, type SchemaNode } from "./schema-node";
 import type { Schema } from "./schema-parts";
 import { fits, initialValue, schemaOfValue } from "./schema-value";
-import { unfinished, unfinishedText } from "./unfinished";
+import { unfinished, unfinishedNumber, unfinishedText, unreadText } from "./unfinished";
 import { isEqual } from "./values";
 
 /** What all editors of one schema share. */
@@ -44,9 +45,13 @@ export const problemAt = ({ problems }: EditorScope, path: string) => problems.f
 
 function FieldEditor({ scope, node, path, label, value, isRequired, isRow, onChange }: PartProps<"field">) {
   const field: FormField = { ...node.control, name: path, label: node.title ?? label, help: node.help, required: isRequired, default: null };
-  // An optional text that is emptied is left out; a required one is an empty text.
-  const change = (next: Json | undefined) => onChange(next === "" && !isRequired ? undefined : next);
-  return <Field field={field} value={value} onChange={change} error={problemAt(scope, path)} disabled={scope.disabled} diff={false} compact hidesLabel={isRow ?? false} />;
+  const text = unreadText(value);
+  const change = (next: Json | undefined) => {
+    if (field.type === "number" && isUnread(next)) return onChange(unfinishedNumber(next.unread));
+    // An optional text that is emptied is left out; a required one is an empty text.
+    onChange(next === "" && !isRequired ? undefined : next);
+  };
+  return <Field field={field} value={text === undefined ? value : { unread: text }} onChange={change} error={problemAt(scope, path)} disabled={scope.disabled} diff={false} compact hidesLabel={isRow ?? false} />;
 }
 
 /** A choice among values of any type. */
@@ -86,7 +91,7 @@ function JsonEditor({ scope, path, label, value, onChange, why }: Omit<NodeEdito
 
 /** Return whether a value of a schema without types can be edited by the types that it has. */
 const hasOwnForm = (node: SchemaNode, value: Json | undefined) =>
-  node.kind === "json" && (node.why === "any" || node.why === "map") && (typeof value !== "object" || Object.keys(value ?? {}).length > 0) && value !== undefined;
+  node.kind === "json" && (node.why === "any" || node.why === "map") && (typeof value !== "object" || Object.keys(value ?? {}).length > 0 || unreadText(value) !== undefined) && value !== undefined;
 
 function BodyEditor({ node, ...props }: NodeEditorProps & { node: SchemaNode }) {
   const { schema } = useRequestStrings();

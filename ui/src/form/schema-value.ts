@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../api/types";
 import { nodeOf, type ControlSpec, type SchemaNode } from "./schema-node";
 import { resolveReference, type Schema } from "./schema-parts";
+import { unreadText } from "./unfinished";
 import { isEqual, isObject } from "./values";
 
 /** A schema that refers to itself would begin without an end. */
@@ -32,7 +33,7 @@ export function canShow(control: ControlSpec, value: Json): boolean {
 
 /** Return whether the editor of a node can show a value; any other value is edited as JSON. */
 export function fits(root: Schema, node: SchemaNode, value: Json | undefined): boolean {
-  if (value === undefined || (value === null && node.isNullable)) return true;
+  if (value === undefined || (value === null && node.isNullable) || unreadText(value) !== undefined) return true;
   switch (node.kind) {
     case "field": return canShow(node.control, value);
     case "options": return node.options.some((one) => isEqual(one, value));
@@ -72,6 +73,7 @@ export function schemaOfValue(value: Json, depth = 0): Schema {
     const [first] = items;
     return { type: "array", items: first && items.every((one) => isEqual(one, first)) ? first : {} };
   }
+  if (unreadText(value) !== undefined) return { type: "number" };
   if (isObject(value)) {
     const properties = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, schemaOfValue(one, depth + 1)]));
     return { type: "object", properties, required: Object.keys(value) };

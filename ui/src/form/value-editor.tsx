@@ -8,6 +8,7 @@ import { Loading } from "../widgets/loading";
 import { visible } from "../widgets/visible";
 import { Control } from "./controls";
 import { FieldError, hintOf } from "./form-fields";
+import { isUnread } from "./number-text";
 import { ValueDiffLine } from "./value-diff";
 import type { Schema } from "./schema-parts";
 import { isEqual, messageWithin } from "./values";
@@ -56,8 +57,8 @@ export function ValueEditor(props: ValueEditorProps) {
       {field
         ? (
           <Control
-            key={resets} field={field} id={id} value={value} onChange={onChange} disabled={disabled} aria={aria}
-            compact onEnter={onEnter}
+            key={resets} field={field} id={id} value={broken === undefined ? value : { unread: broken }} disabled={disabled} aria={aria}
+            onChange={(next) => (field.type === "number" && isUnread(next) ? onChange(undefined, next.unread) : onChange(next))} compact onEnter={onEnter}
           />
         )
         : (

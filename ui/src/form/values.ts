@@ -3,6 +3,7 @@ import type { AttachedFile } from "../api/schema";
 import type { FormField, Json, JsonObject, Request } from "../api/types";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { formatBytes } from "../widgets/size";
+import { isUnread } from "./number-text";
 
 export type Values = { readonly [name: string]: Json | undefined };
 
@@ -36,8 +37,14 @@ export function answerOf(fields: FormField[], values: Values): JsonObject {
   return answer;
 }
 
-export function missingFields(fields: FormField[], values: Values): string[] {
-  return fields.filter((field) => field.required && isEmpty(values[field.name])).map((field) => field.name);
+/** Return the problems of a form that the page can find before sending: what is missing, and what is not one value yet. */
+export function fieldProblems(fields: FormField[], values: Values, strings: Pick<RequestStrings, "requiredField" | "cannotBeSent">): FieldProblem[] {
+  return fields.flatMap(({ name, type, required }): FieldProblem[] => {
+    const value = values[name];
+    if (required && isEmpty(value)) return [{ field: name, message: strings.requiredField }];
+    const isPartial = (type === "attachment" && isUploading(value)) || (type === "number" && isUnread(value));
+    return isPartial ? [{ field: name, message: strings.cannotBeSent }] : [];
+  });
 }
 
 /** Return the message for a field, including errors inside its nested values. */

@@ -1,5 +1,6 @@
-import { InputNumber } from "antd";
 import { useId, useState, type ReactNode } from "react";
+import { NumberInput } from "../form/number-input";
+import { isUnread, type Unread } from "../form/number-text";
 import { TextDiff } from "../form/value-diff";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
@@ -38,18 +39,18 @@ function Difference({ id, from, to }: { id: string; from: number; to: number }) 
 export function Compare({ id, head }: { id: string; head: number }) {
   const strings = useLearningStrings();
   const name = useId();
-  const [from, setFrom] = useState(1);
-  const [to, setTo] = useState(head);
-  const bounds = { min: 1, max: head, precision: 0 };
+  const [from, setFrom] = useState<number | Unread>(1);
+  const [to, setTo] = useState<number | Unread>(head);
+  const bounds = { min: 1, max: head, isWhole: true };
   return (
     <div className="playbook-body">
       <div className="button-bar">
         <label htmlFor={`${name}-from`}>{strings.compareFrom}</label>
-        <InputNumber<number> {...bounds} id={`${name}-from`} value={from} onChange={(version) => version && setFrom(version)} data-testid="compare-from" />
+        <NumberInput {...bounds} id={`${name}-from`} value={from} onChange={(version = { unread: "" }) => setFrom(version)} testId="compare-from" />
         <label htmlFor={`${name}-to`}>{strings.compareTo}</label>
-        <InputNumber<number> {...bounds} id={`${name}-to`} value={to} onChange={(version) => version && setTo(version)} data-testid="compare-to" />
+        <NumberInput {...bounds} id={`${name}-to`} value={to} onChange={(version = { unread: "" }) => setTo(version)} testId="compare-to" />
       </div>
-      <Difference id={id} from={from} to={to} />
+      {!isUnread(from) && !isUnread(to) && <Difference id={id} from={from} to={to} />}
     </div>
   );
 }

@@ -3,11 +3,12 @@ import { useEffect, useId, useRef, useState, type SyntheticEvent } from "react";
 import { isStatus, ProblemError, type FieldProblem } from "../api/call";
 import { useEditMemory } from "../api/memories";
 import type { Json, JsonObject, Memory } from "../api/types";
-import { answerOf, isObject, messageAt, missingFields, type Values } from "../form/values";
+import { answerOf, fieldProblems, isObject, messageAt, type Values } from "../form/values";
 import { FormFields } from "../form/form-fields";
 import { JsonInput } from "../form/json-input";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
@@ -15,11 +16,11 @@ import { useMemoryStrings } from "./strings";
 
 /** The state of the form that edits a memory, with its problems. */
 function useMemoryForm(memory: Memory, onDone: () => void) {
-  const strings = useMemoryStrings();
+  const strings = useRequestStrings();
   const fields = renderedFields(memory);
   const [values, setValues] = useState<Values>(memory.answer);
   const [json, setJson] = useState<Json | undefined>(memory.answer);
-  const [empty, setEmpty] = useState<FieldProblem[]>([]);
+  const [local, setLocal] = useState<FieldProblem[]>([]);
   const [changedFields, setChangedFields] = useState<ReadonlySet<string>>(new Set());
   // The list is refetched while somebody types; the server compares this time with the last change.
   const [savedAt] = useState(memory.edited_at ?? memory.answered_at);
@@ -28,16 +29,16 @@ function useMemoryForm(memory: Memory, onDone: () => void) {
   const faults = error instanceof ProblemError ? error.errors : [];
   const serverProblems = faults.map((fault) => ({ field: fault.field, message: fieldText(fault, strings) }));
   const save = () => {
-    const missingProblems = missingFields(fields, values).map((field) => ({ field, message: strings.requiredField }));
-    setEmpty(missingProblems);
+    const found = fieldProblems(fields, values, strings);
+    setLocal(found);
     setChangedFields(new Set());
-    if (missingProblems.length === 0 && data && !isPending) mutate(data, { onSuccess: onDone });
+    if (found.length === 0 && data && !isPending) mutate(data, { onSuccess: onDone });
   };
   const change = (next: Values, changed: string) => {
     setValues(next);
     setChangedFields(new Set([...changedFields, changed]));
   };
-  const problems = (empty.length > 0 ? empty : serverProblems).filter(({ field }) => !changedFields.has(field));
+  const problems = (local.length > 0 ? local : serverProblems).filter(({ field }) => !changedFields.has(field));
   const otherProblems = serverProblems.filter((problem) => !fields.some(({ name }) => messageAt([problem], name)));
   return { fields, values, change, json, setJson, save, isPending, error, problems, otherProblems };
 }

@@ -1,4 +1,4 @@
-import { cleanup, screen, waitFor } from "@testing-library/react";
+import { cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
@@ -72,4 +72,17 @@ test("a browser that keeps nothing loses only the draft", async () => {
   await user.click(screen.getByTestId("decide-respond"));
   await waitFor(() => expect(sent[0]?.body).toMatchObject({ message: "Kyoto" }));
   full.mockRestore();
+});
+
+test("a number that is not read yet is kept as it is, and still not sent", async () => {
+  const request = aRequest({ action: { name: "pay", args: { amount: 3 } } });
+  open(request);
+  fireEvent.click(await screen.findByTestId("decide-edit"));
+  fireEvent.change(await screen.findByRole("spinbutton"), { target: { value: "1.234" } });
+  cleanup();
+  const { sent } = open(request);
+  expect((await screen.findByRole<HTMLInputElement>("spinbutton")).value).toBe("1.234");
+  fireEvent.click(screen.getByTestId("confirm-edit"));
+  expect(await screen.findByTestId("field-error")).toBeTruthy();
+  expect(sent).toEqual([]);
 });

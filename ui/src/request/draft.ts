@@ -1,7 +1,8 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
+import { isUnread } from "../form/number-text";
 import { initialAnswer, renderedFields } from "../form/schema-field";
-import { answerOf, initialValues, isEqual, isUploading, missingFields, type Values } from "../form/values";
+import { answerOf, fieldProblems, initialValues, isEqual, type Values } from "../form/values";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
 import { grantOf, initialGrant, type GrantChoice } from "./granting";
@@ -92,11 +93,7 @@ export function findLocalProblems(request: Request, draft: Draft, decision: Deci
   const isMessageMissing = decision === "respond" && lacksMessage(request, draft);
   const messages = isMessageMissing ? [{ field: "message", message: strings.requiredField }] : [];
   if (decision === "respond" && isFollowUpAllowed(request)) return messages;
-  const empty = missingFields(renderedFields(request), draft.values);
-  const fields = empty.map((field) => ({ field, message: strings.requiredField }));
-  for (const { name, type } of renderedFields(request)) {
-    if (type === "attachment" && isUploading(draft.values[name])) fields.push({ field: name, message: strings.cannotBeSent });
-  }
+  const fields = fieldProblems(renderedFields(request), draft.values, strings);
   const sendsJson = !isFreeAnswer(request) || (decision === "respond" && draft.asJson);
   const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.cannotBeSent }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
@@ -124,7 +121,7 @@ export function draftText(request: Request, draft: Draft): string {
   const changed = ({ values, edited }: Draft) => Object.entries({ ...values, ...edited });
   const before = Object.fromEntries(changed(initial));
   const lines = changed(draft).filter(([name, value]) => value !== undefined && !isEqual(value, before[name]))
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : isUnread(value) ? value.unread : JSON.stringify(value)}`);
   const json = isEqual(draft.json, initial.json) ? "" : JSON.stringify(draft.json, null, 2);
   const texts = [draft.reason, draft.message, draft.override ?? "", ...Object.values(draft.broken), json, ...lines];
   return texts.filter((text) => text.trim()).join("\n");

@@ -1,6 +1,8 @@
-import { Button, Checkbox, InputNumber, Select } from "antd";
+import { Button, Checkbox, Select } from "antd";
 import { useId } from "react";
 import type { Json } from "../api/types";
+import { NumberInput } from "../form/number-input";
+import { isUnread } from "../form/number-text";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 import { KeyLabel } from "../widgets/key-label";
@@ -30,9 +32,9 @@ function ArgumentLimit({ name, value, choice, change, disabled }: ChoiceProps & 
         onChange={(selected) => change({ freedoms: { ...choice.freedoms, [name]: selected } })}
       />
       {freedom === "at-most" && typeof value === "number" && (
-        <InputNumber
-          size="small" value={choice.limits[name] ?? value} min={value} disabled={disabled} aria-label={`${visible(name)}: ${granting.freedoms["at-most"]}`}
-          onChange={(limit) => change({ limits: { ...choice.limits, [name]: limit ?? value } })}
+        <NumberInput
+          size="small" value={choice.limits[name] ?? value} min={value} disabled={disabled} aria={{ "aria-label": `${visible(name)}: ${granting.freedoms["at-most"]}` }}
+          onChange={(limit) => change({ limits: { ...choice.limits, [name]: limit ?? { unread: "" } } })}
         />
       )}
     </div>
@@ -50,9 +52,9 @@ function Limits({ choice, change, disabled }: ChoiceProps) {
         options={hoursOffered.map((hours) => ({ value: hours, label: granting.hours(hours) }))} onChange={(hours) => change({ hours })}
       />
       <label htmlFor={uses}>{granting.maxUses}</label>
-      <InputNumber
-        id={uses} size="small" min={1} max={10_000} precision={0} value={choice.maxUses} disabled={disabled} data-testid="grant-uses"
-        onChange={(maxUses) => change({ maxUses: maxUses ?? 1 })}
+      <NumberInput
+        id={uses} size="small" min={1} max={10_000} isWhole value={choice.maxUses} disabled={disabled} testId="grant-uses"
+        onChange={(maxUses) => change({ maxUses: maxUses ?? { unread: "" } })}
       />
     </div>
   );
@@ -86,7 +88,7 @@ export function GrantStep({ form }: { form: DecisionFormState }) {
         )}
         <Limits {...parts} />
         <div data-testid="grant-words" aria-live="polite">
-          {granting.words(granting.hours(choice.hours), choice.maxUses)}
+          {isUnread(choice.maxUses) || granting.words(granting.hours(choice.hours), choice.maxUses)}
           <GrantScope scope={scopeOf(request, choice)} isThisSession={client !== undefined} />
         </div>
       </fieldset>

@@ -1,4 +1,5 @@
 import type { Json, JsonObject, NewGrant, Request } from "../api/types";
+import { isUnread, type Unread } from "../form/number-text";
 import { isObject } from "../form/values";
 import type { Scope } from "./grant-scope";
 
@@ -8,11 +9,11 @@ export type Freedom = "same" | "at-most" | "any";
 /** The choices of a person who approves later calls too. */
 export interface GrantChoice {
   freedoms: { readonly [name: string]: Freedom };
-  limits: { readonly [name: string]: number };
+  limits: { readonly [name: string]: number | Unread };
   onlyThread: boolean;
   onlyFolder: boolean;
   hours: number;
-  maxUses: number;
+  maxUses: number | Unread;
   /** For the rest of a client's session: then it holds in this session and its folder alone. */
   isForSession?: boolean;
 }
@@ -58,10 +59,15 @@ function conditionsOf(request: Request, { freedoms, limits }: GrantChoice): Json
   const conditions = named.flatMap(([name, value]): [string, Json][] => {
     const freedom = freedoms[name] ?? "same";
     if (freedom === "any") return [];
-    return [[name, freedom === "same" ? { equals: value } : { at_least: Math.min(0, value as number), at_most: limits[name] ?? (value as number) }]];
+    const limit = isUnread(limits[name]) ? undefined : limits[name];
+    return [[name, freedom === "same" ? { equals: value } : { at_least: Math.min(0, value as number), at_most: limit ?? (value as number) }]];
   });
   return Object.fromEntries(conditions);
 }
+
+/** Return whether every number of a choice is read. */
+export const isComplete = ({ freedoms, limits, maxUses }: GrantChoice) =>
+  !isUnread(maxUses) && !Object.entries(limits).some(([name, limit]) => freedoms[name] === "at-most" && isUnread(limit));
 
 /** Return the grant that is sent with the approval. */
 export function grantOf(request: Request, choice: GrantChoice, now: number): NewGrant {
@@ -69,7 +75,8 @@ export function grantOf(request: Request, choice: GrantChoice, now: number): New
   const folder = choice.onlyFolder ? folderOf(request) : undefined;
   return {
     until: new Date(now + choice.hours * 3_600_000).toISOString(),
-    max_uses: choice.maxUses,
+    // A choice that is not complete is shown and never sent.
+    max_uses: isUnread(choice.maxUses) ? 1 : choice.maxUses,
     ...(where && { where }),
     ...(choice.onlyThread && request.thread_id && { thread_id: request.thread_id }),
     ...(folder !== undefined && { folder }),

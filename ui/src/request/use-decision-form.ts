@@ -11,7 +11,7 @@ import { useDraft, useOwner } from "./draft-store";
 import { clientOf } from "./client";
 import { isConfirmed } from "./fact";
 import { useFact, type FactState } from "./fact-question";
-import { initialGrant, isGrantable, sessionGrant } from "./granting";
+import { initialGrant, isComplete, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
 import { authorityOf, exclusionOf, needsVotes, proposedEdit, stageNotice } from "./voting";
@@ -72,8 +72,8 @@ function useBlockedReason(request: Request): string | null {
 
 function canConfirm(request: Request, draft: Draft, isAnswered: boolean): boolean {
   if (draft.mode === "editing") return isAnswered && isChanged(request, draft);
-  if (draft.mode === "overriding") return (draft.override ?? "").trim() !== "";
-  if (draft.mode === "asking") return draft.message.trim() !== "";
+  if (draft.mode === "granting") return isComplete(draft.grant ?? initialGrant(request));
+  if (draft.mode === "overriding" || draft.mode === "asking") return ((draft.mode === "asking" ? draft.message : draft.override) ?? "").trim() !== "";
   return draft.mode !== "confirming" || isAnswered;
 }
 

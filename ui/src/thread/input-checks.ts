@@ -1,7 +1,10 @@
 import type { FieldProblem } from "../api/call";
 import type { Json, JsonObject } from "../api/types";
+import { inexactNumber, parseExact } from "../form/exact-json";
+import { isUnread, lossText } from "../form/number-text";
 import type { Values } from "../form/values";
 import type { Strings } from "../strings";
+import type { RequestStrings } from "../strings/use-request-strings";
 import { isObject, WHOLE_INPUT, type InputField } from "./input-form";
 
 const isEmpty = (value: Json | undefined) =>
@@ -30,26 +33,24 @@ function textProblem(value: string, schema: JsonObject, strings: Strings): strin
   return undefined;
 }
 
-/** Return the value of a JSON text; undefined if it is not valid. */
-function read(text: Json | undefined): Json | undefined {
-  try {
-    return JSON.parse(String(text)) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
-function problemWith({ field, schema, isJson }: InputField, value: Json | undefined, strings: Strings): string | undefined {
+function problemWith({ field, schema, isJson }: InputField, value: Json | undefined, strings: RequestStrings): string | undefined {
   if (isEmpty(value)) return field.required ? strings.requiredField : undefined;
-  if (isJson) return isValid(field.name, read(value)) ? undefined : strings.invalidJsonInput;
+  if (isJson) return jsonProblem(field.name, String(value), strings);
+  if (isUnread(value)) return strings.cannotBeSent;
   if (typeof value === "number") return numberProblem(value, schema, strings);
   return typeof value === "string" ? textProblem(value, schema, strings) : undefined;
 }
 
 const isValid = (name: string, value: Json | undefined) => (name === WHOLE_INPUT ? isObject(value) : value !== undefined);
 
+function jsonProblem(name: string, text: string, strings: RequestStrings): string | undefined {
+  if (isValid(name, parseExact(text))) return undefined;
+  const inexact = inexactNumber(text);
+  return (inexact && lossText(inexact.reading, strings)) ?? strings.invalidJsonInput;
+}
+
 /** Return the problems that the page can find before starting; the server checks all other rules. */
-export function inputProblems(fields: InputField[], values: Values, strings: Strings): FieldProblem[] {
+export function inputProblems(fields: InputField[], values: Values, strings: RequestStrings): FieldProblem[] {
   return fields.flatMap((one) => {
     const message = problemWith(one, values[one.field.name], strings);
     return message === undefined ? [] : [{ field: one.field.name, message }];
@@ -58,12 +59,12 @@ export function inputProblems(fields: InputField[], values: Values, strings: Str
 
 /** Return the input to send, without empty values. */
 export function inputOf(fields: InputField[], values: Values): JsonObject {
-  const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE_INPUT) && read(values[WHOLE_INPUT]);
+  const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE_INPUT) && parseExact(String(values[WHOLE_INPUT]));
   if (isObject(whole)) return whole;
   const input: JsonObject = {};
   for (const { field: { name }, isJson } of fields) {
     const raw = values[name];
-    const value = isJson ? read(raw) : raw;
+    const value = isJson ? parseExact(String(raw)) : raw;
     if (!isEmpty(raw) && value !== undefined) input[name] = value;
   }
   return input;

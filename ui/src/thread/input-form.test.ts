@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../api/types";
-import { en } from "../strings/en";
+import { en as shell } from "../strings/en";
+import { detail } from "../strings/en/detail";
 import { initialValues, type Values } from "../form/values";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
+
+const en = { ...shell, ...detail };
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more });
 

@@ -3,8 +3,9 @@ import { isStatus, type FieldFault, type FieldProblem } from "../api/call";
 import { useStartRun } from "../api/threads";
 import type { Agent } from "../api/types";
 import { initialValues, type Values } from "../form/values";
-import { useStrings, type Strings } from "../strings";
+import type { Strings } from "../strings";
 import { fieldText } from "../strings/catalogue";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { go, threadPagePath } from "../widgets/router";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
@@ -41,7 +42,7 @@ function useRefusals() {
 
 /** The state of the form that starts an agent. */
 export function useStart(agent: Agent) {
-  const strings = useStrings();
+  const strings = useRequestStrings();
   const run = useStartRun();
   const inputs = inputFields(agent.input_schema);
   const fields = inputs.map(({ field }) => field);

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
+from ringi.base.validation import MAX_WHOLE_NUMBER
 from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.keys import keys_of
 from ringi.cli.texts import text_of
@@ -26,6 +28,7 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields as types
 
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
+LONGEST_NUMBER = 400
 STEPS = 100
 """The number of steps of a slider without a step size."""
 Options = list[tuple[str, Any]]
@@ -265,7 +268,10 @@ def form_box(field: types.Field) -> FieldBox:
         case types.Slider():
             make = partial(Slider, field)
         case types.Number():
-            default, make = "" if default is None else json.dumps(default), partial(line, hint=hint)
+            default, make = (
+                "" if default is None else json.dumps(default),
+                partial(line, hint=hint or text_of("hint.number")),
+            )
         case types.TextArea():
             default, make = default or "", partial(lines, hint=hint)
         case types.Date() | types.DateTime() | types.Attachment():
@@ -296,17 +302,34 @@ def lines(content: str, hint: str = "", area: type[TextArea] = TextArea) -> Text
 
 
 def parse_number(text: str) -> int | float | None:
-    """Return the number in a text, None without one; Japanese and Chinese keyboards write full-width digits."""
-    plain = unicodedata.normalize("NFKC", text).strip()
+    """Return the number in a text such as `1234.56`, None without one; digits may be those of any script."""
+    plain = "".join(map(_narrow, text)).strip()
     if plain and not NUMBER.fullmatch(plain):
         raise ValueError(text_of("no_number", text=text_of("quoted", text=visible(text))))
-    return (int(plain) if plain.lstrip("+-").isdigit() else float(plain)) if plain else None
+    return exact_number(plain) if plain else None
+
+
+def exact_number(text: str) -> int | float:
+    """Return the number of a literal; raise `ValueError` if JSON would carry another one."""
+    number = int(text) if len(text) < LONGEST_NUMBER and text.lstrip("+-").isdigit() else float(text)
+    is_safe = isinstance(number, float) or abs(number) <= MAX_WHOLE_NUMBER
+    if is_safe and len(text) < LONGEST_NUMBER and Decimal(text) == Decimal(repr(number)):
+        return number
+    raise ValueError(text_of("inexact_number", text=text[:40], most=MAX_WHOLE_NUMBER))
+
+
+def _narrow(letter: str) -> str:
+    """Return the ASCII form of a digit or a full-width sign; `²` and `½` stay, which are no digits."""
+    digit = unicodedata.decimal(letter, None)
+    if digit is not None:
+        return str(digit)
+    return chr(ord(letter) - 0xFEE0) if "\uff01" <= letter <= "\uff5e" else letter
 
 
 def parse_json(text: str) -> Any:
-    """Return the JSON value in a text."""
+    """Return the JSON value in a text; every number is the one that was typed."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=exact_number, parse_float=exact_number)
     except json.JSONDecodeError as error:
         raise ValueError(text_of("no_json", why=error, line=error.lineno, column=error.colno)) from error
 

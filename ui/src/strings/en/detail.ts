@@ -1,6 +1,7 @@
 import type { Decision } from "../../api/types";
 import { client } from "./client";
 import { granting } from "./granting";
+import { numbers } from "./numbers";
 import { precedent } from "./precedent";
 import { schema } from "./schema";
 import { stakes } from "./stakes";
@@ -19,7 +20,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, schema, stakes, precedent, values,
+  decisions, formDecisions, finishDecisions, voting, granting, client, numbers, schema, stakes, precedent, values,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,

@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
+import { numbers } from "./numbers";
 import { precedent } from "./precedent";
 import { schema } from "./schema";
 import { stakes } from "./stakes";
@@ -19,7 +20,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, schema, stakes, precedent, values,
+  decisions, formDecisions, finishDecisions, voting, granting, client, numbers, schema, stakes, precedent, values,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
