@@ -254,6 +254,81 @@ async def test_a_run_is_begun_only_by_an_input_that_the_agent_takes(world: World
     assert code(await chat.get("threads/fresh")) == (404, "not_found")
 
 
+UNDONE: dict[str, Any] = {
+    "interrupt_before": ["refund"],
+    "interrupt_after": "*",
+    "checkpoint_id": "c1",
+    "checkpoint": {"checkpoint_id": "c1"},
+    "multitask_strategy": "interrupt",
+    "on_disconnect": "cancel",
+    "on_completion": "delete",
+    "if_not_exists": "reject",
+    "after_seconds": 60,
+    "config": {"recursion_limit": 1},
+    "context": {"user": "ann"},
+    "webhook": "https://example.com",
+    "strict_resume": False,
+    "dry_run": True,
+}
+NEUTRAL: dict[str, Any] = {
+    **dict.fromkeys(["checkpoint_id", "checkpoint", "webhook", "after_seconds", "context"]),
+    **{"interrupt_before": [], "interrupt_after": None, "config": {"configurable": {}}, "metadata": {"a": 1}},
+    **{"multitask_strategy": "reject", "on_disconnect": "continue", "on_completion": "keep", "if_not_exists": "create"},
+    **{"stream_subgraphs": True, "stream_resumable": True, "feedback_keys": None, "durability": "async"},
+}
+
+
+@pytest.mark.parametrize("field", UNDONE)
+async def test_a_field_that_is_not_applied_is_refused_by_name(world: World, field: str) -> None:
+    chat, body = tool(world), {"assistant_id": "refund", "input": REFUND, field: UNDONE[field]}
+
+    for path in ("runs", "runs/stream"):
+        reply = await chat.post(f"threads/fresh/{path}", json=body)
+        assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [field]), reply.text
+    assert code(await chat.get("threads/fresh")) == (404, "not_found")
+
+
+async def test_a_field_that_changes_nothing_is_taken(world: World) -> None:
+    reply = await tool(world).post("threads/t1/runs", json={"assistant_id": "refund", "input": REFUND, **NEUTRAL})
+
+    assert reply.status_code == 200, reply.text
+
+
+async def test_a_run_begins_only_at_the_newest_state(world: World) -> None:
+    request, inbox = await waiting(world), tool(world)
+    await inbox.get("threads/t1")
+    assert (await resume(inbox, ACCEPT)).status_code == 200
+    await until(lambda: is_idle(inbox))
+    newest = (await inbox.get("threads/t1/state")).json()["checkpoint"]
+    body = {"assistant_id": "refund", "input": REFUND}
+
+    old = await inbox.post("threads/t1/runs", json={**body, "checkpoint": {"checkpoint_id": request["id"]}})
+    assert (old.status_code, old.json()["errors"][0]["field"]) == (422, "checkpoint")
+    assert (await inbox.post("threads/t1/runs", json={**body, "checkpoint": newest})).status_code == 200
+
+
+async def is_idle(inbox: httpx.AsyncClient) -> bool:
+    return bool((await inbox.get("threads/t1")).json()["status"] == "idle")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("threads", {"supersteps": [{"updates": []}]}, "supersteps"),
+        ("threads", {"ttl": 5}, "ttl"),
+        ("threads/search", {"values": {"order": 7}}, "values"),
+        ("threads/t1/state", {"as_node": "__end__", "checkpoint_id": "c1"}, "checkpoint_id"),
+        ("threads/t1/history", {"before": {"checkpoint_id": "c1"}}, "before"),
+        ("threads/t1/history", {"dry_run": True}, "dry_run"),
+    ],
+)
+async def test_other_routes_refuse_what_they_do_not_apply(world: World, path: str, body: Any, field: str) -> None:
+    await waiting(world)
+    reply = await tool(world).post(path, json=body)
+
+    assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [field]), reply.text
+
+
 async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: World) -> None:
     """Agent Inbox fails on null."""
     action = {"name": "book", "args": {"room": None, "tags": ["a"], "note": "x"}}

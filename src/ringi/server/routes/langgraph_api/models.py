@@ -1,15 +1,36 @@
-"""Request models of LangGraph's clients; unknown fields are ignored."""
+"""Request models of LangGraph's clients.
+
+A field that would change what a request means, and that this server does not apply, is refused unless it has the value
+with which it changes nothing. Fields that only say how a result is sent or stored are ignored.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ringi.base.model import StrictModel
+from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.domain.ask import Id, Name
 
 END = "__end__"
+
+
+def neutral(*values: object) -> AfterValidator:
+    """Return a validator that accepts nothing but null, empty values and these."""
+
+    def check(value: Any) -> Any:
+        if value not in (None, [], {}, {"configurable": {}}, *values):
+            known = f"send {', '.join(map(repr, values))}, or remove it" if values else "remove it"
+            raise FieldValidationError("", f"{safe_repr(value)} is not supported here: {known}", "unexpected")
+        return value
+
+    return AfterValidator(check)
+
+
+Unsupported = Annotated[Any, neutral()]
+Ignored = Any
 
 
 class ThreadSearch(StrictModel):
@@ -20,6 +41,11 @@ class ThreadSearch(StrictModel):
     limit: int = Field(default=10, ge=1, le=1000)
     offset: int = Field(default=0, ge=0)
     ids: list[str] | None = None
+    values: Unsupported = None
+    sort_by: Ignored = None
+    sort_order: Ignored = None
+    select: Ignored = None
+    extract: Ignored = None
 
     @property
     def graph(self) -> str | None:
@@ -35,6 +61,8 @@ class NewThread(StrictModel):
     thread_id: Id | None = None
     metadata: dict[str, Any] | None = None
     if_exists: Literal["raise", "do_nothing"] | None = None
+    supersteps: Unsupported = None
+    ttl: Unsupported = None
 
 
 class StateUpdate(StrictModel):
@@ -42,6 +70,17 @@ class StateUpdate(StrictModel):
 
     values: Any = None
     as_node: str | None = None
+    checkpoint: Unsupported = None
+    checkpoint_id: Unsupported = None
+
+
+class HistoryQuery(StrictModel):
+    """The query of a thread's states."""
+
+    limit: Ignored = None
+    before: Unsupported = None
+    metadata: Unsupported = None
+    checkpoint: Unsupported = None
 
 
 class Command(StrictModel):
@@ -65,6 +104,25 @@ class RunInput(StrictModel):
     command: Command | None = None
     checkpoint: dict[str, Any] | None = None
     stream_mode: str | list[str] | None = None
+    stream_subgraphs: Ignored = None
+    stream_resumable: Ignored = None
+    feedback_keys: Ignored = None
+    metadata: Ignored = None
+    checkpoint_during: Ignored = None
+    durability: Ignored = None
+    config: Unsupported = None
+    context: Unsupported = None
+    interrupt_before: Unsupported = None
+    interrupt_after: Unsupported = None
+    checkpoint_id: Unsupported = None
+    webhook: Unsupported = None
+    langsmith_tracer: Unsupported = None
+    after_seconds: Annotated[Any, neutral(0)] = None
+    strict_resume: Annotated[Any, neutral(True)] = None
+    multitask_strategy: Annotated[Any, neutral("reject")] = None
+    on_disconnect: Annotated[Any, neutral("continue")] = None
+    on_completion: Annotated[Any, neutral("keep")] = None
+    if_not_exists: Annotated[Any, neutral("create")] = None
 
     @property
     def modes(self) -> set[str]:

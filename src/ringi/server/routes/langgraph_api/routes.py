@@ -103,7 +103,7 @@ class LangGraphRoutes:
 
     async def create(self, http: HttpRequest) -> HttpResponse:
         """Return a new thread; it is stored with its first run."""
-        access, body = self._access(http), parse_body(models.NewThread, await self._body(http), extra="allow")
+        access, body = self._access(http), parse_body(models.NewThread, await self._body(http))
         id = body.thread_id or str(uuid.uuid4())
         if id.startswith(REQUEST_PREFIX):
             raise InvalidError.of("thread_id", f"{REQUEST_PREFIX!r} is the reserved prefix of the threads of requests")
@@ -120,7 +120,7 @@ class LangGraphRoutes:
 
     async def search(self, http: HttpRequest) -> HttpResponse:
         """List threads, each with the request that waits for the caller."""
-        access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http), extra="allow")
+        access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http))
         return json_reply(await access.search(criteria))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -133,11 +133,12 @@ class LangGraphRoutes:
 
     async def history(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return only the newest state; earlier states are not available."""
-        return json_reply([await self._access(http).state(id)])
+        access, _ = self._access(http), parse_body(models.HistoryQuery, await self._body(http) or {})
+        return json_reply([await access.state(id)])
 
     async def update(self, http: HttpRequest, id: str) -> HttpResponse:
         """Mark a thread as resolved; other updates are refused."""
-        access, body = self._access(http), parse_body(models.StateUpdate, await self._body(http), extra="allow")
+        access, body = self._access(http), parse_body(models.StateUpdate, await self._body(http))
         if body.as_node != models.END or body.values not in (None, {}):
             raise InvalidError.of("as_node" if body.as_node != models.END else "values", NO_STATE)
         await access.resolve(id)
@@ -155,7 +156,7 @@ class LangGraphRoutes:
 
     async def _begin_run(self, http: HttpRequest) -> StartedRun:
         access, id = self._access(http), str(http.path_params["id"])
-        body = parse_body(models.RunInput, await self._body(http), extra="allow")
+        body = parse_body(models.RunInput, await self._body(http))
         graph, command = await access.graph(body.assistant_id), body.command
         if command and command.ends:
             thread, answered_request = await access.resolve(id)
@@ -181,6 +182,7 @@ class LangGraphRoutes:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
         parse_body(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.caller, id)
+        refuse_old_checkpoint(thread, body.checkpoint)
         agent = (await access.available_agents()).get(graph)
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
@@ -241,6 +243,13 @@ def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewIm
         raise InvalidError.of("input.messages", "the newest message is not a user message: send one")
     message = parse_message(last.get("content"))
     return message_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
+
+
+def refuse_old_checkpoint(thread: Thread | None, checkpoint: Json | None) -> None:
+    """Raise `InvalidError` for an input to another checkpoint than the newest of a thread: a run cannot begin there."""
+    id = (checkpoint or {}).get("checkpoint_id")
+    if id is not None and (thread is None or not str(id).startswith(f"{thread.run_id}.")):
+        raise InvalidError.of("checkpoint", "is not the newest state of the thread: read the state, or remove it")
 
 
 def location(started: StartedRun) -> str:
