@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.types import ERROR, RESUME
 
 from ringi.backends.compact_serde import CompactSerializer
+from ringi.backends.interrupt_places import InterruptPlaces
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.domain.thread import Thread
@@ -68,6 +69,7 @@ class FencedSaver(Saver):
         self._held = held
         self._loop, self._loop_thread = running_loop(), threading.get_ident()
         self._is_loop_blocked = False
+        self._places = InterruptPlaces()
         self.failed = set[str]()
         """The steps of the outermost graph that failed on an answer."""
         self.last_read: CheckpointTuple | None = None
@@ -86,6 +88,22 @@ class FencedSaver(Saver):
         """Raise `FenceError` unless the thread is unchanged since its worker took it."""
         if not now or not now.is_held_as(self._held):
             raise FenceError(self._held.id, self._held.fence)
+
+    def _note_read(self, found: CheckpointTuple | None) -> None:
+        if found:
+            self._places.note_step(found.checkpoint["id"], found.metadata)
+
+    def _note_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> None:
+        self.next_read = None
+        if not config["configurable"].get("checkpoint_ns"):
+            self._places.end_step()
+        self._places.note_step(checkpoint["id"], metadata)
+
+    def _stored_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> Sequence[tuple[str, Any]]:
+        remaining = self._without_failed(config, writes, task_id)
+        return self._places.placed(config["configurable"], remaining, task_path)
 
     def _without_failed(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str
@@ -107,6 +125,7 @@ class FencedSaver(Saver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
             found: CheckpointTuple | None = self._read_now("get_tuple", config)
+        self._note_read(found)
         return self.after_read(found)
 
     def list(
@@ -129,7 +148,7 @@ class FencedSaver(Saver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         self.check_write(None, ())
-        self.next_read = None
+        self._note_put(config, checkpoint, metadata)
         self._flush_before(None)
         with report_outages():
             placed: RunnableConfig = self._write_now("put", config, checkpoint, metadata, new_versions)
@@ -142,8 +161,8 @@ class FencedSaver(Saver):
         self.next_read = None
         self._flush_before(task_id)
         with report_outages():
-            remaining = self._without_failed(config, writes, task_id)
-            self._write_now("put_writes", config, remaining, task_id, task_path)
+            stored = self._stored_writes(config, writes, task_id, task_path)
+            self._write_now("put_writes", config, stored, task_id, task_path)
 
     def _flush_before(self, task_id: str | None) -> None:
         """Let the event loop store the step's output, unless the step itself blocks the loop."""
@@ -184,6 +203,7 @@ class FencedSaver(Saver):
             return self.after_read(known)
         with report_outages():
             found: CheckpointTuple | None = await self._read("get_tuple", config)
+        self._note_read(found)
         if is_newest:  # LangGraph also reads earlier ones.
             self.last_read = found
         return self.after_read(found)
@@ -209,7 +229,7 @@ class FencedSaver(Saver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         self.check_write(None, ())
-        self.next_read = None
+        self._note_put(config, checkpoint, metadata)
         with report_outages():
             await self.before_write(None)
             placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
@@ -222,7 +242,8 @@ class FencedSaver(Saver):
         self._is_loop_blocked, self.next_read = False, None
         with report_outages():
             await self.before_write(task_id)
-            await self._write("put_writes", config, self._without_failed(config, writes, task_id), task_id, task_path)
+            stored = self._stored_writes(config, writes, task_id, task_path)
+            await self._write("put_writes", config, stored, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         with report_outages():

@@ -80,11 +80,21 @@ class Question:
     """A place at which a run waits for people."""
 
     id: str
-    """The id of the question, unique in the thread: a repetition of the run gives it again, another run does not."""
+    """The id under which the run receives the answer, unique in the thread: it is the same as long as the run waits."""
     asks: tuple[Ask, ...]
     """What people are asked; most questions ask once."""
     digests: tuple[str, ...]
-    """The digest of each ask as the agent made it. `asks` can have the newest schema of a tool in addition."""
+    """The digest of each ask as the agent made it, without ids that a repetition draws anew.
+
+    `asks` can have the newest schema of a tool in addition.
+    """
+    place: str = ""
+    """The place of the question in its run: the numbers and paths of its steps, and its position within the last one.
+
+    The id of a request is derived from the thread, the run, the place, the digest, and the count of refused answers.
+    The place must be unique in the run. If a restored store repeats the run, it must be the same again, so it contains
+    no id that an attempt draws. If it is empty, `id` has these properties, and differs between the runs of a thread.
+    """
     step: str = ""
     """The name of the step that asks, which a later deploy may have removed."""
     answered: frozenset[int] = frozenset()

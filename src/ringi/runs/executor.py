@@ -40,7 +40,7 @@ from ringi.runs.failures import failure_of, swallowed_message, unread_message
 from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.request_ids import request_id
+from ringi.runs.request_ids import ANSWER_REFUSED, ATTEMPT, is_void, request_id
 from ringi.runs.run import ExecutedRun
 from ringi.runs.run_states import RunStates
 from ringi.runs.runner import Runner
@@ -51,7 +51,6 @@ FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 MAX_SWALLOWED = 10
-ANSWER_REFUSED = reason_of("answer_refused")
 
 
 class RunExecutor:
@@ -265,18 +264,17 @@ class RunExecutor:
         return [await self._ask_one(question, position) for position in question.positions]
 
     async def _ask_one(self, question: Question, position: int) -> Request:
-        attempt = self._run.attempt
-        for earlier in range(attempt):
-            asked = await self._find_request(request_id(self._lease.key, question, position, earlier))
-            # A request that the failure withdrew, or that expired, is asked again; a person's decision counts.
-            counts = asked and asked.id not in self._run.anew and asked.attention != ANSWER_REFUSED
-            if asked and counts and (asked.response or not asked.is_final):
-                return asked
-        ids = (request_id(self._lease.key, question, position, attempt, refusals) for refusals in count())
-        request = await self._submit(question, position, next(ids))
-        while request.attention == ANSWER_REFUSED:
-            request = await self._submit(question, position, next(ids))
+        key, run = self._lease.key, self._run
+        ids = (request_id(key, run.id, question, position, refusals) for refusals in count())
+        request = await self._find_or_submit(question, position, next(ids))
+        while is_void(request, question, run):
+            request = await self._find_or_submit(question, position, next(ids))
         return request
+
+    async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
+        # Only an earlier attempt may have closed it without showing it.
+        known = await self._find_request(id) if self._run.attempt else None
+        return known or await self._submit(question, position, id)
 
     async def _submit(self, question: Question, position: int, id: str) -> Request:
         key = self._lease.key
@@ -288,7 +286,8 @@ class RunExecutor:
         ask = await self._policy.question(asked, must_ask=question.must_ask)
         if isinstance(ask, Request):
             return ask
-        args = {"interrupt_id": question.id, "node": question.step}
+        args: dict[str, Any] = {"interrupt_id": question.id, "node": question.step}
+        args |= {ATTEMPT: self._run.attempt} if self._run.attempt else {}
         continuation = Continuation(runner=RUNNER, target=self._view.agent.name, key=key.id, args=args)
         asker: dict[str, Any] = {"by": self._by, "continuation": continuation}
         asker |= {"starter": await self._view.host.starter()} if ask.exclude else {}

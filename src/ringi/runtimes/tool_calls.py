@@ -14,6 +14,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
 from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
@@ -21,6 +22,8 @@ LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
 TEXT_BLOCKS = ("text", "input_text", "output_text")
 GATED = "gated"
 """The key of a stored question that says whether the gate of the tool asks it."""
+PLACE = "place"
+"""The key of a stored question with its place in the run; absent in states from before it existed."""
 AGENT = "agent"
 """The key in the context of a request with the name of the agent that makes the call."""
 NOTE = (
@@ -48,6 +51,8 @@ class ToolCall(NamedTuple):
     args: dict[str, Any]
     agent: str = ""
     """The name of the agent that makes the call, if it is another one than the agent of the run."""
+    place: str = ""
+    """The place of the call in the run, which a repetition gives again: turns, agents, positions; see `Question`."""
 
     def check(self, request: Request) -> None:
         """Raise `NotAuthorizedError` unless the request is about exactly this call."""
@@ -133,15 +138,17 @@ def unique_ids(ids: Sequence[str]) -> list[str]:
     return unique
 
 
-def stored_question(id: str, ask: Ask, *, is_gated: bool = False) -> dict[str, Any]:
+def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool = False) -> dict[str, Any]:
     """Return a question as JSON, for the state of a pause.
 
     Args:
         id: The id of the question.
         ask: What people are asked.
+        place: The place of the question in the run.
         is_gated: Whether a gate asks it.
     """
-    return {"id": id, "ask": ask.model_dump(mode="json", by_alias=True), **({GATED: True} if is_gated else {})}
+    question = {"id": id, PLACE: place, "ask": ask.model_dump(mode="json", by_alias=True)}
+    return {**question, **({GATED: True} if is_gated else {})}
 
 
 def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
@@ -151,8 +158,9 @@ def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
 
 def read_question(stored: Mapping[str, Any]) -> Question:
     """Return one question of the state of a pause."""
-    ask, is_gated = Ask.parse_stored(stored["ask"]), bool(stored.get(GATED))
-    return Question(stored["id"], (ask,), (digest_of(ask),), has_recipients=is_gated, must_ask=is_gated)
+    ask, is_gated, place = Ask.parse_stored(stored["ask"]), bool(stored.get(GATED)), stored.get(PLACE, "")
+    digest = content_digest(ask) if place else digest_of(ask)
+    return Question(stored["id"], (ask,), (digest,), place=place, has_recipients=is_gated, must_ask=is_gated)
 
 
 def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:

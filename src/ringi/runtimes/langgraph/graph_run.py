@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
 
+from ringi.backends.interrupt_places import places_of, without_place
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.settings import hitl_enabled
 from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Run, Standing
@@ -25,6 +26,7 @@ from ringi.errors import AgentServiceError, InvalidError, OutageError, Unavailab
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
+from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
@@ -64,6 +66,8 @@ class InterruptQuestion(NamedTuple):
     """The step of the outermost graph that asks."""
     call: tuple[str, str] | None = None
     """The id and the tool of the call that starts after the answer; None if something else asks."""
+    place: str = ""
+    """The place of the interrupt in the run; empty if a version stored it that noted none."""
 
     @property
     def may_refuse_answers(self) -> bool:
@@ -81,6 +85,7 @@ class InterruptQuestion(NamedTuple):
             self.interrupt_id,
             self.asks,
             self.digests,
+            place=self.place,
             step=self.node,
             answered=frozenset(self.refused_calls),
             has_recipients=self.format is OWN,
@@ -177,8 +182,11 @@ class GraphRun:
         # The run begins from it. With pending writes, the state above has changed it.
         self._saver.next_read = saved if saved and not saved.pending_writes else None
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
+        places = places_of(saved.pending_writes or () if saved else ())
         questions = tuple(
-            question_of(task.name, interrupt, self._tools, answer_spec(self.agent, task.name))._replace(task_id=task.id)
+            question_of(
+                task.name, interrupt, self._tools, answer_spec(self.agent, task.name), places.get(interrupt.id, "")
+            )._replace(task_id=task.id)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
@@ -304,12 +312,14 @@ def question_of(
     interrupt: Interrupt,
     tools: Mapping[str, BaseTool] = MappingProxyType({}),
     answer_spec: AnswerSpec = ANY_ANSWER,
+    place: str = "",
 ) -> InterruptQuestion:
     """Return an interrupt as a question for people."""
-    schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+    schema = without_place(interrupt.response_schema)
     format, asks = read_interrupt(interrupt.value, schema, answer_spec)
+    digests = tuple(map(content_digest if place else digest_of, asks))
     call = gated_call(interrupt.value, asks) if schema is not None else None
-    question = InterruptQuestion(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)), call=call)
+    question = InterruptQuestion(interrupt.id, node, asks, format, schema, digests, call=call, place=place)
     return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
 
 

@@ -131,7 +131,8 @@ class AgentRun(StoredRun):
             code = code_of(item)
             ask = call.question(allowed, description=words, schema=schema, context=about, code=code)
             gate = await pauses.question(item.agent.name, call)
-            questions.append(stored_question(call.id, with_gate(ask, gate) if gate else ask, is_gated=bool(gate)))
+            ask = with_gate(ask, gate) if gate else ask
+            questions.append(stored_question(call.id, ask, call.place, is_gated=bool(gate)))
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = finished(jsonable(result.to_input_list()))
         data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents import FunctionTool, ToolOriginType
 from agents.items import ToolApprovalItem
@@ -70,26 +70,48 @@ def waiting_calls(
         run_id: The id of the run: in another run of the thread, the same call is another question.
         agent: The name of the run's agent.
     """
-    paths = call_paths(run_state, f"{run_id}/")
+    paths = call_paths(run_state, CallPath(f"{run_id}/", ""))
     calls = [call_of(item, paths, agent) for item in items]
-    ids = unique_ids([call.id for call in calls])
-    return [(call._replace(id=id), item) for id, call, item in zip(ids, calls, items, strict=True)]
+    ids, places = unique_ids([call.id for call in calls]), unique_ids([call.place for call in calls])
+    return [
+        (call._replace(id=id, place=place), item)
+        for id, place, call, item in zip(ids, places, calls, items, strict=True)
+    ]
 
 
-def call_paths(run_state: Mapping[str, Any], before: str) -> dict[tuple[str, str], str]:
-    """Return the place of each waiting call in the run: turns, agents, and calls of agents that are tools.
+class CallPath(NamedTuple):
+    """The place of a call in a run: turns, agents, and calls of agents that are tools."""
+
+    id: str
+    """The path by the ids of the calls."""
+    place: str
+    """The path by the positions of the calls in the answers of their models, which a repeated model gives again."""
+
+
+def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str, str], CallPath]:
+    """Return the place of each waiting call in the run.
 
     Some models use the id of a call again in a later turn; the turn makes it another question.
     """
-    turn, paths = f"{before}{run_state.get('current_turn')}", dict[tuple[str, str], str]()
+    turn, paths = run_state.get("current_turn"), dict[tuple[str, str], CallPath]()
     step, response = run_state.get("current_step") or {}, run_state.get("last_processed_response") or {}
+    answer = [call_key(item) for item in (run_state.get("last_model_response") or {}).get("output") or ()]
+
+    def path(raw: Mapping[str, Any], agent: str = "") -> CallPath:
+        id, key = call_id_of(raw), call_key(raw)
+        position = answer.index(key) if key in answer else id
+        if isinstance(position, int) and (others := sum(each[0] == id for each in answer[:position])):
+            # One answer may give the same id to several calls.
+            id = f"{id}#{others + 1}"
+        return CallPath(f"{before.id}{turn}/{agent}{id}", f"{before.place}{turn}/{agent}{position}")
+
     for item in (step.get("data") or {}).get("interruptions", ()):
-        call_id, agent = call_id_of(item["raw_item"]), item["agent"]["name"]
-        paths[call_key(item["raw_item"])] = f"{turn}/{agent}/{call_id}"
+        paths[call_key(item["raw_item"])] = path(item["raw_item"], f"{item['agent']['name']}/")
     for function in response.get("functions", ()):
         if nested := function.get("agent_run_state"):
             # The run of an agent that is a tool lists its calls too: its own list has their whole path.
-            paths |= call_paths(nested, f"{turn}/{call_id_of(function['tool_call'])}/")
+            outer = path(function["tool_call"])
+            paths |= call_paths(nested, CallPath(f"{outer.id}/", f"{outer.place}/"))
     return paths
 
 
@@ -103,14 +125,15 @@ def call_id_of(raw: Mapping[str, Any]) -> str:
     return str(raw.get("call_id") or raw.get("id") or "")
 
 
-def call_of(item: ToolApprovalItem, paths: Mapping[tuple[str, str], str], agent: str) -> ToolCall:
+def call_of(item: ToolApprovalItem, paths: Mapping[tuple[str, str], CallPath], agent: str) -> ToolCall:
     """Return the call of an item."""
     raw, owner = jsonable(item.raw_item), item.agent.name
     args = call_args(item)
     name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
     unreadable = {"arguments": item.arguments}
     own = "" if owner == agent else owner
-    return ToolCall(paths[call_key(raw)], call_id_of(raw), name, unreadable if args is None else args, own)
+    path = paths[call_key(raw)]
+    return ToolCall(path.id, call_id_of(raw), name, unreadable if args is None else args, own, path.place)
 
 
 def call_args(item: ToolApprovalItem) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ringi.connect import Backend, inbox_on, open_backend
@@ -20,6 +21,7 @@ from ringi.runs.worker import Worker
 T = TypeVar("T")
 LIMIT = 30.0
 THREAD = "thread-1"
+NUMBERS = count(1)
 
 
 class Refund(NamedTuple):
@@ -30,8 +32,8 @@ class Refund(NamedTuple):
 
     @property
     def call_id(self) -> str:
-        """The id of the call."""
-        return f"call-{self.order}"
+        """The id of the call; another one each time, as a repeated model draws it."""
+        return f"call-{next(NUMBERS)}"
 
     @property
     def args(self) -> dict[str, Any]:

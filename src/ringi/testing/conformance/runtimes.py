@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from ringi.backends.sqlite.backup import copy
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Thread
@@ -210,6 +212,52 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert (await run.rest()).status == "done"
             assert sorted(effects) == [Refund(1), Refund(2), Refund(3)]
 
+    async def test_two_equal_calls_at_once_are_two_questions(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund(), Refund()], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            one, two = await run.pending()
+            assert one.id != two.id
+
+            await run.respond(one, "approve")
+            await run.respond(two, "reject")
+
+            assert (await run.rest()).status == "done"
+            assert effects == [Refund()]
+
+    async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:
+        turns: list[Turn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
+        store, backup = Path(url.removeprefix("sqlite:///")), tmp_path / "backup.db"
+        first = self.agent(turns, [])
+        async with running(url, first) as run:
+            await run.start(first)
+            (asked,) = await run.pending()
+        copy(store, backup, lambda *_: None)
+
+        async def repeated(turns: Sequence[Turn], decision: str) -> list[list[str]]:
+            """Restore the store, answer all questions in new workers, and return the ids of each pause."""
+            store.with_name(f"{store.name}-wal").unlink(missing_ok=True)
+            shutil.copy(backup, store)
+            ids, agent = list[list[str]](), self.agent(turns, [])
+            async with running(url, agent) as run:
+                while pending := await run.pending():
+                    ids.append(sorted(request.id for request in pending))
+                    for request in pending:
+                        await run.respond(request, decision)
+                assert (await run.rest()).status == "done"
+            return ids
+
+        approved = await repeated(turns[1:], "approve")
+        assert approved[0] == [asked.id]
+        assert [len(set(ids)) for ids in approved] == [1, 2, 1]
+        assert await repeated(turns[1:], "approve") == approved
+        assert await repeated(turns[1:], "reject") == approved
+        changed = await repeated([["Then.", Refund(2), Refund(2, 31)], *turns[2:]], "approve")
+        assert changed[0] == approved[0]
+        assert len(set(changed[1]) & set(approved[1])) == 1
+        assert changed[2] == approved[2]
+
     async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
         effects = Effects()
         agent = self.nested_agent([[Refund(1), Refund(2)], "Done."], effects)
@@ -274,6 +322,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             process.join()
 
         async with running(url, agent) as run:
+            assert [each.id for each in await run.pending()] == [request.id]
             await run.respond(request, "approve")
             assert (await run.rest()).status == "done"
 
