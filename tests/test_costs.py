@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests import costs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.internal.conjecture.engine import ConjectureRunner
+from tests import costs, tiers
 
 
 @contextmanager
@@ -55,3 +58,20 @@ def test_the_phases_of_a_test_are_added_and_the_most_expensive_test_is_first() -
 
     assert [line.split() for line in lines[:2]] == [["3.00", "s", "a"], ["2.50", "s", "b"]]
     assert len(lines) == costs.LISTED
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.0, 5), (60.0, 40)])
+def test_a_property_that_has_used_its_seconds_takes_no_further_example(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, count: int
+) -> None:
+    monkeypatch.setattr(ConjectureRunner, "should_generate_more", tiers.within(seconds))
+    examples = []
+
+    @given(st.integers())
+    @settings(max_examples=40, database=None, derandomize=True)
+    def holds(number: int) -> None:
+        examples.append(number)
+
+    holds()
+
+    assert count <= len(examples) <= count + 2

@@ -13,17 +13,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture.engine import ConjectureRunner
 
 RUNS = ("check", "fast", "quick", "stores", "all")
 PARTS = {"check": ("check",), "fast": ("fast",), "quick": ("fast", "quick"), "stores": ("stores",), "all": RUNS}
 SHARES = {"check": 0.1, "fast": 0.1, "quick": 0.25, "stores": 0.5, "all": 1.0}
 """Which share of its generated examples a property test runs."""
+BUDGETS = {"check": 1.0, "fast": 1.0, "quick": 1.0, "stores": 3.0}
+"""The processor time, in seconds, after which a property test takes no further example; `all` has no limit."""
+WANTS_MORE = ConjectureRunner.should_generate_more
 
 ROOT = Path(__file__).parent.parent
 STORES = ("memory", "sqlite", "postgres", "redis")
@@ -165,10 +170,28 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def load_profile(run: str) -> None:
-    """Let property tests run the share of their examples that is fit for a run."""
+    """Let property tests run the share of their examples, and the seconds, that are fit for a run."""
     for name, share in SHARES.items():
         settings.register_profile(name, max_examples=max(5, round(100 * share)), deadline=None)
     settings.load_profile(run)
+    if run in BUDGETS:
+        ConjectureRunner.should_generate_more = within(BUDGETS[run])  # type: ignore[assignment,method-assign]
+
+
+def within(
+    seconds: float, more: Callable[[Any], bool] = ConjectureRunner.should_generate_more
+) -> Callable[[Any], bool]:
+    """Return what ends the examples of a property once it has used so much processor time, but not before the fifth.
+
+    Hypothesis has no public setting for it.
+    """
+
+    def should_generate_more(runner: Any) -> bool:
+        started = vars(runner).setdefault("started_at", process_time())
+        has_time = runner.valid_test_cases < 5 or process_time() - started < seconds
+        return (has_time or bool(runner.interesting_test_cases)) and WANTS_MORE(runner)
+
+    return should_generate_more
 
 
 def examples(count: int) -> int:

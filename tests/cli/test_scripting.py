@@ -12,6 +12,7 @@ import pytest
 import typer
 from tests.cli.desk import Desk
 from tests.cli.test_commands import Done, output_of, printed, refused, ringi
+from tests.tiers import examples
 
 from ringi import Action
 from ringi.cli.app import app
@@ -177,7 +178,7 @@ def test_odd_arguments_get_an_error_and_never_a_stack_trace(
     desk.ask("Go?", action=Action("go", {"a": 1}), id="q1")
     options = [max(p.opts, key=len) for p in command.params if p.param_type_name == "option" and not p.is_flag]
     values = [p for p in command.params if p.param_type_name == "argument"]
-    for odd in chance.sample(ODD, 9):
+    for odd in chance.sample(ODD, examples(9)):
         arguments = [chance.choice([odd, "q1"]) for _ in values]
         chosen = [part for option in chance.sample(options, min(2, len(options))) for part in (option, odd)]
         done: Done = ringi(desk, *name, *arguments, *chosen)
