@@ -117,7 +117,7 @@ async def test_a_question_answered_elsewhere_dies_in_place(page: Page, demo: Dem
     await page.goto(f"{demo.url}/r/{request['id']}")
     await expect(page.get_by_test_id("decide-approve")).to_be_enabled(timeout=WAIT)
     respond(demo, request, {"decision": "reject", "message": "not today"}, role="admin")
-    await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-status", "completed", timeout=2_000)
+    await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-status", "completed", timeout=WAIT)
     await expect(page.get_by_test_id("request-detail")).to_contain_text("admin")
 
 
