@@ -344,6 +344,7 @@ async def test_thirty_are_decided_at_once_and_the_one_that_ended_elsewhere_is_sk
     assert len(ended) == 29
 
 
+@WIDE
 async def test_what_needs_a_look_of_its_own_cannot_be_selected_and_says_why(desk: Page, office: Office) -> None:
     office.ask("costly", tier="high")
     field = {"name": "why", "type": "text", "label": "Why", "required": True}

@@ -105,6 +105,7 @@ async def test_the_history_says_who_did_what_and_names_both_digests(person: Page
     assert request["created_at"][:4] in hover
 
 
+@WIDE
 async def test_with_two_questions_open_the_keys_belong_to_the_one_with_the_focus(
     person: Page, house: DemoServer
 ) -> None:
