@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
