@@ -146,6 +146,12 @@ async def test_an_amount_that_is_no_number_leaves_no_total(world: World, amount:
     assert (await totals(world, tool="pay"))["amounts"] is None
 
 
+async def test_amounts_are_added_as_decimals(world: World) -> None:
+    for amount in (0.1, 0.2):
+        await paid(world, amount, unit="EUR")
+    assert (await totals(world, tool="pay"))["amounts"]["sum"] == 0.3
+
+
 async def test_amounts_of_two_units_are_not_added(world: World) -> None:
     await paid(world, 10)
     await paid(world, 10, unit="EUR")

@@ -216,8 +216,14 @@ def _total(items: Iterable[object], path: str) -> object:
     numbers = [item if path == ITEM else argument_of(item, path) for item in items]
     if not all(_type(number) is float for number in numbers):
         return MISSING
-    # As decimals: three times 0.1 is 0.3.
-    return float(sum(Decimal(str(number)) for number in numbers))
+    return float(sum_of(numbers))
+
+
+def sum_of(numbers: Iterable[Any]) -> int | float:
+    """Return the sum of numbers as decimals: three times 0.1 is 0.3. Whole numbers have a whole sum."""
+    numbers = list(numbers)
+    is_whole = all(isinstance(number, int) for number in numbers)
+    return sum(numbers) if is_whole else float(sum(Decimal(str(number)) for number in numbers))
 
 
 def _count(value: object, condition: Condition) -> bool | None:

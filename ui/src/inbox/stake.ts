@@ -2,6 +2,7 @@ import type { Request } from "../api/types";
 import { actorName } from "../request/assignment";
 import { declaredCard, quantity } from "../request/card";
 import type { Strings } from "../strings";
+import { sumOf } from "../widgets/decimal";
 import { visible } from "../widgets/visible";
 
 /** Return an amount with its unit, which is the text of a tool's author. */
@@ -24,12 +25,11 @@ interface Totals {
 
 /** Return the sum and the extremes of the declared amounts, for each unit. */
 export function totalsOf(requests: readonly Request[]): Totals[] {
-  const totals = new Map<string | undefined, Totals>();
-  for (const { amount, unit } of requests.flatMap((request) => amountOf(request) ?? [])) {
-    const { count, sum, least, greatest } = totals.get(unit) ?? { count: 0, sum: 0, least: amount, greatest: amount };
-    totals.set(unit, { unit, count: count + 1, sum: sum + amount, least: Math.min(least, amount), greatest: Math.max(greatest, amount) });
-  }
-  return [...totals.values()];
+  const amounts = Map.groupBy(requests.flatMap((request) => amountOf(request) ?? []), ({ unit }) => unit);
+  return [...amounts].map(([unit, found]) => {
+    const numbers = found.map(({ amount }) => amount);
+    return { unit, count: numbers.length, sum: sumOf(numbers), least: Math.min(...numbers), greatest: Math.max(...numbers) };
+  });
 }
 
 /** Return the declared amount of a call, else its target; null if neither is declared. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -14,6 +13,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.domain import record
 from ringi.domain.ask import Kind, Priority
+from ringi.domain.conditions import sum_of
 from ringi.domain.record import MAX_SEARCH
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
@@ -141,5 +141,5 @@ def amounts_of(requests: Sequence[Request]) -> Amounts | None:
     if len(declared) != 1 or len(numbers) < len(amounts):
         return None
     ((_, unit),) = declared
-    total = sum(numbers) if all(isinstance(number, int) for number in numbers) else math.fsum(numbers)
-    return Amounts(unit=unit if isinstance(unit, str) else None, sum=total, least=min(numbers), greatest=max(numbers))
+    unit = unit if isinstance(unit, str) else None
+    return Amounts(unit=unit, sum=sum_of(numbers), least=min(numbers), greatest=max(numbers))
