@@ -17,7 +17,7 @@ from tests import browser as chromiums
 from tests import costs, servers, tiers, warm
 from tests.mortal_redis import mortal_redis
 
-RUN = "RINGI_TEST_RUN"
+RUN = "TEST_RUN_OF_RINGI"
 """The environment variable by which a process is known that a test started, even if its parent has ended."""
 
 

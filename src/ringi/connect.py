@@ -73,7 +73,8 @@ async def open_backend(
         raise SettingError("notify", notify, f"use one of {', '.join(NOTIFY)}")
     opener = OPENERS.get(urlsplit(url).scheme)
     if not opener:
-        raise SettingError("url", url, f"use one of {', '.join(f'{scheme}://' for scheme in OPENERS)}")
+        examples = ", ".join("sqlite:///file.db" if name == "sqlite" else f"{name}://" for name in OPENERS)
+        raise SettingError("url", url, f"use one of {examples}")
     async with AsyncExitStack() as stack:
         yield await opener(stack, url, notify, poll_interval)
 

@@ -55,7 +55,7 @@ def lazy_exports(package: str, names_by_module: Mapping[str, str]) -> Callable[[
 
     def find(name: str) -> Any:
         if name not in modules:
-            raise AttributeError(name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             return getattr(import_module(modules[name]), name)
         except ModuleNotFoundError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from ringi.errors import SettingError
 
@@ -14,6 +15,24 @@ FRESH_SIGN_IN = "RINGI_FRESH_SIGN_IN"
 SIGN_IN_ACR = "RINGI_SIGN_IN_ACR"
 OFF = ("0", "false", "off", "no")
 ON = ("", "1", "true", "on", "yes")
+
+
+NAMES = """
+ADDRESS ADMIN_GROUPS AGENTS ALLOW_HOST AUDITOR_GROUPS BODY_SECONDS CHECKS CORS_ORIGINS ENABLED FAILPOINT
+FRESH_SIGN_IN HEADER_SECONDS HOME IMAGE LOG MAIL_FROM MAIL_TO MAX_CONNECTIONS OIDC_AUDIENCE OIDC_CLIENT_ID
+OIDC_CLIENT_SECRET OIDC_GROUPS_CLAIM OIDC_ISSUER OIDC_NAME_CLAIM OIDC_SCOPES OIDC_TENANT_CLAIM PEOPLE_GROUPS
+POLICY PORT PRICES PROXY_ADDRESSES PROXY_GROUPS_HEADER PROXY_NAME_HEADER PUBLIC_URL RECORD_SEEN REDIS_URL
+REMIND_BEFORE RETAIN_DAYS SEAL_KEY SECRET SECURITY_CONTACT SESSION_DAYS SIGN_IN_ACR SMTP_URL STORE_TIMEOUT
+TOKEN URL WEBHOOKS WEBHOOK_ALLOW WEBHOOK_JITTER WEBHOOK_SCHEDULE WEBHOOK_TIMEOUT
+"""
+KNOWN = frozenset(f"RINGI_{name}" for name in NAMES.split())
+"""All settings, and the variables of `compose.yaml`; each also with `_FILE`, as containers give secrets."""
+
+
+def unknown_settings() -> dict[str, str | None]:
+    """Return the variables that look like settings and are none, each with the most similar setting."""
+    names = sorted(name for name in os.environ if name.startswith("RINGI_") and name.removesuffix("_FILE") not in KNOWN)
+    return {name: next(iter(get_close_matches(name, KNOWN, 1)), None) for name in names}
 
 
 def hitl_enabled() -> bool:

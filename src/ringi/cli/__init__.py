@@ -7,6 +7,9 @@ import sys
 from ringi.base.extras import missing
 from ringi.errors import MissingExtraError
 
+EXTRAS_OF = {"serve": "server", "worker": "server,langgraph", "demo": "server,langgraph"}
+"""All that a command needs, if even the command line is missing."""
+
 
 def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
@@ -28,7 +31,10 @@ def is_hook(arguments: list[str]) -> bool:
 
 def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:
     """Print which extra is missing, and exit."""
+    command = next(iter(sys.argv[1:]), "")
     try:
+        if extra := EXTRAS_OF.get(command):
+            raise MissingExtraError(f"`ringi {command}`", extra)
         missing("the command", failed)
     except MissingExtraError as error:
         from ringi.cli.errors import error_text

@@ -30,6 +30,9 @@ def load_agents(location: str) -> list[Agent]:
         SettingError: The module cannot be imported, or holds something other than agents.
     """
     module_name, _, name = location.partition(":")
+    if module_name.endswith(".py"):
+        module = module_name.removesuffix(".py").replace("/", ".")
+        raise SettingError("agents", location, f"name the module, without .py: {module}{_}{name}")
     sys.path.insert(0, str(Path.cwd()))
     try:
         loaded = getattr(importlib.import_module(module_name), name or "agents")

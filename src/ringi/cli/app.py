@@ -10,6 +10,7 @@ from io import TextIOWrapper
 import typer
 
 from ringi.base.extras import missing
+from ringi.base.settings import unknown_settings
 from ringi.cli.commands import gate as gates
 from ringi.cli.commands.absence import away, back
 from ringi.cli.commands.acp import acp
@@ -98,6 +99,7 @@ def main() -> None:
     try:
         _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
         _refuse_broken_text(sys.argv[1:])
+        _warn_of_unknown_settings()
         _call()
     except (SettingError, InvalidError) as error:
         _fail(error_text(error), 2)
@@ -137,6 +139,12 @@ def _call() -> None:
         raise
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warn_of_unknown_settings() -> None:
+    for name, near in unknown_settings().items():
+        text = text_of("unknown_setting", name=name) + (text_of("unknown_setting.near", near=near) if near else "")
+        log.warning(visible(text))
 
 
 def _refuse_broken_text(arguments: list[str]) -> None:

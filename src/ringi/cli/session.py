@@ -32,8 +32,8 @@ def existing_store(url: str | None) -> str:
     """Return the URL of an existing store; raise `NotFoundError` for a missing file, which opening would create."""
     url = resolved_url(url)
     parts = urlsplit(url)
-    path = Path(unquote(parts.path.removeprefix("/")))
-    if parts.scheme == "sqlite" and path.name and not path.is_file():
+    path = Path(unquote(parts.path.removeprefix("/"))).expanduser()
+    if parts.scheme == "sqlite" and path.name and not path.exists():
         raise NotFoundError("store", str(path))
     return url
 

@@ -77,6 +77,8 @@ class Transport:
         if not url.startswith(("http://", "https://")):
             raise SettingError("url", url, "give the address of a server, such as https://inbox.example.com")
         self.url, self._retry_for = url.rstrip("/"), retry_for
+        if self.url.endswith("/v1"):
+            raise SettingError("url", url, f"leave out /v1: give {self.url.removesuffix('/v1')}")
         # A hundred waits would occupy the whole default pool and block all other calls.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self.lifetime = Lifetime("client")

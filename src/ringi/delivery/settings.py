@@ -132,9 +132,11 @@ class DeliverySettings(StrictModel):
 
 
 def _endpoints(text: str) -> tuple[Endpoint, ...]:
-    source = text if text.lstrip().startswith("[") else _read(text)
+    source = text if text.lstrip().startswith(("[", "{")) else _read(text)
     try:
         rows = json.loads(source)
+        if not isinstance(rows, list):
+            raise TypeError("it is not a list")
         endpoints = tuple(_endpoint(row) for row in rows)
     except (ValueError, TypeError, InvalidError) as error:
         # The value holds secrets.

@@ -16,7 +16,7 @@ from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
 from ringi.base.times import Time
-from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
+from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.grants import NewGrant
 from ringi.domain.voting import Escalation, Escalations, Excluded, PolicySource, Quorum, Stage, Tier
@@ -256,7 +256,9 @@ class Ask(StrictModel):
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0
         too_long = error_if(
-            size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
+            size > max_fields,
+            "form.fields",
+            f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)",
         )
         is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
         why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
@@ -456,6 +458,18 @@ def digest_of(ask: Ask) -> str:
 
 
 F = TypeVar("F", bound=StrictModel)
+SHAPES = {
+    "action": 'an action: {"name": "refund", "args": {"order": 1182}}',
+    "allowed": 'a list: ["approve", "reject"]',
+    "candidate_groups": 'a list: ["finance"]',
+    "escalation": 'a list of steps: [{"after": 600, "to": ["group:finance"]}]',
+    "exclude": 'a list: ["starter"]',
+    "form": 'a form: {"fields": [{"name": "reason", "type": "text"}]}',
+    "quorum": 'a list of stages: [{"groups": ["finance"], "count": 2}]',
+    "schema": "a JSON Schema (give a pydantic model as `form`)",
+    "webhooks": 'a list of receivers: [{"url": "https://example.com/hook"}]',
+}
+"""The shape of a field that is often given as one value."""
 
 
 def parse_body(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
@@ -487,4 +501,6 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items() if name != "policy"))
         return FieldError(field, f"is not a known field: use one of {known}", "unexpected")
+    if error["type"] in ("tuple_type", "dict_type", "model_type") and (shape := SHAPES.get(field)):
+        return FieldError(field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *rule_of(error))
     return FieldError(field, error["msg"], *rule_of(error))

@@ -44,6 +44,16 @@ class PolicyData(StrictModel):
     def _error_root(cls, data: dict[str, Any]) -> str:
         return ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_all_fields(cls, data: object) -> object:
+        """Name the known fields: without the one that was meant, a rule covers more calls."""
+        unknown = [name for name in data if name not in cls.model_fields] if isinstance(data, dict) else []
+        if unknown:
+            known = ", ".join(cls.model_fields)
+            raise FieldValidationError(str(unknown[0]), f"is not known here: use one of {known}", "unexpected")
+        return data
+
     @classmethod
     def parse(cls, data: object) -> Self:
         """Return the policy, rule or condition that plain JSON data describes.

@@ -55,6 +55,8 @@ __all__ = [
 FIELDS: tuple[type[BaseModel], ...] = get_args(get_args(Field)[0])
 """The classes of fields."""
 MAX_FIELDS = 100
+ASKED_FIELDS, MODEL_FIELDS = 12, 5
+"""The maximum number of fields by default: of a form of code, and of one that a model writes."""
 MAX_UNKNOWN = 20
 
 Json: TypeAlias = Any

@@ -28,6 +28,7 @@ from ringi.domain.voting import Decider, decider_of
 from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
+from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
@@ -58,7 +59,7 @@ def allow_everybody(request: Request) -> None:
 class Limits(StrictModel):
     """The limits of an inbox."""
 
-    max_fields: int = 5
+    max_fields: int = ASKED_FIELDS
     """The maximum number of fields in one form."""
     claim_seconds: float = 900.0
     """The duration of a claim in seconds."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from types import TracebackType
@@ -129,12 +131,28 @@ class Opening(Generic[O]):
         self._opened: O | None = None
 
     def __await__(self) -> Generator[Any, None, O]:
-        return self.__aenter__().__await__()
+        opened = yield from self.__aenter__().__await__()
+        caller, is_closed = sys._getframe(1), asyncio.Event()
+        guard = asyncio.create_task(self._guard(is_closed, caller.f_code.co_filename, caller.f_lineno))
+        self._stack.callback(is_closed.set)
+        self._stack.callback(id, guard)  # The loop holds tasks only weakly.
+        return opened
 
     async def __aenter__(self) -> O:
         self._opened = await self._stack.enter_async_context(self._context)
         self._opened._closing = self._stack.aclose
         return self._opened
+
+    async def _guard(self, is_closed: asyncio.Event, file: str, line: int) -> None:
+        try:
+            await is_closed.wait()
+        except asyncio.CancelledError:  # The loop ends.
+            what = "opened here and never closed: use `async with`, or await its close()"
+            try:
+                warnings.warn_explicit(what, RuntimeWarning, file, line)
+            finally:
+                await self._stack.aclose()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

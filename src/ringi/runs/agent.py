@@ -105,7 +105,7 @@ class Agent:
     """The rules for the tool calls of an agent of another framework than LangGraph.
 
     A rule can allow or deny a call, and says who is asked. None asks about each call at which the framework pauses.
-    For LangGraph, give the policy to `Approval`.
+    For LangGraph, give the policy to `Approval`. Plain data is read, as `Policy.parse` does.
     """
     facts: Mapping[str, FactFunction] = field(default_factory=dict)
     """Functions that look up what the policy's `facts` need, by name, as in `Approval`."""
@@ -114,6 +114,12 @@ class Agent:
     """Options of the framework for each run. OpenAI Agents: `run_config`, `max_turns`. Pydantic AI: `model`,
     `model_settings`, `usage_limits`.
     """
+
+    def __post_init__(self) -> None:
+        """Read a policy that is given as plain data."""
+        plain: object = self.policy
+        if isinstance(plain, Mapping):
+            object.__setattr__(self, "policy", Policy.parse(dict(plain)))
 
     @property
     def ask_defaults(self) -> dict[str, Any]:

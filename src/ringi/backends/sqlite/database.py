@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -320,11 +321,18 @@ class Database:
         return await self._writer.do(self._writer.look, needs_turn=False)
 
     def _prepare_folder(self) -> None:
+        url = f"sqlite:///{self.path}"
+        if self.path.is_dir():
+            raise SettingError("url", url, f"it is a folder: name a file in it, such as {url}/ringi.db")
+        # The folder too: SQLite creates files beside its own.
+        files = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")), self.path.parent]
+        if locked := [file for file in files if file.exists() and not os.access(file, os.W_OK)]:
+            raise SettingError("url", url, f"{locked[0]} is not writable by this user: choose another file or user")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600, exist_ok=True)
         except OSError as error:
-            raise SettingError("url", f"sqlite:///{self.path}", f"cannot write there: {error.strerror}") from error
+            raise SettingError("url", url, f"cannot write there: {error.strerror}") from error
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""

@@ -27,7 +27,9 @@ from ringi.inbox.inbox import Inbox
 def ask(
     title: Annotated[str, typer.Argument(help="The question.")],
     description: Annotated[str | None, typer.Option(help="Background for the people who answer; Markdown.")] = None,
-    form: Annotated[Path | None, typer.Option(help='A JSON file with the form: {"fields": […]}.')] = None,
+    form: Annotated[
+        Path | None, typer.Option(help='A JSON file with the form, {"fields": […]}, or with a JSON Schema.')
+    ] = None,
     display: Annotated[
         Path | None, typer.Option(help='A JSON file with display blocks: [{"type": "table", …}, …].')
     ] = None,
@@ -55,7 +57,7 @@ def ask(
         "id": id,
         "candidate_groups": group or None,
         "description": description,
-        "form": read_json("form", form) if form else None,
+        **(_form(read_json("form", form)) if form else {}),
         "display": read_json("display", display) if display else None,
         "action": _action(action, args),
         "assignee": assignee,
@@ -144,9 +146,18 @@ def _is_approved(request: Request) -> bool:
     return request.response is not None and request.response.decision != "reject"
 
 
+def _form(content: Any) -> dict[str, Any]:
+    is_schema = (
+        isinstance(content, dict) and "fields" not in content and {"type", "properties", "$schema"} & set(content)
+    )
+    return {"schema" if is_schema else "form": content}
+
+
 def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
     if name is None and args is not None:
         raise InvalidError.of("action", "name the action with --action", "required")
+    if name is not None and not set("={(").isdisjoint(name):
+        raise InvalidError.of("action", f"{name!r} is more than a name: give the arguments in --args, as JSON")
     return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
 
 

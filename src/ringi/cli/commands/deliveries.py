@@ -18,6 +18,7 @@ from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import inbox_on, open_backend
+from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.webhook import host_of
@@ -102,6 +103,8 @@ class EndpointTest(NamedTuple):
     def text(self) -> str:
         """The test as lines of text."""
         why, seconds = visible(translated(self.outcome.error or "")), f"{self.outcome.seconds:g}"
+        if self.outcome.error == NO_ADDRESS:
+            why += text_of("tested.not_public")
         key = "tested" if self.outcome.is_delivered else "tested.failed"
         values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
         first = text_of(key, why=why, seconds=seconds, **values)

@@ -20,6 +20,7 @@ from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import MissingExtraError
+from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
 
@@ -34,7 +35,7 @@ def demo(
         str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a scripted one.")
     ] = None,
     url: Url = None,
-    max_fields: MaxFields = 5,
+    max_fields: MaxFields = ASKED_FIELDS,
     poll_interval: PollInterval = 0.5,
     samples: Annotated[bool, typer.Option(help="Begin with waiting requests and an agent at work.")] = True,
     json_: Json = False,
@@ -78,7 +79,7 @@ def serve(
     ] = False,
     agents: Agents = None,
     allow_host: Annotated[list[str] | None, typer.Option(help="A host name of the server; repeatable.")] = None,
-    max_fields: MaxFields = 5,
+    max_fields: MaxFields = ASKED_FIELDS,
     poll_interval: PollInterval = 0.5,
     store_timeout: StoreTimeout = None,
     json_: Json = False,

@@ -42,11 +42,8 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(data: object) -> str:
-    """Return data as one line of JSON with hidden characters escaped."""
-    line = json.dumps(data, ensure_ascii=False)
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(json.dumps(c)[1:-1] if is_hidden(c) else c for c in line)
+    """Return data as one line of JSON in ASCII, which each code page and each terminal shows as it is."""
+    return json.dumps(data)
 
 
 def visible_value(value: object) -> str:

@@ -15,7 +15,7 @@ from ringi.domain.ask import Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields
-from ringi.forms.form import Form
+from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
@@ -88,7 +88,7 @@ class AskHuman(BaseTool):
     description: str = PROMPT
     args_schema: Any = SCHEMA
     handle_tool_error: Any = True
-    max_fields: int = 5
+    max_fields: int = MODEL_FIELDS
     """Maximum fields of one form; if Ringi runs the agent, the server's limit also applies."""
     expires_in: float | None = 300.0
     """Seconds until the question expires; None for never."""

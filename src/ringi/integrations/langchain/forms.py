@@ -31,6 +31,7 @@ from langgraph.types import Command
 
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
+from ringi.forms.form import MODEL_FIELDS
 from ringi.forms.repair import RepairResult
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
@@ -153,7 +154,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def __init__(
         self,
         *,
-        max_fields: int = 5,
+        max_fields: int = MODEL_FIELDS,
         expires_in: float | None = 300,
         instruction: str | None = None,
         as_tool: bool = False,

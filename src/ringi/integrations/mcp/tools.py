@@ -18,6 +18,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError, RingiError
+from ringi.forms.form import MODEL_FIELDS
 from ringi.forms.json_schema import check_json
 from ringi.integrations.call_views import view_of
 from ringi.integrations.client_calls import NOT_IN_IDS, Session
@@ -110,6 +111,8 @@ class AskTools:
             raise ToolError("give only one of fields, options and schema")
         if options is not None:
             fields = [{"name": KEY, "type": "radio", "label": "Answer", "required": True, "options": options}]
+        if len(fields or ()) > MODEL_FIELDS:
+            raise ToolError(f"fields: {len(fields or ())} are more than {MODEL_FIELDS}: ask in two steps")
         form = None if fields is None else {"fields": fields}
         body = {"title": title, "description": description, "form": form, "schema": schema, "id": id}
         more = {"assignee": assignee, "candidate_groups": groups, "expires_in": expires_in}
