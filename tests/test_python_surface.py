@@ -140,6 +140,7 @@ def own_errors() -> set[type[Exception]]:
 SAMPLES: dict[str, Any] = {
     "str": "refund",
     "str | None": "refund",
+    "Iterable[str]": ("refund",),
     "int": 409,
     "int | None": 409,
     "float": 2.5,

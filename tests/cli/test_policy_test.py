@@ -48,13 +48,13 @@ def test_each_call_gets_its_effect_rule_and_reason(desk: Desk) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     items = json.loads(done.stdout)["items"]
     assert [(each["line"], each["effect"], each["rule"], each["reason"]) for each in items] == [
-        (1, "allow", "small", None),
-        (2, "ask", "Pay?", None),
+        (1, "allow", "small", 'pay · small: amount=20 {"at_most": 20.0} ✓'),
+        (2, "ask", "rules[0]", 'pay · small: amount=21 {"at_most": 20.0} ✗'),
         (3, "deny", "no huge", "the bank pays"),
         (4, "deny", "no huge", "the bank pays"),
-        (5, "allow", None, None),
+        (5, "allow", "rules[2]", 'ship · paid=true {"equals": true} ✓'),
         (6, "ask", "otherwise", None),
-        (7, "ask", None, None),
+        (7, "ask", "rules[3]", "mail"),
     ]
 
 

@@ -248,7 +248,7 @@ class FunctionGate:
             arguments: The names of its arguments; None if they are unknown.
         """
         self._policy.check_tools({self._name: arguments}, self._facts, only=(self._name,))
-        is_named = any(self._name in rule.tools for rule in self._policy.rules)
+        is_named = any(rule.names(self._name) for rule in self._policy.rules)
         if not is_named and self._policy.default_effect == "allow":
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -12,14 +13,17 @@ from pydantic import Field, StringConstraints, model_validator
 from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
 from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Name, Priority
-from ringi.domain.conditions import Args, PolicyData, Where, all_hold
+from ringi.domain.conditions import Args, PolicyData, Where, all_hold, contradiction
 from ringi.domain.voting import Escalations, Excluded, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
 
+log = logging.getLogger(__name__)
 NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
 Effect = Literal["ask", "allow", "deny"]
+ORDER: tuple[Effect, ...] = ("deny", "ask", "allow")
+"""The order in which the effects of rules count."""
 OTHERWISE = "otherwise"
 """The name in the audit trail of a denial by the policy's `otherwise`."""
 UNNAMED = "no rule of the policy allows this call"
@@ -49,7 +53,7 @@ class Rule(PolicyData):
     """
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
-    """The names of the tools."""
+    """The names of the tools; `*` stands for any characters, as in `mcp__db__*`."""
     effect: Effect = "ask"
     """`ask` a person, `allow` the call without a person and without a record, or `deny` it."""
     name: RuleName | None = None
@@ -109,6 +113,19 @@ class Rule(PolicyData):
             raise FieldValidationError("name", f"{OTHERWISE!r} is reserved: choose another name")
         return self
 
+    def names(self, tool: str) -> bool:
+        """Return whether the rule is for a tool.
+
+        Args:
+            tool: The name of the tool.
+        """
+        return any(is_named(tool, name) for name in self.tools)
+
+    @property
+    def is_unconditional(self) -> bool:
+        """True if the rule applies to every call of its tools."""
+        return not (self.where or self.facts)
+
     def covers(self, tool: str, args: Args, facts: Args = NO_FACTS) -> bool:
         """Return whether the rule applies to a call.
 
@@ -117,7 +134,7 @@ class Rule(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        if tool not in self.tools:
+        if not self.names(tool):
             return False
         results = (all_hold(self.where, args), all_hold(self.facts, facts))
         return results == (True, True) if self.effect == "allow" else False not in results
@@ -181,6 +198,37 @@ class Policy(PolicyData):
             seen.add(name)
         return self
 
+    @model_validator(mode="after")
+    def _warn(self) -> Self:
+        for place, why in self.findings():
+            log.warning("policy: %s: %s", place, why)
+        return self
+
+    def findings(self) -> Iterable[tuple[str, str]]:
+        """Return what can never have an effect: the path of each rule or condition, and why.
+
+        Such a policy is valid, so that a rule which denies everything can be added in an emergency.
+        """
+        for number, rule in enumerate(self.rules):
+            for tool in rule.tools:
+                if before := self._rule_before(number, tool):
+                    yield f"rules[{number}].tools", f"{before} decides about every call of {safe_repr(tool)} before it"
+            for position, auto in enumerate(rule.auto_approve):
+                for path in auto.where.keys() & rule.where.keys():
+                    if reason := contradiction(rule.where[path], auto.where[path]):
+                        place = f"rules[{number}].auto_approve[{position}].where.{path}"
+                        yield place, f"can never hold where the rule applies: {reason}"
+
+    def _rule_before(self, number: int, tool: str) -> str | None:
+        """Return the rule that leaves another one no call of a tool; None if there is none."""
+        rule = self.rules[number]
+        for position, other in enumerate(self.rules):
+            order = ORDER.index(other.effect) - ORDER.index(rule.effect)
+            is_before = order < 0 or (order == 0 and position < number)
+            if is_before and other.is_unconditional and other.names(tool):
+                return f"{other.name or f'rules[{position}]'} ({other.effect})"
+        return None
+
     def _rule_names(self) -> Iterable[tuple[tuple[str | int, ...], str]]:
         for position, rule in enumerate(self.rules):
             if rule.name is not None:
@@ -223,7 +271,7 @@ class Policy(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        for effect in ("deny", "ask", "allow"):
+        for effect in ORDER:
             rule = self._first(effect, tool, args, facts)
             if rule:
                 return Verdict(rule.effect, rule, rule.approver(args, facts))
@@ -276,7 +324,7 @@ class Policy(PolicyData):
         rules = [
             rule
             for rule in self.rules
-            if rule.effect in effects and tool in rule.tools and all_hold(rule.where, args) is not False
+            if rule.effect in effects and rule.names(tool) and all_hold(rule.where, args) is not False
         ]
         conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
@@ -314,7 +362,7 @@ class Policy(PolicyData):
             InvalidError: A rule or a card names another tool or fact, or an argument that its tool does not have.
         """
         for place, tool, where, of_facts in self._named():
-            if only is not None and tool not in only:
+            if only is not None and not any(is_named(each, tool) for each in only):
                 continue
             for fact in [name for name in of_facts if name.partition(".")[0] not in facts]:
                 raise InvalidError.of(f"{place}.facts", f"{safe_repr(fact)} is not a fact: use {_names(facts)}")
@@ -336,12 +384,27 @@ class Policy(PolicyData):
 def _check_arguments(
     arguments: Mapping[str, frozenset[str] | None], tool: str, used: Iterable[str], place: str, place_of_argument: str
 ) -> None:
-    if tool not in arguments:
+    named = [each for each in arguments if is_named(each, tool)]
+    if not named:
         raise InvalidError.of(place, f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}")
-    has = arguments[tool]
-    for argument in [name for name in used if has is not None and name.partition(".")[0] not in has]:
-        wrong = f"{safe_repr(argument)} is not an argument of {tool}: use {_names(has or ())}"
-        raise InvalidError.of(place_of_argument, wrong)
+    for each in named:
+        has = arguments[each]
+        for argument in [name for name in used if has is not None and name.partition(".")[0] not in has]:
+            wrong = f"{safe_repr(argument)} is not an argument of {each}: use {_names(has or ())}"
+            raise InvalidError.of(place_of_argument, wrong)
+
+
+def is_named(tool: str, name: str) -> bool:
+    """Return whether a name in a rule stands for a tool; `*` in it stands for any characters."""
+    first, *others = name.split("*")
+    if not others:
+        return tool == name
+    *middle, last = others
+    position = len(first) if tool.startswith(first) else len(tool) + 1
+    for part in middle:
+        found = tool.find(part, position)
+        position = found + len(part) if found >= 0 else len(tool) + 1
+    return tool.endswith(last) and position + len(last) <= len(tool)
 
 
 def _names(names: Iterable[str]) -> str:

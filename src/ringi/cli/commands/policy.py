@@ -15,10 +15,12 @@ from ringi.cli.format.table import table
 from ringi.cli.options import Json
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Name, parse_body
+from ringi.domain.conditions import MISSING, argument_of
 from ringi.errors import InvalidError
 from ringi.policy.files import read_policy
-from ringi.policy.rules import OTHERWISE, Effect, Policy
+from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named
 
+HOLDS = {True: "✓", False: "✗", None: "?"}
 COLUMNS = ("line", "tool", "effect", "rule", "why")
 
 
@@ -38,9 +40,9 @@ class TestedCall(NamedTuple):
     tool: str
     effect: Effect
     rule: str | None
-    """The name of the rule, or the title of its requests; None if the rule has neither."""
+    """The name of the rule, or its position."""
     reason: str | None
-    """The reason of a denial."""
+    """The reason of a denial, else the conditions of the rule with the values that they met."""
     expect: Effect | None
 
     @property
@@ -82,10 +84,26 @@ def policy_test(
 def _test(policy: Policy, number: int, call: RecordedCall) -> TestedCall:
     effect, rule, approver = policy.decide(call.tool, call.args, call.facts)
     denial = policy.denial(call.tool, call.args, call.facts)
-    name = approver or (rule.name or rule.title if rule else OTHERWISE)
-    return TestedCall(
-        number, call.tool, "allow" if approver else effect, name, denial.reason if denial else None, call.expect
-    )
+    name = approver or policy.source_of(rule).rule
+    reason = denial.reason if denial else _conditions(rule, call) if rule else None
+    return TestedCall(number, call.tool, "allow" if approver else effect, name, reason, call.expect)
+
+
+def _conditions(rule: Rule, call: RecordedCall) -> str:
+    """Return the conditions of a rule and of its automatic approvals, each with its value and whether it holds."""
+    found = [", ".join(name for name in rule.tools if is_named(call.tool, name))]
+    found += _results(rule, call)
+    found += [f"{auto.name}: {', '.join(_results(auto, call)) or HOLDS[True]}" for auto in rule.auto_approve]
+    return " · ".join(found)
+
+
+def _results(rule: Rule | AutoApproval, call: RecordedCall) -> list[str]:
+    return [
+        f"{path}={json.dumps(None if (value := argument_of(values, path)) is MISSING else value, ensure_ascii=False)} "
+        f"{json.dumps(condition.model_dump(mode='json'), ensure_ascii=False)} {HOLDS[condition.holds(value)]}"
+        for where, values in ((rule.where, call.args), (rule.facts, call.facts))
+        for path, condition in where.items()
+    ]
 
 
 def _read(path: Path) -> Iterator[tuple[int, RecordedCall]]:
