@@ -124,7 +124,7 @@ def test_a_value_inside_of_an_argument_is_compared() -> None:
         ({"rules": [{"tools": ["refund"], "allowed": ["aprove"]}]}, r"rules\[0\]\.allowed\[0\]: .*'approve'"),
         (
             {"rules": [{"tools": ["refund"], "alowed": ["approve"]}]},
-            r"rules\[0\]\.alowed: is not a known field: remove it",
+            r"rules\[0\]\.alowed: is not known here: use one of tools",
         ),
         (
             {"rules": [{"tools": ["send"]}, {"tools": ["refund"], "where": {"amonut": {"above": 1}}}]},
