@@ -34,6 +34,7 @@ from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening
+from ringi.inbox.people import People, named_people
 from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
@@ -360,8 +361,10 @@ async def inbox_on(
     """Open an inbox and its expiry loop on services that are already open."""
     days = retain_days()
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
-    time = clock or backend.clock
-    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=time, limits=limits, eraser=eraser)
+    time, people = clock or backend.clock, People(backend.stream, named_people(os.environ))
+    inbox = Inbox(
+        backend.store, backend.notifier, tenant=tenant, clock=time, limits=limits, eraser=eraser, people=people
+    )
     sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
     if days is not None:
         sweeps.append(repeat(partial(inbox.retain, days), RETENTION_SECONDS))

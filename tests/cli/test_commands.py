@@ -214,7 +214,6 @@ def test_nothing_that_an_agent_writes_hides_in_what_is_printed(desk: Desk) -> No
         description=EVIL,
         action=Action(EVIL, {EVIL: [EVIL]}),
         context={EVIL: EVIL},
-        assignee=EVIL,
     )
     failed_thread(desk, "t1")
     outputs = [

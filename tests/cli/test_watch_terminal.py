@@ -45,8 +45,6 @@ def hostile(desk: Desk) -> None:
         form=Form(fields),
         context={EVIL: {EVIL: EVIL}},
         actions={"approve": Button(label=EVIL)},
-        assignee=EVIL,
-        candidate_groups=[EVIL],
     )
 
 
@@ -86,8 +84,8 @@ def test_an_agents_label_never_takes_the_place_of_the_decisions_own_word(desk: D
 def test_who_answers_elsewhere_under_a_hostile_name_reaches_nothing_either(desk: Desk) -> None:
     asked = desk.ask("Which?")
     with desk.opened(asked, columns=160) as screen:
-        desk.respond(asked, "respond", by=f"bob{EVIL}", message="yes")
-        screen.until("answered by bobx\\u{1b}")
+        desk.respond(asked, "respond", by="bobx\u200b\U000e0041", message="yes")
+        screen.until("answered by bobx\\u{200b}")
         assert_harmless(screen)
 
 

@@ -26,7 +26,9 @@ async def world(store_url: str) -> AsyncIterator[World]:
 
 
 async def leave(client: httpx.AsyncClient, deputy: str, **more: Any) -> None:
-    reply = await client.put("/v1/away", json={"deputy": deputy, "until": TOMORROW.isoformat(), **more})
+    reply = await client.put(
+        "/v1/away", json={"deputy": deputy, "until": TOMORROW.isoformat(), "unknown": True, **more}
+    )
     assert reply.status_code == 200, reply.text
 
 

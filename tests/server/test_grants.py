@@ -146,7 +146,9 @@ async def test_a_deputy_is_not_offered_a_rule_that_they_cannot_switch_on(
 ) -> None:
     await decide_refunds(world)
     path = "/v1/suggestions"
-    await world.client(name="fay", groups=("finance",)).put("/v1/away", json={"until": TOMORROW, "deputy": "dan"})
+    await world.client(name="fay", groups=("finance",)).put(
+        "/v1/away", json={"until": TOMORROW, "deputy": "dan", "unknown": True}
+    )
     dan = world.client(role, "dan")
     offered = (await dan.get(path)).json()["items"]
     assert len(offered) == int(is_offered)

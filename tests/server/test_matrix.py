@@ -71,7 +71,9 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/claim"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/undo"): Row(never(403), owned(409, HIDDEN), owned(409, 409), {}),
     ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
-    ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
+    ("POST", "/v1/requests/{id}/reassign"): Row(
+        never(403), DECIDE, owned(200, 200), {"assignee": "carl", "unknown": True}
+    ),
     ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
     # They are pending: nothing has been approved.
     ("POST", "/v1/requests/{id}/outcome"): Row(

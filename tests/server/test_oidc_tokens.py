@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -85,6 +86,23 @@ async def test_a_token_of_the_provider_is_a_bearer(world: World, provider: Provi
     done = await client.post(f"/v1/requests/{request.id}/respond", json=answer)
     assert (done.status_code, done.json()["response"]["responder"]) == (200, "ann@example.com")
     assert provider.called.count("keys") == 1
+
+
+@pytest.mark.parametrize("mark", [{"nonce": "n"}, {"at_hash": "h"}, {"typ": "ID"}, {"token_use": "id"}])
+async def test_an_id_token_is_no_bearer_unless_a_setting_says_so(
+    world: World, provider: Provider, mark: Claims
+) -> None:
+    token = provider.key.sign(access(provider, **mark))
+    refused = await bearer(world, token).get("/v1/session")
+    assert (refused.status_code, "RINGI_OIDC_ID_TOKENS" in refused.text) == (401, True)
+    async with open_world("memory://", oidc=replace(configured(provider), takes_id_tokens=True)) as lenient:
+        assert (await bearer(lenient, token).get("/v1/session")).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["a\0nn@example.com", "ann\n"])
+async def test_a_name_with_a_control_character_is_refused(world: World, provider: Provider, name: str) -> None:
+    token = provider.key.sign(access(provider, email=name))
+    assert (await bearer(world, token).get("/v1/session")).status_code == 401
 
 
 async def test_an_access_token_that_names_nobody_is_completed_by_userinfo_once(

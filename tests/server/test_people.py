@@ -1,10 +1,21 @@
-"""Whom a request can be passed to: the people and groups on requests that the caller may read."""
+"""Whom a request can be passed to: people who are known here, and those whom nobody knows only if that is wanted."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import pytest
 from tests.server.world import World
+
+from ringi.domain.record import Query
+
+
+def token_holders(world: World, *names: str, groups: tuple[str, ...] = ()) -> None:
+    """Create a token for each of these people, as `ringi token create` does."""
+    for name in names:
+        world.token("person", name, groups=groups)
 
 
 async def known(client: httpx.AsyncClient, q: str = "") -> dict[str, list[str]]:
@@ -15,14 +26,15 @@ async def known(client: httpx.AsyncClient, q: str = "") -> dict[str, list[str]]:
     return found
 
 
-async def test_people_and_groups_are_those_on_readable_requests(world: World) -> None:
+async def test_people_and_groups_on_readable_requests_come_first(world: World) -> None:
     await world.asked(assignee="ann")
     await world.asked(assignee="ann")
     await world.asked(candidate_groups=["sales"], escalation=[{"after": 60, "to": ["carl", "group:heads"]}])
     await world.asked(assignee="dora")
     await world.asked(tenant="other", assignee="eve")
+    token_holders(world, "dora", "carl", groups=("heads",))
     ann, boss = world.client(name="ann", groups=("sales",)), world.client("admin", "boss")
-    assert await known(ann) == {"people": ["ann", "carl"], "groups": ["sales", "heads"]}
+    assert await known(ann) == {"people": ["ann", "carl", "boss", "dora"], "groups": ["sales", "heads"]}
     everybody = await known(boss)
     assert {*everybody["people"]} == {"ann", "carl", "dora", "boss"}
     assert {*everybody["groups"]} == {"sales", "heads"}
@@ -31,12 +43,14 @@ async def test_people_and_groups_are_those_on_readable_requests(world: World) ->
 async def test_those_who_decided_are_known_and_rules_and_agents_are_not(world: World) -> None:
     request = await world.asked(action={"name": "refund", "args": {}})
     await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+    token_holders(world, "bob")
     found = await known(world.client("admin", "boss"))
     assert found == {"people": ["bob", "boss"], "groups": []}
 
 
 @pytest.mark.parametrize(("q", "people"), [("AN", ["ann", "hans"]), (" han ", ["hans"]), ("x", [])])
 async def test_a_part_of_the_name_finds_it_in_any_case(world: World, q: str, people: list[str]) -> None:
+    token_holders(world, "ann", "hans")
     for name in ("ann", "ann", "hans"):
         await world.asked(assignee=name)
     assert (await known(world.client("admin", "boss"), q))["people"] == people
@@ -52,5 +66,110 @@ async def test_only_people_who_may_reassign_look_names_up(world: World, role: st
 
 async def test_a_long_list_of_names_is_cut(world: World) -> None:
     for number in range(25):
-        await world.asked(assignee=f"person{number}")
+        token_holders(world, f"person{number}")
     assert len((await known(world.client("admin", "boss"), "person"))["people"]) == 20
+
+
+async def reassigned(world: World, **to: Any) -> httpx.Response:
+    """Reassign a new request as ann."""
+    request = await world.asked()
+    return await world.client(name="ann").post(f"/v1/requests/{request.id}/reassign", json=to)
+
+
+async def test_a_reassignment_to_a_name_that_nobody_has_is_refused_with_the_nearest_one(world: World) -> None:
+    token_holders(world, "bob", groups=("finance",))
+    refused = await reassigned(world, assignee="bobb", candidate_groups=["finanse", "finance"])
+    assert refused.status_code == 422
+    errors = {each["field"]: each for each in refused.json()["errors"]}
+    assert {field: each["params"]["nearest"] for field, each in errors.items()} == {
+        "assignee": "bob",
+        "candidate_groups.0": "finance",
+    }
+    assert {each["code"] for each in errors.values()} == {"unknown_name"}
+    assert (await world.inbox.find(Query()))[0].assignee is None
+    assert (await reassigned(world, assignee="bob", candidate_groups=["finance"])).status_code == 200
+
+
+async def test_an_unknown_name_is_taken_if_that_is_wanted_and_the_request_is_marked(world: World) -> None:
+    taken = await reassigned(world, assignee="an", unknown=True)
+    assert (taken.status_code, taken.json()["unanswerable"]) == (200, True)
+    boss = world.client("admin", "boss")
+    back = await boss.post(f"/v1/requests/{taken.json()['id']}/reassign", json={"assignee": "ann"})
+    assert (back.status_code, back.json().get("unanswerable")) == (200, None)
+
+
+@pytest.mark.parametrize("unknown", [1, "true", None])
+async def test_only_true_takes_an_unknown_name(world: World, unknown: object) -> None:
+    assert (await reassigned(world, assignee="an", unknown=unknown)).status_code == 422
+
+
+async def test_a_deputy_whom_nobody_knows_is_refused_unless_that_is_wanted(world: World) -> None:
+    ann = world.client(name="ann")
+    token_holders(world, "bob")
+    body = {"deputy": "bo", "until": (datetime.now(UTC) + timedelta(days=2)).isoformat().replace("+00:00", "Z")}
+    refused = await ann.put("/v1/away", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "deputy")
+    assert refused.json()["errors"][0]["params"]["nearest"] == "bob"
+    assert (await ann.get("/v1/away")).json()["absence"] is None
+    assert (await ann.put("/v1/away", json={**body, "unknown": True})).json()["absence"]["deputy"] == "bo"
+    assert (await ann.put("/v1/away", json={**body, "deputy": "bob"})).status_code == 200
+
+
+async def test_an_ask_for_nobody_is_taken_and_marked_in_each_place(world: World) -> None:
+    token_holders(world, "bob", groups=("finance",))
+    bot, boss = world.client("agent", "bot"), world.client("admin", "boss")
+    people: list[dict[str, Any]] = [
+        {"id": "a", "assignee": "bobb"},
+        {"id": "b", "candidate_groups": ["finanse"]},
+        {"id": "c", "action": {"name": "pay"}, "quorum": [{"groups": ["finance"]}, {"groups": ["finanse"]}]},
+        {"id": "ok", "assignee": "bobb", "candidate_groups": ["finance"]},
+        {"id": "all"},
+    ]
+    for each in people:
+        asked = await bot.post("/v1/requests", json={"title": "Go?", **each})
+        assert (asked.status_code, asked.json().get("unanswerable", False)) == (201, each["id"] in "abc")
+    assert (await boss.get("/v1/requests/a")).json()["unanswerable"] is True
+    listed = (await boss.get("/v1/requests", params={"unanswerable": "true"})).json()["items"]
+    assert {each["id"] for each in listed} == {*"abc"}
+    assert "ringi_unanswerable_requests 3.0" in (await boss.get("/metrics")).text
+    # As soon as somebody has the name, and as soon as the request has ended.
+    await world.inbox.note_person("bobb", ["finanse"])
+    assert (await boss.get("/v1/requests", params={"unanswerable": "true"})).json()["items"] == []
+
+
+async def test_who_calls_with_a_token_is_known_from_then_on(world: World) -> None:
+    ann = world.client(name="ann")
+    world.inbox.people.named.clear()
+    request = await world.asked(assignee="carl")
+    assert not request.unanswerable  # Nobody is known, so nothing can be compared.
+    assert (await ann.get("/v1/session")).status_code == 200
+    assert (await world.asked(assignee="carl")).unanswerable
+    assert not (await world.asked(assignee="ann")).unanswerable
+
+
+SHAPES: list[tuple[dict[str, Any], str]] = [
+    ({"assignee": "a\0b"}, "assignee"),
+    ({"assignee": " "}, "assignee"),
+    ({"assignee": "group:finance"}, "assignee"),
+    ({"candidate_groups": ["fin\nance"]}, "candidate_groups.0"),
+    ({"action": {"name": "pay"}, "quorum": [{"groups": ["a\0"]}]}, "quorum.0.groups.0"),
+    ({"escalation": [{"after": 60, "to": ["group:"]}]}, "escalation.0.to.0"),
+    ({"escalation": [{"after": 60, "to": ["group: "]}]}, "escalation.0.to.0"),
+    ({"escalation": [{"after": 60, "to": ["group:a\x1b"]}]}, "escalation.0.to.0"),
+]
+
+
+@pytest.mark.parametrize(("people", "field"), SHAPES)
+async def test_a_name_of_a_wrong_shape_is_refused_by_its_field(
+    world: World, people: dict[str, Any], field: str
+) -> None:
+    refused = await world.client("agent", "bot").post("/v1/requests", json={"title": "Go?", **people})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+
+
+async def test_no_control_character_gets_in_by_another_door(world: World) -> None:
+    ann = world.client(name="ann")
+    body = {"deputy": "b\0ob", "until": "2999-01-01T00:00:00Z", "unknown": True}
+    assert (await ann.put("/v1/away", json=body)).json()["errors"][0]["field"] == "deputy"
+    refused = await reassigned(world, assignee="b\0ob", unknown=True)
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "control_character")

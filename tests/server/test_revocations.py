@@ -329,3 +329,12 @@ async def test_a_stream_that_is_opened_while_its_token_is_taken_back_does_not_st
         assert (await asyncio.wait_for(opening, LIMIT)).status_code in (401, 503)
     for connection in (holder, watcher):
         await connection.close()
+
+
+async def test_a_long_poll_of_a_revoked_token_ends_at_once_without_the_request(world: World) -> None:
+    request, ann = await world.asked(), world.client(name="ann")
+    poll = asyncio.create_task(ann.get(f"/v1/requests/{request.id}", params={"wait": 25}))
+    await until(lambda: len(world.app._streams._waits) == 1)
+    revocations = world.app._revocations
+    await revocations.revoke(Revocation(tenant="default", name="ann", at=revocations.now() + 1, by="root"))
+    assert (await asyncio.wait_for(poll, 10)).status_code == 401

@@ -188,7 +188,7 @@ async def langgraph_run(
 
 
 async def change(client: httpx.AsyncClient, request: Request, verb: str, thread: Thread) -> int:
-    body = {"reassign": {"assignee": "carl"}, "outcome": {"outcome": "committed"}}.get(verb, {})
+    body = {"reassign": {"assignee": "carl", "unknown": True}, "outcome": {"outcome": "committed"}}.get(verb, {})
     return (await client.post(f"/v1/requests/{request.id}/{verb}", json=body)).status_code
 
 
@@ -250,10 +250,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def name_deputies(world: World) -> None:
     """Name the deputies, and one who is a deputy no longer."""
     tomorrow = utc_now() + timedelta(days=1)
-    await world.inbox.leave("fred", tomorrow, by="fay", groups=["finance"])
+    await world.inbox.leave("fred", tomorrow, by="fay", groups=["finance"], unknown=True)
     await world.inbox.come_back("fay")
     for absent, deputy in DEPUTIES.items():
-        await world.inbox.leave(deputy, tomorrow, by=absent, groups=["finance"])
+        await world.inbox.leave(deputy, tomorrow, by=absent, groups=["finance"], unknown=True)
 
 
 def test_every_route_that_writes_has_a_row(world: World) -> None:

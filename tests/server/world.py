@@ -24,6 +24,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.inbox.inbox import Inbox
+from ringi.inbox.people import NamedPerson
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, ServerComponents, ServerSettings
@@ -49,6 +50,8 @@ class World:
     settings: ServerSettings = field(default_factory=ServerSettings)
 
     def token(self, role: str, name: str, tenant: str = "default", groups: tuple[str, ...] = ()) -> str:
+        if role in ("person", "admin"):  # As `ringi token create` does in the store.
+            self.inbox.people.named.append(NamedPerson(tenant, name, groups))
         return self.keys.mint(role=role, name=name, tenant=tenant, groups=groups)
 
     def client(

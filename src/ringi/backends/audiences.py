@@ -13,6 +13,8 @@ from ringi.domain.request_data import Status
 
 EVERYTHING, TO_ALL = "*", "all"
 """The audience that sees every request, and the audience of requests without a particular addressee."""
+NOBODY = "nobody"
+"""The audience of requests that nobody who is known here can answer."""
 ADDED = "added:"
 """The prefix of the audience of a person who may decide by an escalation."""
 LISTED = {
@@ -27,11 +29,12 @@ LISTED = {
     "asked_by",
     "remembered_by",
     "viewer",
+    "unanswerable",
 }
 """Query conditions that the partitions of an audience's requests answer by themselves."""
 ENDED = {
     *("tenant", "ended_since", "tool", "group", "assignee", "assigned_or_claimed_by"),
-    *("asked_by", "remembered_by", "viewer"),
+    *("asked_by", "remembered_by", "viewer", "unanswerable"),
 }
 """Query conditions that an audience's requests by end time answer by themselves."""
 
@@ -51,7 +54,8 @@ def audiences_of(request: Request) -> list[str]:
     claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
     person = person_in(request)
     memory_owners = [f"memory:{person}"] if person else []
-    return [EVERYTHING, *(assignees + groups or [TO_ALL]), *added, *askers, *claimants, *memory_owners]
+    nobody = [NOBODY] if request.unanswerable else []
+    return [EVERYTHING, *nobody, *(assignees + groups or [TO_ALL]), *added, *askers, *claimants, *memory_owners]
 
 
 def tool_list(tool: str) -> str:
@@ -71,6 +75,7 @@ def required_lists(query: Query) -> list[list[str]]:
 def required_audiences(query: Query) -> list[list[str]]:
     """Return sets of audiences; a match has one audience of each set. The set with the fewest requests is first."""
     sets = [
+        [NOBODY] if query.unanswerable else [],
         [f"memory:{query.remembered_by}"] if query.remembered_by is not None else [],
         [f"to:{query.assignee}"] if query.assignee is not None else [],
         [f"to:{person}", f"claim:{person}"] if (person := query.assigned_or_claimed_by) is not None else [],

@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
+from pydantic import AfterValidator, StringConstraints
 
 from ringi.errors import FieldError, InvalidError
 
@@ -19,6 +20,8 @@ ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
 NOT_BLANK = r"\S"
 
 _ROUNDING = 1e-9
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line separators, text directions, and halves of a character."""
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})", re.ASCII)
 
 _TYPES = (
@@ -81,6 +84,23 @@ class FieldValidationError(ValueError):
     def at(self, path: str) -> FieldError:
         """Return the error of the value at a path."""
         return FieldError(path_of(path, [self.part] if self.part else []), str(self), self.code, self.params)
+
+
+def check_name(name: str) -> str:
+    """Return a name; raise FieldValidationError if it is blank, or has a character that nobody can see or type.
+
+    A store may refuse such a character later, where nothing can be corrected; and two names would look alike.
+    """
+    if not name.strip():
+        raise FieldValidationError("", "is blank: give a name", "required")
+    if hidden := _HIDDEN.search(name):
+        what = f"has the control character U+{ord(hidden[0]):04X}: remove it"
+        raise FieldValidationError("", what, "control_character", character=f"U+{ord(hidden[0]):04X}")
+    return name
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_name)]
+"""The name of a person, a group, an agent or a tool: 1 to 200 characters, without control characters."""
 
 
 def path_of(root: str, steps: Iterable[object]) -> str:

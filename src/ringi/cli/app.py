@@ -29,7 +29,16 @@ from ringi.cli.commands.report import report
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.suggestions import accept, suggestions
-from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
+from ringi.cli.commands.upkeep import (
+    link,
+    migrate,
+    offboard,
+    secret_create,
+    token_create,
+    token_revoke,
+    token_show,
+    verify,
+)
 from ringi.cli.commands.watch import watch
 from ringi.cli.errors import error_text, usage_text
 from ringi.cli.format.visible import visible
@@ -51,7 +60,7 @@ COMMANDS = (
     *(runs, retry, ask_again, abandon),
     *(pause, pauses, resume, grants, revoke),
     *(deliveries, redeliver),
-    *(link, erase, migrate, verify, report, backup, restore),
+    *(link, offboard, erase, migrate, verify, report, backup, restore),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)

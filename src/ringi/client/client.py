@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
 from ringi.client.checks import CheckCalls
-from ringi.client.transport import ApiCall, Transport
+from ringi.client.transport import ApiCall, Transport, away_of, pause_of
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision, parse_body
 from ringi.domain.grant_journal import GrantView
@@ -150,11 +150,11 @@ class Client(CheckCalls):
         return await self._change(id, "undo", by, {})
 
     async def leave(
-        self, deputy: str, until: datetime, *, by: str | None = None, groups: Sequence[str] = ()
+        self, deputy: str, until: datetime, *, by: str | None = None, groups: Sequence[str] = (), unknown: bool = False
     ) -> Absence:
         """Name a deputy, as `Inbox.leave` does; the groups are those of the token."""
         await self._refuse_other(by)
-        body = {"deputy": deputy, "until": jsonable(until)}
+        body = {"deputy": deputy, "until": jsonable(until)} | ({"unknown": True} if unknown else {})
         away = away_of(await self.actor(), await self._transport.call(ApiCall("PUT", AWAY, body=body)))
         return away.absence or Absence(person=await self.actor(), deputy=deputy, until=until)
 
@@ -186,10 +186,16 @@ class Client(CheckCalls):
         return await self._change(id, "release", by, {})
 
     async def reassign(
-        self, id: str, by: str | None = None, *, assignee: str | None = None, groups: Sequence[str] = ()
+        self,
+        id: str,
+        by: str | None = None,
+        *,
+        assignee: str | None = None,
+        groups: Sequence[str] = (),
+        unknown: bool = False,
     ) -> Request:
         # After the change, a retry could be rejected, or take the request away from the new assignee.
-        to = {"assignee": assignee, "candidate_groups": list(groups)}
+        to = {"assignee": assignee, "candidate_groups": list(groups), **({"unknown": True} if unknown else {})}
         return await self._change(id, "reassign", by, to, is_repeatable=False)
 
     async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
@@ -388,21 +394,6 @@ def memory_call(method: str, id: str, body: dict[str, Any] | None = None) -> Api
     """Return the call about one memory."""
     path = f"{MEMORIES}/{quote(id, safe='')}"
     return ApiCall(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
-
-
-def away_of(person: str, body: dict[str, Any]) -> Away:
-    """Return a person's absence and those of others from a server's JSON."""
-
-    def absence_of(fields: dict[str, Any]) -> Absence:
-        return Absence.model_validate({"person": person, "deputy": person, **fields}, extra="ignore")
-
-    own = body["absence"]
-    return Away(absence_of(own) if own else None, tuple(map(absence_of, body["deputy_for"])))
-
-
-def pause_of(body: object) -> Pause:
-    """Return a pause from a server's JSON, without the fields that only a newer server knows."""
-    return Pause.model_validate(body, extra="ignore")
 
 
 def to_json(model: Ask | Answer) -> dict[str, Any]:

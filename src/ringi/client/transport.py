@@ -20,6 +20,8 @@ from ringi import errors
 from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
 from ringi.client.errors import HttpError
+from ringi.domain.absence import Absence, Away
+from ringi.domain.pauses import Pause
 from ringi.errors import (
     FieldError,
     LimitError,
@@ -307,3 +309,18 @@ def seconds_of(retry_after: str | None) -> float:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return 0.0
+
+
+def away_of(person: str, body: dict[str, Any]) -> Away:
+    """Return a person's absence and those of others from a server's JSON."""
+
+    def absence_of(fields: dict[str, Any]) -> Absence:
+        return Absence.model_validate({"person": person, "deputy": person, **fields}, extra="ignore")
+
+    own = body["absence"]
+    return Away(absence_of(own) if own else None, tuple(map(absence_of, body["deputy_for"])))
+
+
+def pause_of(body: object) -> Pause:
+    """Return a pause from a server's JSON, without the fields that only a newer server knows."""
+    return Pause.model_validate(body, extra="ignore")

@@ -14,11 +14,13 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.texts import Language
+from ringi.base.validation import Name
 from ringi.domain.absence import Absence
-from ringi.domain.ask import Name, parse_body
+from ringi.domain.ask import parse_body
 from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import DEFAULT_TENANT, Viewer
 from ringi.domain.request import Request
+from ringi.domain.voting import PersonName
 from ringi.errors import InvalidError, SettingError
 
 log = logging.getLogger(__name__)
@@ -34,7 +36,7 @@ class Mailbox(StrictModel):
 
     address: Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
     """A plain address: no display name, no quotes, and no `?`, which encoded words need."""
-    name: Name
+    name: PersonName
     """The name of the person's token."""
     groups: tuple[Name, ...] = ()
     admin: bool = False

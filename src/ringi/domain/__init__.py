@@ -1,6 +1,7 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Decision, Id, Name, Wording, parse_body
+from ringi.base.validation import Name
+from ringi.domain.ask import Action, Answer, Ask, AskOptions, Decision, Id, Wording, parse_body
 from ringi.domain.journal import Journal, JournalEntry, entries_in
 from ringi.domain.memories import is_person
 from ringi.domain.record import (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.times import Time
-from ringi.domain.ask import Name
+from ringi.base.validation import Name
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import DEFAULT_TENANT, Event, Viewer
 from ringi.errors import InvalidError
@@ -18,6 +18,7 @@ JOURNAL = "ringi:away"
 """The id of the journal."""
 PEOPLE = "people"
 MAX_DAYS = 366
+Change = tuple[Journal, Event | None]
 
 
 class Leave(StrictModel):
@@ -25,6 +26,8 @@ class Leave(StrictModel):
 
     deputy: Name
     until: Time
+    unknown: Annotated[bool, Field(strict=True)] = False
+    """True to take the name of a deputy that nobody here has."""
 
 
 class Absence(StrictModel):
@@ -35,7 +38,7 @@ class Absence(StrictModel):
     """The person who may see and answer what is open to the absent person."""
     until: Time
     """The end of the absence."""
-    groups: tuple[str, ...] = Field(default=(), exclude=True)
+    groups: tuple[Name, ...] = Field(default=(), exclude=True)
     """The groups of the absent person at the start of the absence."""
     subject: str = Field(default="", exclude=True)
     """The issuer and the subject of the absent person's sign-in; empty if only the name is known."""
@@ -107,6 +110,22 @@ def returned(journal: Journal, person: str, now: datetime) -> tuple[Journal, Eve
     if people.pop(person, None) is None:
         return journal, None
     return journal.written({"do": "back"}, _state(people), by=person, now=now)
+
+
+def without(journal: Journal, person: str, by: str, now: datetime) -> Change:
+    """Return the journal without the absences of a person, and those in which the person is the deputy.
+
+    Args:
+        journal: The journal of the tenant.
+        person: The name of the person.
+        by: The administrator who ends them.
+        now: The current time.
+    """
+    all = {each.person: each for each in active(journal, now)}
+    left = {name: each for name, each in all.items() if person not in (name, each.deputy)}
+    if left.keys() == all.keys():
+        return journal, None
+    return journal.written({"do": "end", "deputy": person}, _state(left), by=by, now=now)
 
 
 def _state(people: dict[str, Absence]) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
 from ringi.base.times import Time
-from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of, safe_repr
+from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, rule_of, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.grants import NewGrant
-from ringi.domain.voting import Escalation, Escalations, Excluded, PolicySource, Quorum, Stage, Tier
+from ringi.domain.voting import Escalation, Escalations, Excluded, PersonName, PolicySource, Quorum, Stage, Tier
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
@@ -49,8 +49,6 @@ DERIVED = re.compile(r"[opq]-[0-9a-f]{32}")
 """The ids that Ringi derives: `q-` for a question of a run, `p-` for a decision by a rule, `o-` for the review of an
 override."""
 REVIEW = re.compile(r"o-[0-9a-f]{32}")
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""The name of a person, a group, an agent or a tool: 1 to 200 characters."""
 
 
 is_empty = operator.not_
@@ -85,7 +83,7 @@ class Wording(StrictModel):
 class Action(StrictModel):
     """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
 
-    name: Name
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """The name of the tool or action, at most 200 characters."""
     args: dict[str, Any] = {}
     """All arguments of the call, as JSON values."""
@@ -189,7 +187,7 @@ class Ask(StrictModel):
     context: dict[str, Any] = {}
     thread_id: Id | None = None
     run_id: Id | None = None
-    assignee: Name | None = None
+    assignee: PersonName | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
     due_at: Time | None = None

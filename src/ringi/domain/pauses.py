@@ -10,7 +10,7 @@ from pydantic import StringConstraints, ValidationError
 
 from ringi.base.model import StrictModel
 from ringi.base.times import Time
-from ringi.domain.ask import Name
+from ringi.base.validation import Name
 from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Event
 from ringi.errors import InvalidError, NotFoundError, UnreadableError

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from ringi.base.canonical_json import digest, jsonable, sha256_of
 from ringi.base.clock import EPOCH
 from ringi.base.model import StrictModel
+from ringi.base.validation import FieldValidationError, check_name
 from ringi.errors import InvalidError
 
 Position = str
@@ -221,6 +222,8 @@ class Record(StrictModel):
     def _event(
         self, version: int, type: str, actor: str, at: datetime, changed: object, more: Mapping[str, Any] | None = None
     ) -> Event:
+        if not actor.isprintable():
+            check_actor(actor)
         payload = {"actor": actor, "changed": changed, **(more or {})}
         fields = {
             "tenant": self.tenant,
@@ -233,6 +236,14 @@ class Record(StrictModel):
             "previous": self.head,
         }
         return Event(**fields, payload=payload, hash=hash_of(fields))
+
+
+def check_actor(actor: str) -> None:
+    """Raise `InvalidError` for a name with a control character, which some stores refuse and nobody can see."""
+    try:
+        check_name(actor)
+    except FieldValidationError as error:
+        raise InvalidError([error.at("by")]) from None
 
 
 def topic_of(record: str, key: Key) -> str:
@@ -299,6 +310,8 @@ class Query(StrictModel):
     """Requests that wait for an operator."""
     unexecuted: bool = False
     """Approved calls that are not known to have begun: nobody has acknowledged the approval."""
+    unanswerable: bool = False
+    """Pending requests that nobody who is known here can answer."""
     unsettled: bool = False
     """Requests that are pending, unacknowledged, or wait for an operator."""
     unleased_at: datetime | None = None

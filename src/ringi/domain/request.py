@@ -121,7 +121,7 @@ class Request(RequestData):
             check: What is wrong with it.
         """
         asked = cls._new(ask, id, now, template.asked_by, template.tenant)
-        more = {"starter": template.starter, "agent": template.agent}
+        more = {"starter": template.starter, "agent": template.agent, "unanswerable": template.unanswerable}
         planted, event = asked.model_copy(update=more).created("created", template.asked_by or SYSTEM)
         return planted.model_copy(update={"check": check}), event
 

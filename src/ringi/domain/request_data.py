@@ -63,8 +63,9 @@ class RequestData(Record):
     record: ClassVar[str] = "request"
     # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
     # A legal hold may begin after the final event: the journal of legal holds records it.
+    # Who is known here changes without the request.
     # The digest of an event would betray a check to whoever computes it: the journal of checks records it.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check", "seed"}
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check", "seed", "unanswerable"}
 
     kind: Kind
     title: str
@@ -134,6 +135,8 @@ class RequestData(Record):
     """The secret of a rule that a person switched on: it draws the calls that still ask."""
     check_result: CheckResult | None = Field(default=None, exclude_if=is_empty)
     """Whether people noticed what is wrong; only an ended check has it."""
+    unanswerable: bool = Field(default=False, exclude_if=is_empty)
+    """True while the request is pending and nobody who is known here can answer it, except administrators."""
     digest: str
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
@@ -372,7 +375,25 @@ class RequestData(Record):
         held: dict[str, Any] = {"held": None} if self.held else {}
         missing: dict[str, Any] = {"missing": None} if self.missing else {}
         changes = {**changes, **held, **missing, **self._revealed(changes.get("response"))}
-        return self.changed(status, by, now, status=status, ended_at=now, **changes)
+        after, event = self.changed(status, by, now, status=status, ended_at=now, **changes)
+        return after.marked(can_be_answered=True), event
+
+    def marked(self, can_be_answered: bool) -> Self:
+        """Return the request with the mark of those that nobody here can answer, or without it."""
+        if self.unanswerable is not can_be_answered:
+            return self
+        return self.model_copy(update={"unanswerable": not can_be_answered})
+
+    def remarked(self, can_be_answered: bool) -> tuple[Self, None]:
+        """Return the next version with the mark or without it, without an event; unchanged if it is so already.
+
+        Args:
+            can_be_answered: Whether somebody who is known here can answer the request.
+        """
+        can_be_answered = can_be_answered or self.is_final
+        if self.unanswerable is not can_be_answered:
+            return self, None
+        return self.marked(can_be_answered).model_copy(update={"version": self.version + 1}), None
 
     def _revealed(self, response: Any) -> dict[str, Any]:
         """Return what the end of a check changes: people learn that it was one, and its answer authorizes nothing."""

@@ -8,10 +8,10 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError
+from ringi.base.validation import FieldValidationError, Name, check_name
 from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
 from ringi.errors import ForbiddenError
@@ -24,7 +24,24 @@ CONFIRMED: frozenset[Tier] = frozenset({"high", "irreversible"})
 """The tiers whose calls a person approves one at a time, with a second step."""
 Excluded = Literal["starter", "asker"]
 """`starter`: the person who started the run. `asker`: who asked, if it is a person."""
-Recipient = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+def check_person(name: str) -> str:
+    """Return the name of a person; raise FieldValidationError for `group:` and a name, which is a group."""
+    if name.startswith(GROUP):
+        raise FieldValidationError("", "is a group, not a person: name it among the groups", "not_a_person")
+    return name
+
+
+def check_recipient(name: str) -> str:
+    """Return the name of a person, or `group:` and the name of a group; raise FieldValidationError without a name."""
+    if name.startswith(GROUP):
+        check_name(name.removeprefix(GROUP))
+    return name
+
+
+PersonName = Annotated[Name, AfterValidator(check_person)]
+Recipient = Annotated[Name, AfterValidator(check_recipient)]
 MAX_VOTERS = 20
 
 
@@ -42,7 +59,7 @@ class PolicySource(StrictModel):
 class Stage(StrictModel):
     """One stage of a quorum."""
 
-    groups: Annotated[tuple[Recipient, ...], Field(max_length=100)] = ()
+    groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     """The groups whose members vote; without groups, everybody who may decide."""
     count: int = Field(default=1, ge=1, le=MAX_VOTERS, strict=True)
     """The number of different people who must agree."""

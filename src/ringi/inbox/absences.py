@@ -17,6 +17,7 @@ from ringi.domain.record import Key
 from ringi.domain.voting import Decider
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.journals import change_journal
+from ringi.inbox.people import People
 
 
 class Absences:
@@ -72,6 +73,7 @@ class AbsenceOperations(InboxAPI):
     store: Store
     tenant: str
     clock: Clock
+    people: People
 
     @property
     def absences(self) -> Absences:
@@ -79,10 +81,20 @@ class AbsenceOperations(InboxAPI):
         return Absences(self.store, self.tenant, self.clock)
 
     async def leave(
-        self, deputy: str, until: datetime, *, by: str, groups: Sequence[str] = (), subject: str = ""
+        self,
+        deputy: str,
+        until: datetime,
+        *,
+        by: str,
+        groups: Sequence[str] = (),
+        unknown: bool = False,
+        subject: str = "",
     ) -> Absence:
         fields = {"person": by, "deputy": deputy, "until": until, "groups": tuple(groups), "subject": subject}
-        absence = await self.absences.begin(parse_body(Absence, fields))
+        new = parse_body(Absence, fields).checked(self.clock())
+        if not unknown:
+            (await self.people.known(self.tenant)).refuse_unknown({"deputy": deputy})
+        absence = await self.absences.begin(new)
         await self._publish(ABSENCES)
         return absence
 

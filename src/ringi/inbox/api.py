@@ -186,7 +186,9 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
-    async def leave(self, deputy: str, until: datetime, *, by: str, groups: Sequence[str] = ()) -> Absence:
+    async def leave(
+        self, deputy: str, until: datetime, *, by: str, groups: Sequence[str] = (), unknown: bool = False
+    ) -> Absence:
         """Name a deputy, who may see and answer until a time what is open to you.
 
         The record of an answer names both people. A deputy has no deputy, and cannot decide what you started.
@@ -196,9 +198,10 @@ class InboxAPI(ABC):
             until: The end of the absence, within a year.
             by: The person who is away.
             groups: The groups of this person, whose requests the deputy may answer too.
+            unknown: True to take the name of a deputy that nobody here has.
 
         Raises:
-            InvalidError: The deputy is the person or no person, or the end is invalid.
+            InvalidError: The deputy is the person, no person or unknown, or the end is invalid.
         """
 
     @abstractmethod
@@ -275,16 +278,29 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
-    async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
+    async def reassign(
+        self,
+        id: str,
+        by: str,
+        *,
+        assignee: str | None = None,
+        groups: Sequence[str] = (),
+        unknown: bool = False,
+    ) -> Request:
         """Assign a request to another person or to groups; a claim ends.
+
+        A known name is that of a person who has a token, has signed in, or is named by a setting, or of a group of
+        these people. While nobody is known, every name is taken.
 
         Args:
             id: The id of the request.
             by: The person who reassigns it.
             assignee: The person who may answer.
             groups: The groups whose members may answer.
+            unknown: True to take names that nobody here has.
 
         Raises:
+            InvalidError: A name is invalid or unknown; the error has the nearest known name.
             ClaimedError: Another person holds the claim.
             RequestEndedError: The request has ended.
         """

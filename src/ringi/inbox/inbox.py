@@ -38,6 +38,7 @@ from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
 from ringi.inbox.memories import MemoryOperations
 from ringi.inbox.pauses import PausableInbox
+from ringi.inbox.people import People, PeopleOperations
 from ringi.inbox.receipts import ReceiptOperations, Step
 from ringi.inbox.suggestions import SuggestionOperations
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
@@ -81,6 +82,7 @@ class Inbox(
     CheckOperations,
     MemoryOperations,
     SuggestionOperations,
+    PeopleOperations,
 ):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
@@ -93,6 +95,7 @@ class Inbox(
         clock: Returns the present time, with its offset from UTC.
         limits: The limits; None uses the defaults of `Limits`.
         eraser: Erases and attaches files; None uses the store alone.
+        people: The people who are known; None knows nobody.
     """
 
     def __init__(
@@ -104,12 +107,14 @@ class Inbox(
         clock: Clock = utc_now,
         limits: Limits | None = None,
         eraser: Eraser | None = None,
+        people: People | None = None,
     ) -> None:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
         self._grants, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
         self._check: Check = allow_everybody
+        self.people = people or People()
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
@@ -185,7 +190,8 @@ class Inbox(
         span = tracing.start_span("asked", parts["now"])
         about: dict[str, Any] = {"continuation": continuation, "starter": starter, "traceparent": span.traceparent}
         about["first_of_kind"] = await self._first_asks.note(self.tenant, ask, parts["now"])
-        return NewRequest(*Request.asked(ask, **parts, **about), span)
+        request, event = Request.asked(ask, **parts, **about)
+        return NewRequest(await self._marked(request), event, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, atomically and with one event.
@@ -347,11 +353,6 @@ class Inbox(
     async def release(self, id: str, by: Decider | str) -> Request:
         return await self._change(id, lambda request: request.released(by, self.clock()))
 
-    async def reassign(
-        self, id: str, by: Decider | str, *, assignee: str | None = None, groups: Sequence[str] = ()
-    ) -> Request:
-        return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
-
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
         return await self._end_unanswered(id, lambda request: request.cancelled(by, self.clock(), reason), by)
 
@@ -368,6 +369,8 @@ class Inbox(
             await self._publish(TOPIC)
         if done.journals and not sweep.dry_run:
             await self._publish(ABSENCES)
+        if sweep.person and done.next is None and not sweep.dry_run:
+            await self.people.forget(self.tenant, sweep.person)
         return done
 
     async def retain(self, days: float) -> int:
@@ -498,7 +501,10 @@ class Inbox(
         return sum([await self.for_tenant(request.tenant)._expire(request) for request in overdue])
 
     async def _expire(self, due: Request) -> bool:
-        return (await self._end_unanswered(due.id, lambda each: each.timed(self.clock()), SYSTEM, due)).is_final
+        after = await self._end_unanswered(due.id, lambda each: each.timed(self.clock()), SYSTEM, due)
+        if after.unanswerable and after.escalated != due.escalated:
+            await self.mark(after)
+        return after.is_final
 
     async def _stored_request(self, asked_request: Request) -> Request:
         stored = await self.get(asked_request.id)

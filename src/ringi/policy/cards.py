@@ -6,8 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
-from ringi.base.validation import FieldValidationError
-from ringi.domain.ask import Name
+from ringi.base.validation import FieldValidationError, Name
 from ringi.domain.conditions import MISSING, Args, Condition, PolicyData, argument_of
 from ringi.domain.voting import Tier
 

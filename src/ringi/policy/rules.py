@@ -11,16 +11,16 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
-from ringi.base.validation import FieldValidationError, path_of, safe_repr
-from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Name, Priority
+from ringi.base.validation import FieldValidationError, Name, path_of, safe_repr
+from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Priority
 from ringi.domain.conditions import Args, PolicyData, Where, all_hold, contradiction
-from ringi.domain.voting import Escalations, Excluded, PolicySource, Quorum, Tier
+from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
 
 log = logging.getLogger(__name__)
 NO_FACTS: Args = MappingProxyType({})
-RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
+RuleName = Annotated[Name, StringConstraints(max_length=100, pattern=r"^\S(.*\S)?$")]
 Effect = Literal["ask", "allow", "deny"]
 ORDER: tuple[Effect, ...] = ("deny", "ask", "allow")
 """The order in which the effects of rules count."""
@@ -68,7 +68,7 @@ class Rule(PolicyData):
     """The decisions that people can choose."""
     title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
     """The title of the requests; by default made from the call."""
-    assignee: Name | None = None
+    assignee: PersonName | None = None
     """The person who decides; without it and `candidate_groups`, any person of the tenant may."""
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     """The groups whose members may decide, at most 100."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cache, partial
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.access_log import AccessLog
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.authenticator import Authenticator
+from ringi.server.auth.authenticator import LOCAL, Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import OidcProvider
@@ -57,6 +58,7 @@ from ringi.server.sse.sse import Streams
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import Shortcut, StrictRoute
 
+log = logging.getLogger(__name__)
 MCP_SESSION = "mcp-session-id"
 COMPRESSED_FROM, COMPRESSION = 2_000, 1
 """The size in bytes from which a reply is compressed, and the level. On a list, higher levels save a tenth of the bytes
@@ -73,7 +75,7 @@ class App:
 
     def __init__(self, components: ServerComponents, extensions: Sequence[Extension] = ()) -> None:
         backend, settings = components.backend, components.settings
-        self._streams = Streams(settings)
+        self._streams, self._inbox = Streams(settings), components.inbox
         self._events = EventHub(backend.store, backend.notifier, components.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
@@ -142,7 +144,22 @@ class App:
             await self._bearers.authenticate(scope)
         if scope["type"] == "http":
             await self._auth.load_absences(scope)
+            await self._note_person(scope)
         await self._guard(scope, receive, send)
+
+    async def _note_person(self, scope: Scope) -> None:
+        try:
+            person = self._auth.caller(scope)
+        except RingiError:
+            return  # The route refuses the call.
+        if person.role not in ("person", "admin") or person is LOCAL:
+            return  # Without tokens, everybody has the same name.
+        if self._inbox.people.has(person.tenant, person.name, person.groups):
+            return
+        try:
+            await self._inbox.for_tenant(person.tenant).note_person(person.name, person.groups)
+        except RingiError as error:
+            log.warning("a person who called is not on record yet, trying again at the next call: %s", error)
 
     @property
     def routes(self) -> list[BaseRoute]:

@@ -6,9 +6,10 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 from urllib.parse import urlsplit
 
+from ringi.base.validation import FieldValidationError, check_name
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
 from ringi.server.refusals import MalformedError, UnauthenticatedError
@@ -21,14 +22,24 @@ Role = Literal["agent", "person", "admin", "auditor"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def is_name(name: object) -> bool:
+def is_name(name: object) -> TypeGuard[str]:
     """Return whether a name is valid, and cannot be mistaken for an agent or for an absent person."""
-    return isinstance(name, str) and 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
+    return is_group(name) and ":" not in name and name != SYSTEM
+
+
+def is_group(name: object) -> TypeGuard[str]:
+    """Return whether a text is valid as the name of a group."""
+    try:
+        return isinstance(name, str) and len(name) <= 200 and bool(check_name(name))
+    except FieldValidationError:
+        return False
 
 
 def reserved_name(name: str) -> UnauthenticatedError:
     """Return the error of a caller whose name could be mistaken for another identity."""
-    return UnauthenticatedError(f"the name {name!r} is not allowed; issue a token for another name")
+    return UnauthenticatedError(
+        f"the name {name!r} is not allowed; issue a token for another name, without a colon or control characters"
+    )
 
 
 class Person(NamedTuple):
@@ -60,8 +71,9 @@ class GroupRoles:
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
-        if not isinstance(name, str) or not is_name(name):
+        if not is_name(name):
             raise reserved_name(str(name))
+        groups = [group for group in groups if is_group(group)]
         if self.admins.intersection(groups):
             return Person(tenant, "admin", name, tuple(groups))
         if self.auditors.intersection(groups):
@@ -86,6 +98,8 @@ class Oidc:
     tenant_claim: str | None = None
     audience: str | None = None
     """The audience of access tokens for programs; by default `client_id`."""
+    takes_id_tokens: bool = False
+    """True if programs may also send the ID token of a sign-in, which the provider issues to prove it once."""
     session_seconds: float = 12 * 3600.0
     group_roles: GroupRoles = field(default_factory=GroupRoles)
 
@@ -106,7 +120,11 @@ class Oidc:
             raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the client id of Ringi at the provider")
         options: dict[str, Any] = {name: text for name, text in texts.items() if text}
         return cls(
-            safe_address("RINGI_OIDC_ISSUER", issuer), **options, public_url=public_url(), group_roles=GroupRoles.load()
+            safe_address("RINGI_OIDC_ISSUER", issuer),
+            **options,
+            takes_id_tokens=os.environ.get("RINGI_OIDC_ID_TOKENS") == "1",
+            public_url=public_url(),
+            group_roles=GroupRoles.load(),
         )
 
 

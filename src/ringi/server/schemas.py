@@ -9,14 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from ringi.base.model import StrictModel
 from ringi.base.times import Time
-from ringi.base.validation import NOT_BLANK
+from ringi.base.validation import NOT_BLANK, Name
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request, response
 from ringi.domain.absence import Leave
-from ringi.domain.ask import Answer, Ask, Decision, Id, Name
+from ringi.domain.ask import Answer, Ask, Decision, Id
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
 from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
+from ringi.domain.people import Reassignment
 from ringi.domain.precedent import Precedent
 from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
@@ -37,13 +38,6 @@ class Cancel(StrictModel):
     """The reason for canceling a request."""
 
     reason: str | None = Field(default=None, max_length=20_000)
-
-
-class Reassign(StrictModel):
-    """The new assignee or groups of a request."""
-
-    assignee: Name | None = None
-    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
 
 
 class LegalHold(StrictModel):
@@ -425,7 +419,7 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
+    Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
     response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import BaseModel, Field, create_model
 
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Name
+from ringi.base.validation import Name
 from ringi.files.images import MAX_IMAGES
 from ringi.forms import field_parts
 

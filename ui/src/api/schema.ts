@@ -893,6 +893,7 @@ export interface Request {
   escalated?: number;
   legal_hold?: boolean;
   check_result?: CheckResult | null;
+  unanswerable?: boolean;
   digest: string;
 }
 /**
@@ -1673,6 +1674,7 @@ export interface LearningOperation {
 export interface Leave {
   deputy: string;
   until: string;
+  unknown?: boolean;
 }
 /**
  * The reason for a legal hold; the audit trail records it.
@@ -2067,12 +2069,13 @@ export interface PrecedentCall {
 /**
  * The new assignee or groups of a request.
  */
-export interface Reassign {
+export interface Reassignment {
   assignee?: string | null;
   /**
    * @maxItems 100
    */
   candidate_groups?: string[];
+  unknown?: boolean;
 }
 /**
  * A page of requests, newest first or in the order `urgent` or `ended`.

@@ -175,6 +175,7 @@ def request_matches(request: Request, query: Query) -> bool:
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
         and (not query.unexecuted or request.is_unexecuted)
+        and (not query.unanswerable or request.unanswerable)
         and (not query.unsettled or request.is_unsettled)
     )
 

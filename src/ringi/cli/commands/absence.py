@@ -12,7 +12,7 @@ from ringi.cli.format.output import say
 from ringi.cli.format.requests import clock
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
-from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.options import By, Json, Tenant, Unknown, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
@@ -23,6 +23,7 @@ def away(
     until: Annotated[str, typer.Option(help="The end: a day as 2026-08-31, or a time.")],
     deputy: Annotated[str, typer.Option(help="The person who may answer in your place.")],
     groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
+    unknown: Unknown = False,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
@@ -31,7 +32,7 @@ def away(
     """Name a deputy, who sees and answers until a time what is open to you."""
     at, by = parsed_end(until), name or person_name()
     own = names_in(groups)
-    absence = run(with_inbox(url, tenant, lambda inbox: inbox.leave(deputy, at, by=by, groups=own)))
+    absence = run(with_inbox(url, tenant, lambda inbox: inbox.leave(deputy, at, by=by, groups=own, unknown=unknown)))
     names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
     say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)), json_)
 

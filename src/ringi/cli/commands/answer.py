@@ -9,7 +9,7 @@ import typer
 
 from ringi.cli.errors import error_text
 from ringi.cli.inputs import names_in, parsed_json, read_file
-from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.options import By, Json, Tenant, Unknown, Url
 from ringi.cli.session import change_request, person_name
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
@@ -89,6 +89,7 @@ def reassign(
     id: Id,
     to: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
     groups: Annotated[str, typer.Option(help="Or the groups that should answer, separated by commas.")] = "",
+    unknown: Unknown = False,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
@@ -99,7 +100,7 @@ def reassign(
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
     by = name or person_name()
-    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names))
+    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names, unknown=unknown))
 
 
 def cancel(

@@ -10,11 +10,12 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ringi.base.model import StrictModel
+from ringi.base.validation import Name
 from ringi.cli.format.output import say
 from ringi.cli.format.table import table
 from ringi.cli.options import Json
 from ringi.cli.texts import text_of
-from ringi.domain.ask import Name, parse_body
+from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_of
 from ringi.errors import InvalidError
 from ringi.policy.files import read_policy

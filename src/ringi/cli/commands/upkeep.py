@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,17 +14,21 @@ import typer
 from ringi.audit import seals
 from ringi.audit.verify import Finding
 from ringi.audit.verify import verify as verify_store
+from ringi.base.canonical_json import jsonable
 from ringi.cli.format.output import progress, say
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.session import person_name, run
 from ringi.cli.texts import text_of, translated
-from ringi.connect import home, open_backend, open_to_verify
+from ringi.connect import home, inbox_on, open_backend, open_to_verify
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import SettingError, UnavailableError, without_password
+from ringi.errors import RingiError, SettingError, UnavailableError, without_password
+from ringi.inbox.offboarding import Ended
+from ringi.inbox.offboarding import offboard as end_all
 
+log = logging.getLogger(__name__)
 Expect = Annotated[
     list[Path] | None,
     typer.Option(
@@ -88,14 +94,30 @@ def token_create(
     name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
     tenant: Tenant = DEFAULT_TENANT,
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
+    url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Create a token and print it."""
+    """Create a token and print it; the store then knows the name of a person."""
     from ringi.server.auth.authenticator import Keys
 
     names = names_in(groups)
     token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
+    if role in ("person", "admin"):
+        note_person(url, tenant, name, names)
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
+
+
+def note_person(url: str | None, tenant: str, name: str, groups: Sequence[str]) -> None:
+    """Record in the store that a person has a token; without the store, the person's first call does it."""
+
+    async def work() -> None:
+        async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
+            await inbox.note_person(name, groups)
+
+    try:
+        run(work())
+    except RingiError as error:
+        log.warning("the store does not know %r before its first call: %s", name, error)
 
 
 def token_show(
@@ -163,7 +185,10 @@ def token_revoke(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Revoke a token, or all tokens and sessions of a person, on all servers at once."""
+    """Revoke a token, or all tokens and sessions of a person, on all servers at once.
+
+    With --name, also end what the person holds: absences, deputyships, grants, rules and claims.
+    """
     from ringi.server.auth.authenticator import Keys
     from ringi.server.auth.revocations import Revocation, Revocations, mark_of
 
@@ -182,8 +207,34 @@ def token_revoke(
             return revocation
 
     revocation = run(work())
+    ended = run(end_holdings(url, tenant, str(name))) if name and role in (None, "person", "admin") else []
     text = text_of("revoked.token" if token else "revoked.all", name=visible(revocation.name))
-    say(revocation.model_dump(mode="json"), text, json_)
+    data = revocation.model_dump(mode="json") | ({"ended": jsonable(ended)} if name else {})
+    say(data, "\n".join([text, *ended_lines(ended)]), json_)
+
+
+def offboard(
+    name: Annotated[str, typer.Argument(help="The person who leaves.")],
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """End all that a person holds: tokens, sessions, absences, deputyships, grants, rules and claims.
+
+    A person who signs in at a provider or through a proxy can sign in again until they are removed there.
+    """
+    token_revoke(None, name, None, tenant, url, json_)
+
+
+async def end_holdings(url: str | None, tenant: str, name: str) -> list[Ended]:
+    """End all that a person holds beside tokens and sessions."""
+    async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
+        return await end_all(inbox, name, person_name())
+
+
+def ended_lines(ended: Sequence[Ended]) -> list[str]:
+    """Return a line for each thing that was ended."""
+    return [text_of(f"ended.{each.kind}", id=visible(each.id)) for each in ended]
 
 
 def secret_create(json_: Json = False) -> None:

@@ -178,10 +178,11 @@ def deciders(request: Request) -> str:
 
 
 def voting(request: Request) -> list[str]:
-    """Return the answer that is held, who has voted, whose votes are missing, and the next escalation."""
+    """Return whether nobody can answer, the held answer, who has voted, the missing votes, and the next escalation."""
     if request.is_final:
         return []
-    parts = [held(request), *(_vote(vote) for vote in request.votes)]
+    parts = [text_of("unanswerable")] if request.unanswerable else []
+    parts += [held(request), *(_vote(vote) for vote in request.votes)]
     if request.missing:
         stages = [
             text_of(

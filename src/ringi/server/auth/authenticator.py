@@ -23,7 +23,7 @@ from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
-from ringi.server.identity import Role, is_name, reserved_name
+from ringi.server.identity import Role, is_group, is_name, reserved_name
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
@@ -166,7 +166,11 @@ class Keys:
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
         if not is_name(name):
-            raise SettingError("name", name, f"give 1 to 200 characters without a colon; {SYSTEM!r} is reserved")
+            raise SettingError(
+                "name", name, f"give 1 to 200 characters without a colon and control characters; {SYSTEM!r} is reserved"
+            )
+        if wrong := next((group for group in groups if not is_group(group)), None):
+            raise SettingError("groups", wrong, "give 1 to 200 characters without control characters for each")
         # Not in whole seconds: a sign-in right after a revocation must not be revoked.
         issued_at = time.time() if now is None else now
         claims: dict[str, Any] = {
@@ -235,14 +239,14 @@ class Keys:
                 "the token has no issue time (claim iat): issue another with `ringi token create`"
             )
         groups, parent = claims.get("groups") or [], claims.get("parent")
-        if not isinstance(groups, list):
-            raise invalid_claim("groups", "a list")
+        if not isinstance(groups, list) or not all(map(is_group, groups)):
+            raise invalid_claim("groups", "a list of names without control characters")
         if not isinstance(claims["tenant"], str):
             raise invalid_claim("tenant", "text")
         subject = claims.get("subject") or ""
         if not isinstance(subject, str):
             raise invalid_claim("subject", "text")
-        caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)), subject)
+        caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(groups), subject)
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
         times = [seconds_in(claims, name) for name in ("exp", "ends_at", "auth_time")]
         acr = claims.get("acr")

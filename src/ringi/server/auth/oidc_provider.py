@@ -155,6 +155,9 @@ class OidcProvider:
             JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
         except (JoseError, ValueError, TypeError) as error:
             raise SignInError(f"the token is invalid: {error}") from error
+        if is_id_token(claims) and not self._settings.takes_id_tokens:
+            what = "this is an ID token, which only proves a sign-in"
+            raise SignInError(f"{what}: send an access token, or set RINGI_OIDC_ID_TOKENS=1 on the server")
         return await self._complete(claims, token)
 
     async def _complete(self, claims: dict[str, Any], access_token: str | None) -> dict[str, Any]:
@@ -236,6 +239,12 @@ class OidcProvider:
         except (httpx2.HTTPError, ValueError) as error:
             raise unavailable(url, error) from error
         return body if isinstance(body, dict) else {}
+
+
+def is_id_token(claims: dict[str, Any]) -> bool:
+    """Return whether the claims say that a token is an ID token: by their type, or by what only these have."""
+    is_typed = str(claims.get("typ")).upper() == "ID" or claims.get("token_use") == "id"
+    return is_typed or not claims.keys().isdisjoint(("nonce", "at_hash", "c_hash", "s_hash"))
 
 
 def unavailable(url: str, reason: object) -> RefusalError:

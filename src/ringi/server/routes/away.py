@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
@@ -43,7 +44,8 @@ class AwayRoutes:
         """Name a deputy, who may see and answer until a time what is open to the caller."""
         inbox, caller = self._of_caller(http)
         body = parse_body(Leave, await json_body(http, max_depth=self._components.settings.max_depth))
-        await inbox.leave(body.deputy, body.until, by=caller.name, groups=caller.groups, subject=caller.subject)
+        who: dict[str, Any] = {"by": caller.name, "groups": caller.groups, "subject": caller.subject}
+        await inbox.leave(body.deputy, body.until, unknown=body.unknown, **who)
         return await self._reply(inbox, caller)
 
     async def come_back(self, http: HttpRequest) -> HttpResponse:

@@ -12,7 +12,8 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Name, parse_body
+from ringi.base.validation import Name
+from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, RequestEndedError

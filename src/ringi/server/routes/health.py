@@ -30,6 +30,11 @@ COUNTED = 10_000
 """Maximum number of pending requests that are counted per kind."""
 PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
 
+UNANSWERABLE = (
+    "ringi_unanswerable_requests",
+    f"Pending requests nobody can answer, counted up to {COUNTED}.",
+)
+
 
 class HealthRoutes:
     """Liveness, readiness and load, without data of any tenant."""
@@ -72,16 +77,17 @@ class HealthRoutes:
         """Return the metrics in the text format of Prometheus."""
         inbox = self._components.inbox
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(CurrentMetrics([await self._pending(), *self._metrics()]))
+        registry.register(CurrentMetrics([*await self._pending(), *self._metrics()]))
         text = generate_latest(registry) + generate_latest(inbox.metrics.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def _pending(self) -> Metric:
+    async def _pending(self) -> list[Metric]:
         store, family = self._components.backend.store, GaugeMetricFamily(*PENDING, labels=("kind",))
         for kind in get_args(Kind):
             query = Query(statuses=("pending",), kind=kind, limit=COUNTED)
             family.add_metric((kind,), await store.count(Request, query))
-        return family
+        nobody = await store.count(Request, Query(statuses=("pending",), unanswerable=True, limit=COUNTED))
+        return [family, GaugeMetricFamily(*UNANSWERABLE, nobody)]
 
     def _metrics(self) -> list[Metric]:
         lost, failures = self._components.backend.notifier.lost, self._components.inbox.feed.failures

@@ -1,4 +1,4 @@
-"""The route of the people and groups that a caller knows of, for reassigning a request."""
+"""The route of the people and groups who are known here, for reassigning a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PART = "Part of the name, in any case"
 
 
 class PeopleRoutes:
-    """People and groups over HTTP; they are those on requests, because Ringi has no list of accounts."""
+    """People and groups over HTTP."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
         self._components, self._auth = components, auth
@@ -36,15 +36,19 @@ class PeopleRoutes:
     async def find_people(
         self, http: HttpRequest, q: Annotated[str, Query(max_length=200, description=PART)] = ""
     ) -> HttpResponse:
-        """List people and groups on the 300 newest requests that the caller may read, the most frequent first."""
+        """List the known people and groups, first those on the newest requests that the caller may read."""
         caller = self._auth.caller(http.scope)
         require_person(caller)
         inbox = self._components.inbox.for_tenant(caller.tenant)
         recent = await inbox.find(visible_query(caller).model_copy(update={"limit": RECENT}))
         names = Counter(name for request in recent for name in names_on(request))
         names.update([caller.name, *(GROUP + group for group in caller.groups)])
+        known = await inbox.people.known(caller.tenant)
+        here = {*known.people, *(GROUP + group for group in known.groups)}
+        ordered = [name for name, _ in names.most_common() if known.is_empty or name in here]
+        ordered += sorted(here.difference(ordered))
         wanted = q.strip().casefold()
-        found = [name for name, _ in names.most_common() if wanted in name.removeprefix(GROUP).casefold()]
+        found = [name for name in ordered if wanted in name.removeprefix(GROUP).casefold()]
         groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
         people = [name for name in found if is_person(name)]
         return reply(People(people=people[:MOST], groups=groups[:MOST]))

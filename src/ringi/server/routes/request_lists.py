@@ -33,6 +33,7 @@ COUNTED = 999
 SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
 MINE = "Only requests that are assigned to the caller, or claimed by the caller"
 UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
+UNANSWERABLE = "Only pending requests that nobody here can answer, except administrators: their people are unknown"
 TOOL = "Only requests about a call of this tool or action"
 AGENT = "Only requests of this agent, as `agent` of the request names it"
 TIER = "Only requests with this tier; a request without a tier counts as `low`"
@@ -64,12 +65,14 @@ def list_filters(
     tier: Annotated[Tier | None, Query(description=TIER), BeforeValidator(blank_to_none)] = None,
     group: Annotated[str | None, Query(description=GROUP), BeforeValidator(blank_to_none)] = None,
     unexecuted: Annotated[bool, Query(description=UNEXECUTED)] = False,
+    unanswerable: Annotated[bool, Query(description=UNANSWERABLE)] = False,
     q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
 ) -> dict[str, Any]:
     """Return the conditions of a list, as fields of a query; `mine` is for the caller to resolve."""
     equal = {"assignee": assignee, "kind": kind, "priority": priority, "thread_id": thread_id, "tool": tool}
-    more = {"agent": agent, "tier": tier, "group": group, "unexecuted": unexecuted, "text": q, "mine": mine}
-    return {"statuses": tuple(status or ()), **equal, **more}
+    more = {"agent": agent, "tier": tier, "group": group, "text": q, "mine": mine}
+    marks = {"unexecuted": unexecuted, "unanswerable": unanswerable}
+    return {"statuses": tuple(status or ()), **equal, **more, **marks}
 
 
 Filters = Annotated[dict[str, Any], Depends(list_filters)]

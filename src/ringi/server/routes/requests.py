@@ -16,6 +16,7 @@ from starlette.routing import Route
 from ringi.base.failpoints import failpoint
 from ringi.base.times import Time
 from ringi.domain.ask import AGREEING, Answer, Ask, parse_body
+from ringi.domain.people import Reassignment
 from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.request import Request
 from ringi.domain.response import Receipt
@@ -45,7 +46,7 @@ from ringi.server.own_requests import submit_for
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import json_response, reply
 from ringi.server.routes.request_lists import COUNTED, RequestLists, blank_to_none
-from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel, Reassign
+from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel
 from ringi.server.serialize import public_request, request_json
 from ringi.server.sse.sse import Streams
 
@@ -77,7 +78,7 @@ class RequestRoutes:
         add(f"{at}/{{id}}/outcome", self.report_outcome, methods=["POST"], **route_docs("Request", body="Receipt"))
         add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **route_docs("Request"))
         add("/v1/erasures", self.erase_some, methods=["POST"], **route_docs("Erasure", body="Sweep"))
-        add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **route_docs("Request", body="Reassign"))
+        add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **route_docs("Request", body="Reassignment"))
 
     @property
     def hottest(self) -> Route:
@@ -122,8 +123,10 @@ class RequestRoutes:
             request = await inbox.record_seen(id, caller.name)
         if wait and not request.is_final:
             with self._streams.slot(caller), suppress(WaitTimeoutError):
-                await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
-            request = await inbox.get(id)
+                waiting = inbox.wait(request, min(wait, self._settings.max_wait))
+                await self._streams.wait(waiting, self._auth.verified_token(http.scope))
+            # Meanwhile the token may have been revoked, or an absence may have ended.
+            request = await inbox_for(self._components.inbox, self._auth.caller(http.scope)).get(id)
         return json_response(request_json(request))
 
     async def precedent(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -210,13 +213,14 @@ class RequestRoutes:
         return reply(await self._inbox(caller).erase_some(sweep, caller.actor))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
-        """Reassign a request to another person or other groups."""
+        """Reassign a request to another person or other groups; a name that nobody here has needs `unknown` true."""
         caller = self._decider(http)
-        to = parse_body(Reassign, await self._body(http))
+        to = parse_body(Reassignment, await self._body(http))
         if not to.assignee and not to.candidate_groups:
             raise InvalidError.of("assignee", "give an assignee or candidate_groups", "assignee_required")
         inbox = self._inbox(caller, require_answerable)
-        request = await inbox.reassign(id_of(http), caller.decider, assignee=to.assignee, groups=to.candidate_groups)
+        names: dict[str, Any] = {"assignee": to.assignee, "groups": to.candidate_groups, "unknown": to.unknown}
+        request = await inbox.reassign(id_of(http), caller.decider, **names)
         return json_response(request_json(request))
 
     def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:

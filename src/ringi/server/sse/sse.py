@@ -198,7 +198,7 @@ class Streams:
         self._open: set[Connection] = set()
         self._by_caller: Counter[tuple[str, str, str]] = Counter()
         self._beat_at: asyncio.TimerHandle | None = None
-        self._waits: set[asyncio.Task[object]] = set()
+        self._waits: dict[asyncio.Task[object], VerifiedToken | None] = {}
         self.is_closed = False
 
     def __len__(self) -> int:
@@ -235,14 +235,14 @@ class Streams:
         finally:
             self._release_slot(caller)
 
-    async def wait(self, work: Awaitable[object]) -> None:
-        """Wait for a long poll, or until the server stops."""
+    async def wait(self, work: Awaitable[object], token: VerifiedToken | None = None) -> None:
+        """Wait for a long poll, until the server stops, or until the token of the caller is revoked."""
         task = asyncio.ensure_future(work)
-        self._waits.add(task)
+        self._waits[task] = token
         try:
             await asyncio.wait({task})
         finally:
-            self._waits.discard(task)
+            del self._waits[task]
             task.cancel()
         if not task.cancelled():
             task.result()
@@ -256,7 +256,10 @@ class Streams:
             connection.end()
 
     def end_revoked(self, auth: Authenticator) -> None:
-        """End the connections of revoked tokens."""
+        """End the connections and long polls of revoked tokens."""
+        for task, token in list(self._waits.items()):
+            if token and auth.is_revoked(token):
+                task.cancel()
         for connection in list(self._open):
             if auth.is_revoked(connection.token):
                 connection.end()

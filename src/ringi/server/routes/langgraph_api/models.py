@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, safe_repr
-from ringi.domain.ask import Id, Name
+from ringi.base.validation import FieldValidationError, Name, safe_repr
+from ringi.domain.ask import Id
 
 END = "__end__"
 

@@ -1,0 +1,80 @@
+"""The people and groups that are known here: pure, without clock or I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from ringi.base.model import StrictModel
+from ringi.base.validation import Name
+from ringi.domain.request import Request
+from ringi.domain.voting import PersonName
+from ringi.errors import FieldError, InvalidError
+
+
+class Reassignment(StrictModel):
+    """The new assignee or groups of a request."""
+
+    assignee: PersonName | None = None
+    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    unknown: Annotated[bool, Field(strict=True)] = False
+    """True to take names that nobody here has."""
+
+
+ALIKE = 0.6
+"""The least likeness of two names, from 0 to 1, for one to be suggested in place of the other."""
+
+
+class Known(NamedTuple):
+    """The people who have a token, have signed in, or are named by the settings, and their groups."""
+
+    people: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is known: then no name can be compared, and each is taken."""
+        return not self.people
+
+    def refuse_unknown(self, people: dict[str, str | None], groups: Sequence[str] = ()) -> None:
+        """Check that all these people and groups are known.
+
+        Args:
+            people: The names of people by field.
+            groups: The names of groups.
+
+        Raises:
+            InvalidError: A name is unknown; each error has the nearest known name.
+        """
+        if self.is_empty:
+            return
+        wrong = [(field, name, self.people) for field, name in people.items() if name and name not in self.people]
+        named = [(f"candidate_groups.{n}", name) for n, name in enumerate(groups)]
+        wrong += [(field, name, self.groups) for field, name in named if name not in self.groups]
+        if wrong:
+            raise InvalidError([unknown_name(*each) for each in wrong])
+
+    def can_answer(self, request: Request) -> bool:
+        """Return whether one of these people may answer a pending request, not counting administrators.
+
+        Args:
+            request: The request.
+        """
+        people, groups = request.recipients
+        if self.is_empty or not (people or groups or request.quorum):
+            return True
+        if (people or groups) and people.isdisjoint(self.people) and groups.isdisjoint(self.groups):
+            return False
+        return all(not stage.groups or not self.groups.isdisjoint(stage.groups) for stage in request.quorum)
+
+
+def unknown_name(field: str, name: str, known: Collection[str]) -> FieldError:
+    """Return the error of a name that nobody has, with the nearest known name."""
+    folded = {each.casefold(): each for each in sorted(known, reverse=True)}
+    nearest = next((folded[each] for each in get_close_matches(name.casefold(), folded, 1, ALIKE)), None)
+    remedy = f"write {nearest!r}" if nearest else "correct it"
+    why = f"nobody here is known as {name!r}: {remedy}, or send `unknown` true to take it all the same"
+    return FieldError(field, why, "unknown_name", {"name": name, "nearest": nearest})

@@ -1,0 +1,223 @@
+"""The people who are known in each tenant: a stream that servers and commands add to."""
+
+from __future__ import annotations
+
+import json
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ringi.base.clock import Clock
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.ask import parse_body
+from ringi.domain.people import Known, Reassignment
+from ringi.domain.record import DEFAULT_TENANT, Event, Key, Query, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.voting import Decider
+from ringi.inbox.api import InboxAPI
+from ringi.inbox.receipts import Step
+
+log = logging.getLogger(__name__)
+PAGE = 500
+NOBODY = Known()
+
+
+class NamedPerson(NamedTuple):
+    """A person whom a setting names, and the person's groups."""
+
+    tenant: str | None
+    """The tenant; None for all."""
+    name: str | None
+    """The name; None for groups of people who are not named."""
+    groups: tuple[str, ...] = ()
+
+
+class People:
+    """The people of all tenants of a store: those who have a token or have signed in, and those of the settings.
+
+    Args:
+        stream: The streams of the store; None if only settings name people.
+        named: The people of the settings.
+    """
+
+    def __init__(self, stream: Stream | None = None, named: Iterable[NamedPerson] = ()) -> None:
+        self._stream, self.named = stream, list(named)
+        self._noted: dict[str, dict[str, frozenset[str]]] = {}
+        """The groups of each person, by tenant and name."""
+        self._last_number: dict[str, int] = {}
+
+    def has(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
+        """Return whether this process knows that a person with these groups is on record."""
+        noted = self._noted.get(tenant, {}).get(name)
+        if noted is not None and noted.issuperset(groups):
+            return True
+        return any(each.name == name and each.tenant == tenant and {*groups} <= {*each.groups} for each in self.named)
+
+    async def note(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
+        """Record durably that a person has a token or has signed in; return False if that was on record.
+
+        Args:
+            tenant: The tenant.
+            name: The name of the person.
+            groups: The groups of the person.
+        """
+        if self._stream is None or self.has(tenant, name, groups):
+            return False
+        await self._read(tenant)
+        if self.has(tenant, name, groups):
+            return False
+        await self._append(tenant, {"name": name, "groups": sorted(groups)})
+        return True
+
+    async def forget(self, tenant: str, name: str) -> bool:
+        """Record that a person has no token any more; return False if the person was not on record.
+
+        Args:
+            tenant: The tenant.
+            name: The name of the person.
+        """
+        if self._stream is None:
+            return False
+        await self._read(tenant)
+        if name not in self._noted[tenant]:
+            return False
+        # The whole list is written again, so that nothing of the person stays; later numbers follow the earlier ones.
+        left = {other: groups for other, groups in self._noted[tenant].items() if other != name}
+        await self._stream.delete(key_of(tenant), fence=0)
+        await self._append(tenant, {"name": None}, *({"name": each, "groups": sorted(left[each])} for each in left))
+        return True
+
+    async def known(self, tenant: str) -> Known:
+        """Return the people and groups who are known in a tenant now.
+
+        Args:
+            tenant: The tenant.
+        """
+        if self._stream is None and not self.named:
+            return NOBODY
+        await self._read(tenant)
+        noted = self._noted.get(tenant, {})
+        named = [each for each in self.named if each.tenant in (None, tenant)]
+        people = {*noted, *(each.name for each in named if each.name)}
+        groups = {group for each in noted.values() for group in each} | {
+            group for each in named for group in each.groups
+        }
+        return Known(frozenset(people), frozenset(groups))
+
+    async def _append(self, tenant: str, *items: dict[str, Any]) -> None:
+        assert self._stream
+        await self._stream.append(key_of(tenant), [StreamItem(item) for item in items], fence=0)
+        await self._read(tenant)
+
+    async def _read(self, tenant: str) -> None:
+        while self._stream:
+            items = await self._stream.read(key_of(tenant), self._last_number.get(tenant, 0), PAGE)
+            noted = self._noted.setdefault(tenant, {})
+            for item in items:
+                if item.number <= self._last_number.get(tenant, 0):
+                    continue  # Another task of this process has read it meanwhile.
+                self._last_number[tenant] = item.number
+                if (name := item.event["name"]) is None:
+                    noted.clear()
+                else:
+                    noted[name] = noted.get(name, frozenset()).union(item.event["groups"])
+            if len(items) < PAGE:
+                return
+
+
+class PeopleOperations(InboxAPI):
+    """The part of an inbox that needs to know who is here."""
+
+    tenant: str
+    clock: Clock
+    people: People
+
+    async def _marked(self, request: Request) -> Request:
+        """Return a pending request with the mark of those that nobody here can answer."""
+        if not (request.assignee or request.candidate_groups or request.quorum):
+            return request
+        return request.marked((await self.people.known(self.tenant)).can_answer(request))
+
+    async def reassign(
+        self,
+        id: str,
+        by: Decider | str,
+        *,
+        assignee: str | None = None,
+        groups: Sequence[str] = (),
+        unknown: bool = False,
+    ) -> Request:
+        to = parse_body(Reassignment, {"assignee": assignee, "candidate_groups": tuple(groups), "unknown": unknown})
+        known = await self.people.known(self.tenant)
+
+        def step(request: Request) -> tuple[Request, Event]:
+            after, event = request.reassigned(by, self.clock(), to.assignee, to.candidate_groups)
+            # Not before: what a person may not change also says nothing about names.
+            if not unknown:
+                known.refuse_unknown({"assignee": assignee}, to.candidate_groups)
+            return after.marked(known.can_answer(after)), event
+
+        return await self._change(id, step)
+
+    async def mark_unanswerable(self, query: Query) -> None:
+        """Compare pending requests with the people who are known now, after these have changed.
+
+        Args:
+            query: Which requests.
+        """
+        while found := await self.find(query.model_copy(update={"statuses": ("pending",)})):
+            for request in found:
+                await self.mark(request)
+            if len(found) < query.limit:
+                return
+            query = query.model_copy(update={"before": cursor_of(found[-1])})
+
+    async def note_person(self, name: str, groups: Sequence[str] = ()) -> None:
+        """Record that a person has a token or has signed in, so that the name is known.
+
+        Args:
+            name: The name of the person.
+            groups: The groups of the person.
+        """
+        if await self.people.note(self.tenant, name, groups):
+            await self.mark_unanswerable(Query(unanswerable=True))
+
+    async def mark(self, request: Request) -> None:
+        """Compare a pending request with the people who are known now.
+
+        Args:
+            request: The request.
+        """
+        known = await self.people.known(self.tenant)
+        await self._change(request.id, lambda each: each.remarked(known.can_answer(each)))
+
+    @abstractmethod
+    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
+        """Save the next version of a request."""
+
+
+def named_people(variables: Mapping[str, str]) -> list[NamedPerson]:
+    """Return the people and groups that the settings name: `RINGI_MAIL_TO`, and the groups that may sign in.
+
+    Args:
+        variables: The environment, such as `os.environ`.
+    """
+    groups = ",".join(variables.get(name, "") for name in ("RINGI_ADMIN_GROUPS", "RINGI_PEOPLE_GROUPS"))
+    found = [NamedPerson(None, None, tuple(filter(None, map(str.strip, groups.split(",")))))]
+    try:
+        text = variables.get("RINGI_MAIL_TO") or "[]"
+        rows = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
+        found += [
+            NamedPerson(row.get("tenant", DEFAULT_TENANT), row["name"], tuple(row.get("groups", ()))) for row in rows
+        ]
+    except (ValueError, TypeError, AttributeError, LookupError, OSError) as error:
+        # Mail has its own check of this setting, which stops the server.
+        log.warning("the people of RINGI_MAIL_TO are not known: %s", error)
+    return found
+
+
+def key_of(tenant: str) -> Key:
+    """Return the key of the stream; no id of a thread has a slash."""
+    return Key(tenant, "people/known")
