@@ -56,8 +56,7 @@ export function Composer(props: ComposerProps) {
   const canStop = phase === "working" || phase === "waiting";
   const isEmpty = !text.trim() && selection.images.length === 0;
   const onKeyDown = (event: KeyboardEvent) => {
-    // Ignore keys of an input method that is composing a character.
-    if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+    if (event.key !== "Escape") return;
     event.preventDefault();
     onLeave();
   };

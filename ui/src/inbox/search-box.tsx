@@ -40,7 +40,7 @@ export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
   const [text, type] = useSearchText(filters);
   const composing = useRef(false);
   const leave = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || !["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
+    if (!["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
     event.preventDefault();
     onLeave();
   };

@@ -117,7 +117,7 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
               onChange={(typed) => { setPerson(typed); setActive(null); }}
               onInputKeyDown={(event) => {
                 const isPicking = isOpen && active !== null;
-                if (event.key === "Enter" && !isPicking && !event.nativeEvent.isComposing) reassign();
+                if (event.key === "Enter" && !isPicking) reassign();
               }}
             />
           </Form.Item>

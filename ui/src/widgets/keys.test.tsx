@@ -28,13 +28,6 @@ test("what is typed is no shortcut, unless the shortcut says so", () => {
   expect(pressed).toEqual(["mod+Enter"]);
 });
 
-test("keys of an input method that composes a character do nothing", () => {
-  const pressed: string[] = [];
-  render(<Keys shortcuts={noting(pressed, "a")} />);
-  fireEvent.keyDown(document.body, { key: "a", isComposing: true });
-  expect(pressed).toEqual([]);
-});
-
 test("a dialog has the keys for itself", () => {
   const pressed: string[] = [];
   render(<><Keys shortcuts={noting(pressed, "a")} /><div className="ant-modal-wrap" /></>);

@@ -23,7 +23,7 @@ const groups = new Set<{ current: ShortcutGroup }>();
 /** Return the active shortcuts; the newest group wins a shared key. */
 export const shortcutGroups = (): ShortcutGroup[] => [...groups].map((group) => group.current);
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   const { type } = target as HTMLInputElement;
   if (target instanceof HTMLInputElement) return !["button", "checkbox", "radio", "submit", "reset", "range"].includes(type);
@@ -57,8 +57,7 @@ function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
 const dialog = ".ant-modal-wrap:not([style*='display: none']), .ant-drawer-open";
 
 function onKeyDown(event: KeyboardEvent): void {
-  // Ignore keys of an input method that is composing a character.
-  if (event.defaultPrevented || event.isComposing || event.altKey || isClick(event)) return;
+  if (event.defaultPrevented || event.altKey || isClick(event)) return;
   if (document.querySelector(dialog)) return;
   const typing = isTyping(event.target);
   const match = keyNames(event).map((name) => shortcutFor(name, typing)).find(Boolean);
