@@ -67,6 +67,7 @@ function Stakes({ request }: { request: Request }) {
       {tier === "high" && <Tag color="warning" data-testid="row-tier"><span aria-hidden="true">▲ </span>{strings.tierNames.high}</Tag>}
       {declaredCard(request)?.above_limit === true && <Tag color="warning">{strings.aboveLimit}</Tag>}
       {(priority === "high" || priority === "urgent") && <Tag color="error">{strings.priorities[priority]}</Tag>}
+      {request.unanswerable && <Tag color="error" data-testid="row-unanswerable">{strings.unanswerable}</Tag>}
       {isFirst && <Tag color="blue" className="inbox-first" title={strings.firstOfKindHint} data-testid="row-first">{strings.firstOfKind}</Tag>}
     </>
   );

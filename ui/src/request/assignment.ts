@@ -93,7 +93,7 @@ export function useClaimant(request: Request): Claimant | null {
 
 interface AssignmentChange {
   verb: "claim" | "release" | "reassign";
-  body?: { assignee?: string; candidate_groups?: string[] };
+  body?: { assignee?: string; candidate_groups?: string[]; unknown?: true };
 }
 
 /**

@@ -4,7 +4,7 @@ import { AgentContext } from "./agent-context";
 import { AnswerArea } from "./answer-area";
 import type { EditingState } from "./argument-editor";
 import { useClaim, type ClaimState } from "./assignment";
-import { ClaimControls, ReassignForm } from "./claim-controls";
+import { ClaimControls } from "./claim-controls";
 import { DecideBar, DecisionStatus } from "./decide-bar";
 import { hasAnswer } from "./decisions";
 import type { Draft, Mode } from "./draft";
@@ -13,6 +13,7 @@ import { GrantStep } from "./grant-step";
 import { OverrideStep } from "./override-step";
 import { Precedent } from "./precedent";
 import { DeputyNote } from "./notices";
+import { ReassignForm } from "./reassign-form";
 import { ConfirmStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
 import { useRequestKeys } from "./use-request-keys";
@@ -130,7 +131,6 @@ export function DecisionForm({ request, onDecided, onReassigned, isActive, focus
     focusFirst: hasAnswer(request) ? () => focusOn(area, `.answer ${focusable}`) : null,
     leaveText: () => area.current?.closest("article")?.querySelector("h2")?.focus(),
   });
-
   return (
     <div ref={area} className="decision-form" data-mode={draft.mode} aria-busy={decision.sending !== null}>
       <CollapsibleFacts request={request} isCollapsed={collapsesFacts && draft.mode !== "editing"}>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { ProblemError } from "../api/call";
 import { providerAddress, useProvider } from "../api/session";
 import type { Absence, Erased, Request } from "../api/types";
-import { problemText } from "../strings/catalogue";
+import { problemText, reasonText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { detailOf } from "../widgets/problem";
@@ -56,6 +56,19 @@ export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProp
 export function DeputyNote({ absence: { person, until } }: { absence: Absence }) {
   const { away, language } = useRequestStrings();
   return <p className="quiet" data-testid="stands-in">{away.standsIn(visible(person), clock(until, language))}</p>;
+}
+
+/** Warn that nobody here can answer a request, and of what a person should look at. */
+export function RequestWarnings({ request: { attention, status, unanswerable } }: { request: Request }) {
+  const strings = useRequestStrings();
+  return (
+    <>
+      {unanswerable && status === "pending" && (
+        <Alert type="warning" showIcon title={strings.unanswerable} description={strings.unanswerableWhy} data-testid="unanswerable" />
+      )}
+      {attention && <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(attention, strings))} />}
+    </>
+  );
 }
 
 /** Show when, by whom and by which rule a request was erased, and remove its local drafts. */

@@ -1,5 +1,5 @@
 import { useIsMutating } from "@tanstack/react-query";
-import { Alert, Empty } from "antd";
+import { Empty } from "antd";
 import { useEffect, useId, useRef, useState } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
@@ -10,7 +10,6 @@ import { ExpansionProvider } from "../values/expansion";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
-import { visible } from "../widgets/visible";
 import { AgentContext } from "./agent-context";
 import { AnsweredRequest } from "./answered-request";
 import { DecisionForm } from "./decision-form";
@@ -21,8 +20,7 @@ import { dropDraft, useOwner } from "./draft-store";
 import { CollapsibleFacts, Facts } from "./facts";
 import { RequestHeader } from "./heading";
 import { Deliveries, History } from "./history";
-import { reasonText } from "../strings/catalogue";
-import { RequestErasureNote, UnsentDrafts } from "./notices";
+import { RequestErasureNote, RequestWarnings, UnsentDrafts } from "./notices";
 import { isFullyErased } from "./outcome";
 import { useFocusWithin } from "./use-focus-within";
 import { Votes } from "./votes";
@@ -74,7 +72,6 @@ interface PanelProps extends RequestDetailOptions {
 }
 
 function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFacts = false, isInThread = false, keepsFocus = false }: PanelProps) {
-  const strings = useRequestStrings();
   // A request that ended before it was opened, or was decided here, is shown as a record. One that ends elsewhere keeps its form.
   const part = ownPart(request, useSession().data?.name);
   const [open, setOpen] = useState(request.status === "pending" && part === null);
@@ -103,9 +100,7 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
       />
       <RequestErasureNote request={request} />
       {!isInThread && request.status === "pending" && <RequestPauses request={request} />}
-      {request.attention && (
-        <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(request.attention, strings))} />
-      )}
+      <RequestWarnings request={request} />
       {request.status === "pending" && isAnswered && (
         <AnsweredRequest request={request} isInThread={isInThread} isActive={!isInThread || focused} onReopen={() => setOpen(true)} />
       )}

@@ -101,6 +101,12 @@ export const detail = {
   groupsHint: "Separate several with commas",
   confirmReassign: "Reassign",
   reassignedTo: (names: string) => `Reassigned to ${names}.`,
+  unanswerableWhy: "No person who is known here has its name or its group. An administrator can reassign it.",
+  unknownNames: (names: string) => `Nobody here is known as ${names}.`,
+  seenByAdministrators: "Only administrators could then see this request.",
+  seenByKnown: (names: string) => `Then ${names} and administrators could see this request.`,
+  reassignUnknown: "Reassign all the same",
+  nearestName: (name: string) => `Use ${name}`,
   noLongerVisible: "You can no longer see it.",
   ownClaimNotice: (until: string) => `Claimed by you until ${until}`,
   otherClaimNotice: (name: string, until: string | null) =>

@@ -44,6 +44,7 @@ export const inbox = {
   priorityFilter: "Priority",
 
   noneDue: (count: string) => `${count} waiting, none due within the hour`,
+  unanswerable: "Nobody here can answer this",
   firstOfKind: "new kind",
   firstOfKindHint: "Nobody was asked about this tool in the last 30 days",
   bundleFloods: "Bundle floods by tool",

@@ -102,6 +102,12 @@ export const detail: Detail = {
   groupsHint: "複数はカンマで区切ります",
   confirmReassign: "担当を変更",
   reassignedTo: (names: string) => `${names} に担当を変更しました。`,
+  unanswerableWhy: "宛先の名前やグループを持つ人がいません。管理者は担当を変更できます。",
+  unknownNames: (names: string) => `${names} という名前の人やグループはありません。`,
+  seenByAdministrators: "このまま変更すると、管理者だけがこの依頼を見られます。",
+  seenByKnown: (names: string) => `このまま変更すると、${names} と管理者がこの依頼を見られます。`,
+  reassignUnknown: "それでも変更する",
+  nearestName: (name: string) => `${name} にする`,
   noLongerVisible: "この依頼はもう表示できません。",
   ownClaimNotice: (until: string) => `${until} まであなたが対応中`,
   otherClaimNotice: (name: string, until: string | null) =>

@@ -37,6 +37,7 @@ export const inbox: typeof en = {
 
   sections: { overdue: "期限超過", soon: "期限間近", rest: "その他" },
   noneDue: (count) => `${count} 件、1 時間以内の期限はありません`,
+  unanswerable: "ここでは誰も回答できません",
   firstOfKind: "初回",
   firstOfKindHint: "このツールについての依頼は過去30日間で初めてです",
   bundleFloods: "集中した依頼をツールごとにまとめる",

@@ -102,6 +102,12 @@ export const detail: Detail = {
   groupsHint: "多个请用逗号分隔",
   confirmReassign: "改派",
   reassignedTo: (names: string) => `已改派给 ${names}。`,
+  unanswerableWhy: "没有人使用其名称或属于其群组。管理员可以改派。",
+  unknownNames: (names: string) => `这里没有名为 ${names} 的人员或群组。`,
+  seenByAdministrators: "改派后只有管理员能看到此请求。",
+  seenByKnown: (names: string) => `改派后 ${names} 和管理员能看到此请求。`,
+  reassignUnknown: "仍然改派",
+  nearestName: (name: string) => `改为 ${name}`,
   noLongerVisible: "您已无法查看此请求。",
   ownClaimNotice: (until: string) => `由您处理至 ${until}`,
   otherClaimNotice: (name: string, until: string | null) =>

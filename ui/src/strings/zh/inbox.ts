@@ -35,6 +35,7 @@ export const inbox: typeof en = {
 
   sections: { overdue: "已逾期", soon: "即将到期", rest: "其他" },
   noneDue: (count) => `${count} 个请求，一小时内没有到期的`,
+  unanswerable: "这里没有人能答复",
   firstOfKind: "首次",
   firstOfKindHint: "过去 30 天内首次询问此工具",
   bundleFloods: "按工具合并大量请求",

@@ -1,0 +1,56 @@
+import { fireEvent, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { aRequest, serve, show } from "../testing/fake-server";
+import { ReassignForm } from "./reassign-form";
+import type { DecisionFormState } from "./use-decision-form";
+import { known } from "../testing/known";
+
+const unknownName = (nearest: string | null) => ({
+  status: 422, code: "invalid", title: "Invalid",
+  errors: [{ field: "assignee", code: "unknown_name", message: "nobody", params: { name: "an", nearest } }],
+});
+
+/** Show the form with these people on offer; return what the page sends, and what it calls once the request is gone. */
+function open(people: string[]) {
+  const onReassigned = vi.fn();
+  const sent = serve((path, { body }) => {
+    if (path.startsWith("/v1/people")) return [200, { people, groups: [] }];
+    if (path === "/v1/session") return [200, { name: "zoe", role: "person", tenant: "default", groups: [] }];
+    const to = body as { assignee: string; unknown?: boolean };
+    return people.includes(to.assignee) || to.unknown ? [200, aRequest({ assignee: to.assignee })] : [422, unknownName(people[0] ?? null)];
+  });
+  show(<ReassignForm form={known<DecisionFormState>({ request: aRequest({}), back: vi.fn() })} onReassigned={onReassigned} />);
+  return { sent, onReassigned };
+}
+
+test.each(["an", "nn"])("Enter takes the name on offer for %s, and the next one sends it", async (typed) => {
+  const { sent } = open(["ann"]);
+  const field = screen.getByRole("combobox", { name: "Person" });
+  await userEvent.type(field, typed);
+  await screen.findAllByText("ann");
+  await userEvent.keyboard("{Enter}");
+  await waitFor(() => expect(field).toHaveProperty("value", "ann"));
+  expect(sent).toEqual([]);
+  await userEvent.keyboard("{Enter}");
+  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", candidate_groups: [] }]));
+});
+
+test("a name that nobody has is asked about, with who could see the request then", async () => {
+  const { sent } = open([]);
+  const field = screen.getByRole("combobox", { name: "Person" });
+  await userEvent.type(field, "an");
+  fireEvent.click(screen.getByTestId("confirm-reassign"));
+  expect((await screen.findByTestId("unknown-names")).textContent).toContain("Only administrators could then see this request.");
+  fireEvent.click(screen.getByTestId("reassign-unknown"));
+  await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", candidate_groups: [], unknown: true }));
+});
+
+test("the nearest name is one click away", async () => {
+  open(["ann"]);
+  await userEvent.type(screen.getByRole("combobox", { name: "Person" }), "ane");
+  fireEvent.click(screen.getByTestId("confirm-reassign"));
+  fireEvent.click(await screen.findByTestId("use-nearest"));
+  expect(screen.getByRole("combobox", { name: "Person" })).toHaveProperty("value", "ann");
+  expect(screen.queryByTestId("unknown-names")).toBeNull();
+});

@@ -1,0 +1,123 @@
+import { Alert, AutoComplete, Button, Form, Select } from "antd";
+import { useId, useState } from "react";
+import { isStatus, type ProblemError } from "../api/call";
+import { usePeople } from "../api/people";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { KeyLabel } from "../widgets/key-label";
+import { useMessages } from "../widgets/messages";
+import { visible } from "../widgets/visible";
+import { namesOf, useAssignment } from "./assignment";
+import { RefusalAlert } from "./notices";
+import type { DecisionFormState } from "./use-decision-form";
+
+interface UnknownNamesProps {
+  error: ProblemError;
+  person: string;
+  groups: string[];
+  onUse: (name: string) => void;
+  onConfirm: () => void;
+}
+
+/** Ask about names that nobody here has, and say who could see the request then. */
+function UnknownNames({ error, person, groups, onUse, onConfirm }: UnknownNamesProps) {
+  const strings = useRequestStrings();
+  const isUnknown = (field: string) => error.errors.some((fault) => fault.field === field);
+  const names = [...(isUnknown("assignee") ? [person] : []), ...groups.filter((_, n) => isUnknown(`candidate_groups.${n}`))];
+  const seeing = namesOf({
+    assignee: isUnknown("assignee") ? null : person,
+    candidate_groups: groups.filter((_, n) => !isUnknown(`candidate_groups.${n}`)),
+  }, strings);
+  const nearest = error.errors.find(({ field }) => field === "assignee")?.params["nearest"];
+  return (
+    <Alert
+      type="warning" showIcon role="alert" data-testid="unknown-names" title={strings.unknownNames(names.map(visible).join(", "))}
+      description={seeing ? strings.seenByKnown(seeing) : strings.seenByAdministrators}
+      action={
+        <>
+          {typeof nearest === "string" && <Button size="small" onClick={() => onUse(nearest)} data-testid="use-nearest">{strings.nearestName(visible(nearest))}</Button>}
+          <Button size="small" danger onClick={onConfirm} data-testid="reassign-unknown">{strings.reassignUnknown}</Button>
+        </>
+      }
+    />
+  );
+}
+
+const isAboutUnknownNames = (error: Error | null): error is ProblemError =>
+  isStatus(error, 422) && error.errors.length > 0 && error.errors.every(({ code }) => code === "unknown_name");
+
+interface ReassignFormProps {
+  form: DecisionFormState;
+  /** Called when the request was reassigned and this person can no longer see it. */
+  onReassigned: (names: string) => void;
+}
+
+/** Reassign the request to a person or to groups. Enter takes the first name on offer; one that nobody has is asked about. */
+export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
+  const strings = useRequestStrings();
+  const message = useMessages();
+  const id = useId();
+  const [person, setPerson] = useState("");
+  const [groups, setGroups] = useState<string[]>([]);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState<string | null>(null);
+  const known = usePeople(person.trim()).data;
+  const isEmpty = !person.trim() && groups.length === 0;
+  const assignment = useAssignment(form.request, (request, isSeen) => {
+    const names = namesOf(request, strings) ?? "";
+    if (!isSeen) return onReassigned(names);
+    form.back();
+    void message.success(strings.reassignedTo(names));
+  });
+  const reassign = (more: { unknown?: true } = {}) => {
+    if (isEmpty || assignment.isPending) return;
+    const assignee = person.trim();
+    assignment.mutate({ verb: "reassign", body: { ...(assignee && { assignee }), candidate_groups: groups, ...more } });
+  };
+  const change = (typed: string) => {
+    setPerson(typed);
+    setActive(null);
+    assignment.reset();
+  };
+  const take = () => {
+    const typed = person.trim();
+    const offered = (known?.people ?? []).map(({ value }) => value).filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
+    const first = typed && !offered.includes(typed) ? offered[0] : undefined;
+    const pick = isOpen ? active ?? first : undefined;
+    if (pick === undefined || pick === typed) return reassign();
+    change(pick);
+  };
+  return (
+    <>
+      <div>{strings.reassignTitle}</div>
+      <Form component={false} layout="vertical">
+        <div className="two-columns">
+          <Form.Item label={strings.person} htmlFor={id}>
+            <AutoComplete
+              id={id} value={person} options={known?.people ?? []} defaultActiveFirstOption={false} data-testid="reassign-person"
+              onOpenChange={setOpen} onActive={setActive} onChange={change}
+              onInputKeyDown={(event) => event.key === "Enter" && take()}
+            />
+          </Form.Item>
+          <Form.Item label={strings.groups} htmlFor={`${id}-groups`} extra={strings.groupsHint}>
+            <Select
+              id={`${id}-groups`} mode="tags" options={known?.groups ?? []} suffixIcon={null} tokenSeparators={[",", "、", "，"]}
+              value={groups} data-testid="reassign-groups"
+              onChange={(entered) => setGroups(entered.map((one) => one.trim()).filter(Boolean))}
+            />
+          </Form.Item>
+        </div>
+      </Form>
+      {isAboutUnknownNames(assignment.error)
+        ? <UnknownNames error={assignment.error} person={person.trim()} groups={groups} onUse={change} onConfirm={() => reassign({ unknown: true })} />
+        : <RefusalAlert error={assignment.error} retry={() => reassign()} />}
+      <div className="button-bar">
+        <Button type="primary" onClick={() => reassign()} disabled={isEmpty} loading={assignment.isPending} data-testid="confirm-reassign">
+          <KeyLabel label={strings.confirmReassign} keyName="↵" />
+        </Button>
+        <Button onClick={form.back} data-testid="back-to-decision">
+          <KeyLabel label={strings.backToDecision} keyName="esc" />
+        </Button>
+      </div>
+    </>
+  );
+}
