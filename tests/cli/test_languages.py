@@ -400,8 +400,10 @@ def test_why_a_run_cancelled_its_question_is_translated(
 def test_an_expiry_and_what_a_run_needs_are_told_in_japanese(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     expired = desk.ask("返金", expires_in=0.001)
     stuck = desk.ask("発送")
-    desk.work(lambda inbox: inbox.mark_attention(stuck.id, reason_of("steps_missing", steps="'pay'")))
+    names = {"agent": "'shop'", "here": "langgraph 1.2.20", "requests": "“発送”"}
+    desk.work(lambda inbox: inbox.mark_attention(stuck.id, reason_of("steps_missing", steps="'pay'", **names)))
     desk.work(lambda inbox: inbox.expire_due())
     monkeypatch.setenv("LC_ALL", LOCALES["ja"])
     assert "期限までに回答がありませんでした" in output_of(desk, "show", expired.id)
-    assert "確認が必要：  配備中のエージェントにはステップ 'pay' がもうありません" in output_of(desk, "show", stuck.id)
+    text = "".join(output_of(desk, "show", stuck.id).split())
+    assert "確認が必要：配備中のエージェント'shop'（langgraph1.2.20）には、“発送”を質問したステップ'pay'がもう" in text

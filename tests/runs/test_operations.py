@@ -226,7 +226,8 @@ async def test_a_run_whose_only_step_was_gone_goes_on_with_the_answer_once_it_is
         async with working(World(world.backend, world.inbox, [chain(payout=gate("A"))])):
             assert (await world.answer(request, "approve")).status == "error"
             (trouble,) = await listed(world)
-            assert (trouble.kind, trouble.why) == ("thread", "the deployed agent has no step 'pay' any more")
+            assert trouble.kind == "thread"
+            assert "has no step 'pay' any more" in trouble.why
         async with working(world):
             assert (await retried(world)).values == {"log": ["A:yes"]}
             assert await listed(world) == []

@@ -47,12 +47,13 @@ async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
     return [request for request in await _find_requests(backend, thread) if request.run_id == thread.run_id]
 
 
-async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) -> set[str]:
-    """Return the steps of a run that asked these questions; none without a question."""
-    if not questions:
-        return set()
-    asked = [request.continuation.args for request in await requests_of_run(backend, thread) if request.continuation]
-    return {str(args["node"]) for args in asked if args.get("interrupt_id") in questions}
+async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) -> dict[str, list[Request]]:
+    """Return the steps of a run that asked these questions, with their requests; none without a question."""
+    steps = dict[str, list[Request]]()
+    for request in await requests_of_run(backend, thread) if questions else ():
+        if request.continuation and request.continuation.args.get("interrupt_id") in questions:
+            steps.setdefault(str(request.continuation.args["node"]), []).append(request)
+    return steps
 
 
 async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:

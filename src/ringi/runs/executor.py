@@ -36,7 +36,7 @@ from ringi.runs.cleanup import (
     unsettled_requests,
 )
 from ringi.runs.context import RunContext
-from ringi.runs.failures import failure_of, swallowed_message, unread_message
+from ringi.runs.failures import failure_of, missing_message, swallowed_message, unread_message
 from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.reconciler import RUNNER
@@ -174,9 +174,10 @@ class RunExecutor:
         if standing.status == "new":
             return await self._advance(run, {})
         # The steps that asked, and that the deployed agent does not have.
-        if missing := await steps_of(self._backend, self._lease.thread, standing.lost) - self._about.steps:
+        steps = await steps_of(self._backend, self._lease.thread, standing.lost)
+        if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
             return await self._mark_stuck(
-                reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing)))), standing, missing
+                missing_message(self._view.agent.name, self._about, missing), standing, missing
             )
         asked = self._asked = [(question, await self._ask(question)) for question in standing.questions]
         requests = [request for _, each in asked for request in each]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import Description, Question
@@ -30,6 +30,17 @@ def swallowed_message(titles: Sequence[str]) -> str:
     return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
 
 
+def missing_message(agent: str, about: Description, missing: Mapping[str, Sequence[Request]]) -> str:
+    """Return the message to an operator about steps that have asked, and that the deployed agent does not have."""
+    return reason_of(
+        "steps_missing",
+        agent=repr(agent),
+        here=f"{about.framework} {about.version}",
+        steps=", ".join(map(repr, missing)),
+        requests=_named(request for requests in missing.values() for request in requests),
+    )
+
+
 def unread_message(
     agent: str, about: Description, unread: Sequence[tuple[Question, Sequence[Request]]], started: Sequence[str]
 ) -> str:
@@ -39,6 +50,10 @@ def unread_message(
         "answer_unread",
         agent=repr(agent),
         here=f"{about.framework} {about.version}",
-        requests=", ".join(f"“{request.title}” ({request.id})" for _, requests in unread for request in requests),
+        requests=_named(request for _, requests in unread for request in requests),
         started=", ".join([*(f"step {step!r}" for step in steps), *started]) or "–",
     )
+
+
+def _named(requests: Iterable[Request]) -> str:
+    return ", ".join(f"“{request.title}” ({request.id})" for request in requests)
