@@ -159,12 +159,25 @@ test("where all proposals are only the agent's opinion, none is approved with th
 
 test.each([
   [{ feedback: { source: "user", verdict: "wrong", text: "", by: "ann" } }, false],
-  [{ evidence: [{ where: "note", ref: "db/1", quote: "x" }] }, false],
-  [{ trial: { cases: 2, right_before: 1, right_after: 2, wins: ["q"], losses: [], failed: null } }, false],
+  [{ evidence: [{ where: "note", ref: "db/1", quote: "x" }] }, true],
+  [{ trial: { cases: 2, right_before: 1, right_after: 2, wins: ["q"], losses: [], failed: null } }, true],
   [{ trial: { cases: 0, right_before: 0, right_after: 0, wins: [], losses: [], failed: "no model" } }, true],
   [{ feedback: { source: "invented", verdict: "right", text: "", by: null } }, true],
-])("the agent's own opinion is one without feedback, test or foreign words (%#)", (learning, isOpinion) => {
+])("feedback that only the agent gave is its own opinion, whatever it quotes or tested (%#)", (learning, isOpinion) => {
   expect(isOnlyOwnOpinion(aLearning(learning))).toBe(isOpinion);
+});
+
+test("two cards that change one bullet are marked, and approved only one by one", async () => {
+  const user = userEvent.setup();
+  proposes("r1", "r2", "r3");
+  const changes = [{ op: "edit", sourceBulletId: "b-00001" }, { op: "retire", sourceBulletId: null, sources: ["b-00001"] }, { op: "edit", sourceBulletId: "b-00002" }] as const;
+  const insights = changes.map((change, at) => anInsight({ id: `i-${at}`, ...change, sources: "sources" in change ? [...change.sources] : [], request: { id: `r${at + 1}`, digest: `sha256:r${at + 1}`, status: "pending" } }));
+  server.conversation = aConversation({ status: "interrupted", pending: ["r1", "r2", "r3"], turns: [aTurn({ phase: "reviewing", insights })] });
+  show(<LearningPage id="learn-1" />);
+  expect(await screen.findByText("approves 1 insight; 2 that contradict one another are left out")).toBeTruthy();
+  expect(screen.getAllByTestId("insight").map((card) => within(card).queryByTestId("contradicts") !== null)).toEqual([true, true, false]);
+  await user.click(screen.getByTestId("approve-all"));
+  await waitFor(() => expect(server.sent[0]?.body).toMatchObject({ items: [{ id: "r3" }] }));
 });
 
 test("all proposals are rejected at once with one reason", async () => {

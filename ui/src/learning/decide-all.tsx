@@ -50,13 +50,15 @@ function RejectReason({ count, onReject, onBack }: RejectReasonProps) {
 interface DecideAllButtonsProps {
   open: Request[];
   covered: Request[];
+  /** How many contradict another one. */
+  contradictory: number;
   isSending: boolean;
   onApprove: () => void;
   onReject: () => void;
 }
 
 /** The buttons for all proposals, and what each of them covers. */
-function DecideAllButtons({ open, covered, isSending, onApprove, onReject }: DecideAllButtonsProps) {
+function DecideAllButtons({ open, covered, contradictory, isSending, onApprove, onReject }: DecideAllButtonsProps) {
   const strings = useLearningStrings();
   const id = useId();
   return (
@@ -65,19 +67,19 @@ function DecideAllButtons({ open, covered, isSending, onApprove, onReject }: Dec
         <Button loading={isSending} disabled={covered.length === 0} onClick={onApprove} aria-describedby={id} data-testid="approve-all">{strings.approveAll}</Button>
         <Button danger type="text" disabled={isSending} onClick={onReject} data-testid="reject-all">{strings.rejectAll(open.length)}</Button>
       </div>
-      <p id={id} className="quiet" data-testid="approve-all-covers">{strings.approveAllCovers(covered.length, open.length - covered.length)}</p>
+      <p id={id} className="quiet" data-testid="approve-all-covers">{strings.approveAllCovers(covered.length, open.length - covered.length - contradictory, contradictory)}</p>
     </div>
   );
 }
 
-/** Decide several proposals at once, each with the content on screen. Approval leaves out what only the agent believes. */
-export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
+/** Decide several proposals at once, each with the content on screen. Approval leaves out what only the agent judged and what contradicts another. */
+export function DecideAll({ ids, contradictory, onDecided }: { ids: string[]; contradictory: ReadonlySet<string>; onDecided: () => void }) {
   const strings = useLearningStrings();
   const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);
   const [sending, setSending] = useState(false);
   const open = useDecidableRequests(ids, "approve");
-  const covered = open.filter((request) => !isOnlyOwnOpinion(request));
+  const covered = open.filter((request) => !isOnlyOwnOpinion(request) && !contradictory.has(request.id));
   const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);
     await decide(verdict === "approve" ? covered : open, verdict, reason);
@@ -89,7 +91,7 @@ export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => 
   return (
     <>
       {open.length > 1 && !rejecting && (
-        <DecideAllButtons open={open} covered={covered} isSending={sending} onApprove={() => void send("approve", "")} onReject={() => setRejecting(true)} />
+        <DecideAllButtons open={open} covered={covered} contradictory={open.filter(({ id }) => contradictory.has(id)).length} isSending={sending} onApprove={() => void send("approve", "")} onReject={() => setRejecting(true)} />
       )}
       {rejecting && <RejectReason count={open.length} onReject={(reason) => void send("reject", reason)} onBack={() => setRejecting(false)} />}
       {skipped.length > 0 && <Alert type="warning" showIcon title={strings.notAllDecided(skipped.join(" · "))} data-testid="some-skipped" />}

@@ -51,10 +51,12 @@ export const learning: Learning = {
   openProposalCount: (open: number, all: number) => (all === 1 ? "提案 1 件" : `${all} 件中 ${open} 件が未判断`),
   allDecided: "すべて判断済み",
   approveAll: "すべて承認",
-  approveAllCovers: (covered: number, leftOut: number) => {
-    if (covered === 0) return "どれも根拠はエージェント自身の意見のみです。1 件ずつ判断してください。";
-    return `${covered} 件の洞察を承認します${leftOut > 0 ? `。エージェント自身の意見のみの ${leftOut} 件は含みません` : ""}`;
+  approveAllCovers: (covered: number, leftOut: number, contradictory: number) => {
+    const other = contradictory > 0 ? `。互いに矛盾する ${contradictory} 件は含みません` : "";
+    if (covered === 0 && contradictory === 0) return "どれも根拠はエージェント自身の意見のみです。1 件ずつ判断してください。";
+    return `${covered} 件の洞察を承認します${leftOut > 0 ? `。エージェント自身の意見のみの ${leftOut} 件は含みません` : ""}${other}`;
   },
+  contradicts: "別の提案と矛盾します：同じ項目を変更します",
   rejectAll: (count: number) => `${count} 件すべて却下…`,
   rejectAllNow: (count: number) => `${count} 件を却下`,
   rejectAllReason: "理由（任意）：それぞれに記録されます",
