@@ -4,13 +4,15 @@ import { isEqual, type Values } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible, visibleJson } from "../widgets/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
-import { fittingParts } from "./fitting";
+import { mainArguments } from "./main-arguments";
 
 const maxValueLength = 60;
 
+const written = (value: Json | undefined) => (typeof value === "string" ? visible(value) : visibleJson(value));
+
 /** A value of the call: never to be taken for words of the page. */
 function Value({ value }: { value: Json }) {
-  const text = typeof value === "string" ? visible(value) : visibleJson(value);
+  const text = written(value);
   return <code className="effect-value">{text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text}</code>;
 }
 
@@ -38,28 +40,19 @@ function isChanged(name: string, before: DeclaredCard, after: DeclaredCard): boo
   return key !== undefined && JSON.stringify(before[key]) !== JSON.stringify(after[key]);
 }
 
-const maxArguments = 72;
-
-const isShort = (value: Json | undefined) => (typeof value === "string" ? value.length <= 32 && !value.includes("\n") : typeof value !== "object");
-
-/** Return the names of the short arguments that fit into a line, and whether these are all arguments. */
-function mainArguments(args: Values): [names: string[], isWhole: boolean] {
-  const names = Object.keys(args).filter((name) => isShort(args[name]));
-  const fitting = names.slice(0, fittingParts(names.map((name) => name.length + String(args[name]).length), maxArguments));
-  return [fitting, fitting.length === Object.keys(args).length];
-}
-
 /** The call itself, where nobody declares its effect: its tool and its main arguments. */
 function CallLine({ action: { name: tool, args }, edited }: { action: Action; edited: Values | undefined }) {
-  const [names, isWhole] = mainArguments(args);
-  const change = (name: string) => {
+  const scalars = Object.fromEntries(Object.entries(args).filter(([, value]) => typeof value !== "object"));
+  const [parts, isAll] = mainArguments(scalars, written);
+  const isWhole = isAll && Object.keys(scalars).length === Object.keys(args).length;
+  const change = (name: string, text: string) => {
     const [before = null, after = null] = [args[name], edited?.[name]];
-    return edited && !isEqual(before, after) ? <><del><Value value={before} /></del> → <ins><Value value={after} /></ins></> : <Value value={before} />;
+    return edited && !isEqual(before, after) ? <><del><Value value={before} /></del> → <ins><Value value={after} /></ins></> : <code className="effect-value">{text}</code>;
   };
   return (
     <p className="effect-call" data-testid="effect-call">
       <code>{visible(tool)}</code>
-      {names.map((name) => <Fragment key={name}> · <span className="quiet">{visible(name)}</span> {change(name)}</Fragment>)}
+      {parts.map(({ name, text }) => <Fragment key={name}> · <span className="quiet">{visible(name)}</span> {change(name, text)}</Fragment>)}
       {!isWhole && " · …"}
     </p>
   );

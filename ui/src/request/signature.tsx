@@ -1,8 +1,8 @@
 import type { Action, Json, JsonObject } from "../api/types";
 import { isEqual, type Values } from "../form/values";
 import { visible, visibleJson } from "../widgets/visible";
+import { mainArguments } from "./main-arguments";
 
-const maxLength = 72;
 const maxValueLength = 32;
 
 function brief(value: Json | undefined): string {
@@ -11,28 +11,18 @@ function brief(value: Json | undefined): string {
   return text.length <= maxValueLength && !text.includes("\n") ? text : "…";
 }
 
-interface Part {
-  name: string;
-  text: string;
-}
-
-/** Return the parts that fit into one line, and whether these are all. */
-function fittingParts(args: JsonObject): [fitting: Part[], isWhole: boolean] {
-  const parts = Object.keys(args).map((name): Part => ({ name, text: `${visible(name)}=${brief(args[name])}` }));
-  const end = parts.findIndex((_part, at) => parts.slice(0, at + 1).reduce((length, { text }) => length + text.length, 0) > maxLength);
-  return end < 0 ? [parts, true] : [parts.slice(0, end), false];
-}
+const written = (value: Json | undefined) => (typeof value === "string" ? visibleJson(value) : brief(value));
 
 /** Return the call in one line, for lists and where its arguments are folded. */
 export function signature(name: string, args: JsonObject): string {
-  const [fitting, isWhole] = fittingParts(args);
-  return `${visible(name)}(${[...fitting.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
+  const [fitting, isAll] = mainArguments(args, written);
+  return `${visible(name)}(${[...fitting.map(({ name: argument, text }) => `${visible(argument)}=${text}`), ...(isAll ? [] : ["…"])].join(", ")})`;
 }
 
 /** Return whether the line leaves out an argument or a part of one. */
 export function isShortened({ args }: Action): boolean {
-  const [fitting, isWhole] = fittingParts(args);
-  return !isWhole || fitting.some(({ name }) => brief(args[name]) === "…");
+  const [fitting, isAll] = mainArguments(args, written);
+  return !isAll || fitting.some(({ text, isWhole }) => !isWhole || text === "…");
 }
 
 /** An argument before and after a person's change; of a long one the name alone. */
