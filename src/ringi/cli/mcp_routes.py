@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ringi.integrations.askers import hashed
 from ringi.server.app import MCP_SESSION
-from ringi.server.auth.authenticator import Authenticator, Principal, base_of, bearer_token
+from ringi.server.auth.authenticator import Authenticator, VerifiedToken, base_of, bearer_token
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import public_url
@@ -43,13 +43,15 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         headers = Headers(scope=scope)
-        caller, session = self._principal(scope, headers), headers.get(MCP_SESSION)
+        token, session = self._verified_token(scope, headers), headers.get(MCP_SESSION)
+        caller = token.principal
         base = self._public_url or f"{scope['scheme']}://{headers['host']}{base_of(scope)}"
         requests = CallerRequests(
             self._components,
             self._limits,
             self._streams,
-            caller,
+            self._auth,
+            token,
             session=hashed(session)[:12] if session else None,
             base=base,
         )
@@ -67,14 +69,14 @@ class McpEndpoint:
             self._handler = module.McpHandler(key, settings.max_body, self._streams.wait)
         return self._handler
 
-    def _principal(self, scope: Scope, headers: Headers) -> Principal:
-        """Return the owner of the token. A cookie does not count, and a page of another site is refused."""
+    def _verified_token(self, scope: Scope, headers: Headers) -> VerifiedToken:
+        """Return the token of the caller. A cookie does not count, and a page of another site is refused."""
         settings = self._components.settings
         if bearer_token(scope) is None and not settings.no_auth:
             raise UnauthenticatedError
         if not {"*", headers.get("origin")} & {*settings.cors_origins}:
             self._auth.refuse_foreign(scope, headers, is_origin_needed=False)
-        return self._auth.caller(scope)
+        return self._auth.verified_token(scope)
 
 
 class McpRoutes:

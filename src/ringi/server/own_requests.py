@@ -10,7 +10,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
 from ringi.inbox.inbox import Inbox
-from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.auth.permissions import (
     inbox_for,
     is_theirs_to_answer,
@@ -21,6 +21,7 @@ from ringi.server.auth.permissions import (
 )
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
+from ringi.server.refusals import UnauthenticatedError
 from ringi.server.sse.sse import Streams
 
 
@@ -55,7 +56,8 @@ class CallerRequests:
         components: The components of the server.
         limits: The limits on new requests.
         streams: The open connections of the server, whose end ends a wait.
-        caller: The caller.
+        auth: The authenticator, which knows whether the token has been revoked meanwhile.
+        token: The token of the caller.
         session: The session of the client; None without sessions.
         base: The address of the page.
     """
@@ -65,14 +67,16 @@ class CallerRequests:
         components: ServerComponents,
         limits: AskLimits,
         streams: Streams,
-        caller: Principal,
+        auth: Authenticator,
+        token: VerifiedToken,
         *,
         session: str | None,
         base: str,
     ) -> None:
         self._components, self._limits, self._streams = components, limits, streams
-        self._caller, self._base, self.session = caller, base, session
-        self._is_signed_in = caller.role in ("person", "admin") and not components.settings.no_auth
+        self._auth, self._token, self._caller = auth, token, token.principal
+        self._base, self.session = base, session
+        self._is_signed_in = self._caller.role in ("person", "admin") and not components.settings.no_auth
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request."""
@@ -95,8 +99,8 @@ class CallerRequests:
             # A wait goes on after its HTTP call was aborted, so it counts on its own; no name has a colon.
             waiter = self._caller._replace(name=f"mcp:{self._caller.name}")
             with self._streams.slot(waiter), suppress(WaitTimeoutError):
-                await self._streams.wait(inbox.wait(request, seconds))
-            request = await inbox.get(id)
+                await self._streams.wait(inbox.wait(request, seconds), self._token)
+            request = await self._inbox.get(id)
         return request
 
     async def cancel(self, id: str, reason: str | None) -> Request:
@@ -112,6 +116,7 @@ class CallerRequests:
 
     async def answer(self, id: str, answer: Answer) -> Request:
         """Answer a request as the person who is signed in, with the checks of each answer."""
+        self._refuse_revoked()
         require_person(self._caller)
         inbox = inbox_for(self._components.inbox, self._caller, require_answerable)
         return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
@@ -122,7 +127,13 @@ class CallerRequests:
 
     @property
     def _inbox(self) -> Inbox:
+        self._refuse_revoked()
         return inbox_for(self._components.inbox, self._caller, require_own)
+
+    def _refuse_revoked(self) -> None:
+        # A wait or a form can last longer than the token.
+        if self._auth.is_revoked(self._token):
+            raise UnauthenticatedError.revoked()
 
 
 def require_own(caller: Principal, request: Request) -> None:

@@ -12,7 +12,7 @@ import anyio
 import httpx
 import pytest
 from tests.integrations.mcp.clients import ERAS, KINDS, Http, Model, connected
-from tests.server.world import World, open_world
+from tests.server.world import World, open_world, until
 
 from ringi import Request
 from ringi.cli.mcp_routes import EXTENSION, PATH
@@ -156,6 +156,18 @@ async def test_a_revoked_token_ends_at_once(live: World) -> None:
         await revocations._read()
         with pytest.raises(Exception):  # noqa: B017, PT011
             await model.call("get_request", id=asked["id"], wait=0)
+
+
+async def test_a_wait_of_a_revoked_token_ends_at_once_without_the_request(live: World) -> None:
+    async with connected(server(live), era="2025-11-25") as model:
+        asked = await model.call("ask_human", title="Go?")
+        waits = len(live.app._streams._waits)
+        waiting = asyncio.create_task(model.refused("get_request", id=asked["id"], wait=25))
+        await until(lambda: len(live.app._streams._waits) == waits + 1)
+        revocations = live.app._revocations
+        at = revocations.now() + 1
+        await revocations.revoke(Revocation(tenant="default", name="bot", role="agent", at=at, by="root"))
+        assert "the token was revoked" in await asyncio.wait_for(waiting, 10)
 
 
 HOSTILE = {
