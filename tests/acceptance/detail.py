@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import httpx
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
@@ -45,6 +46,12 @@ def respond(house: DemoServer, request: dict[str, Any], **answer: Any) -> None:
     with house.client("admin") as client:
         body = {"digest": request["digest"], **answer}
         client.post(f"/v1/requests/{request['id']}/respond", json=body).raise_for_status()
+
+
+def sign_in(house: DemoServer, name: str, *groups: str) -> None:
+    """Use a token of this person once, so that the name and the groups are known."""
+    headers = {"authorization": f"Bearer {house.token('person', name, groups)}"}
+    httpx.get(f"{house.url}/v1/session", headers=headers, timeout=30).raise_for_status()
 
 
 async def opened(page: Page, house: DemoServer, request: dict[str, Any]) -> Locator:

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import REFUND, ask, decided, opened, press, somebody, stored
+from tests.acceptance.detail import REFUND, ask, decided, opened, press, sign_in, somebody, stored
 from tests.acceptance.test_votes import PHONE, answered, picture, vote
 from tests.acceptance.thread_steps import choose
 from tests.tiers import MAIN, WIDE
@@ -30,6 +30,7 @@ def client(house: DemoServer, name: str, *groups: str, role: str = "person") -> 
 
 def leave(house: DemoServer, name: str, *groups: str, deputy: str) -> None:
     """Go away for a day."""
+    sign_in(house, deputy)
     with client(house, name, *groups) as caller:
         until = (utc_now() + timedelta(days=1)).isoformat()
         caller.put("/v1/away", json={"deputy": deputy, "until": until}).raise_for_status()
@@ -124,6 +125,7 @@ async def test_a_deputy_cannot_decide_what_the_absent_person_asked(browser: Brow
 @pytest.mark.parametrize("look", [pytest.param("desk", marks=MAIN), "phone"])
 async def test_a_person_leaves_and_comes_back_on_the_page(browser: Browser, house: DemoServer, look: str) -> None:
     name, more = f"gil-{look}", ({**PHONE, "locale": "ja-JP"} if look == "phone" else {})
+    sign_in(house, "dee")
     page = await somebody(browser, house, name, **more)
     await page.goto(f"{house.url}/threads")
     await page.get_by_test_id("open-menu").click()
@@ -155,6 +157,7 @@ async def test_a_person_leaves_and_comes_back_on_the_page(browser: Browser, hous
 
 
 async def test_the_banner_of_an_absence_goes_when_it_ends(browser: Browser, house: DemoServer) -> None:
+    sign_in(house, "dee")
     with client(house, "hal") as caller:
         until = (utc_now() + timedelta(seconds=6)).isoformat()
         caller.put("/v1/away", json={"deputy": "dee", "until": until}).raise_for_status()

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import REFUND, ask, decided, opened, press, respond, somebody, stored
+from tests.acceptance.detail import REFUND, ask, decided, opened, press, respond, sign_in, somebody, stored
 from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
@@ -46,6 +46,8 @@ async def test_a_claim_keeps_others_from_deciding_and_says_who_holds_it(
 async def test_who_passes_a_request_on_does_not_see_it_any_more_and_the_other_does(
     person: Page, browser: Browser, house: DemoServer
 ) -> None:
+    sign_in(house, "carol", "finance")
+    sign_in(house, "dave")
     request = ask(house, "Refund?", action=REFUND)
     await opened(person, house, request)
     await person.get_by_test_id("reassign").click()
