@@ -36,14 +36,25 @@ test.each(["an", "nn"])("Enter takes the name on offer for %s, and the next one 
   await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", candidate_groups: [] }]));
 });
 
+test("Enter sends a name that is known, also where a longer one is listed before it", async () => {
+  const { sent } = open(["anna", "ann"]);
+  await userEvent.type(screen.getByRole("combobox", { name: "Person" }), "ann");
+  await screen.findAllByText("anna");
+  await userEvent.keyboard("{Enter}");
+  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", candidate_groups: [] }]));
+});
+
 test("a name that nobody has is asked about, with who could see the request then", async () => {
   const { sent } = open([]);
   const field = screen.getByRole("combobox", { name: "Person" });
   await userEvent.type(field, "an");
   fireEvent.click(screen.getByTestId("confirm-reassign"));
   expect((await screen.findByTestId("unknown-names")).textContent).toContain("Only administrators could then see this request.");
-  fireEvent.click(screen.getByTestId("reassign-unknown"));
-  await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", candidate_groups: [], unknown: true }));
+  await userEvent.type(screen.getByRole("combobox", { name: "Groups" }), "x,");
+  expect(screen.queryByTestId("unknown-names")).toBeNull();
+  fireEvent.click(screen.getByTestId("confirm-reassign"));
+  fireEvent.click(await screen.findByTestId("reassign-unknown"));
+  await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", candidate_groups: ["x"], unknown: true }));
 });
 
 test("the nearest name is one click away", async () => {

@@ -60,8 +60,11 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   const [groups, setGroups] = useState<string[]>([]);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<string | null>(null);
-  const known = usePeople(person.trim()).data;
-  const isEmpty = !person.trim() && groups.length === 0;
+  const typed = person.trim();
+  const known = usePeople(typed).data;
+  // The list offers the first name that begins with the text: the name itself goes before longer ones.
+  const people = (known?.people ?? []).toSorted((a, b) => Number(b.value === typed) - Number(a.value === typed));
+  const isEmpty = !typed && groups.length === 0;
   const assignment = useAssignment(form.request, (request, isSeen) => {
     const names = namesOf(request, strings) ?? "";
     if (!isSeen) return onReassigned(names);
@@ -70,18 +73,15 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   });
   const reassign = (more: { unknown?: true } = {}) => {
     if (isEmpty || assignment.isPending) return;
-    const assignee = person.trim();
-    assignment.mutate({ verb: "reassign", body: { ...(assignee && { assignee }), candidate_groups: groups, ...more } });
+    assignment.mutate({ verb: "reassign", body: { ...(typed && { assignee: typed }), candidate_groups: groups, ...more } });
   };
-  const change = (typed: string) => {
-    setPerson(typed);
+  const change = (name: string) => {
+    setPerson(name);
     setActive(null);
     assignment.reset();
   };
   const take = () => {
-    const typed = person.trim();
-    const offered = (known?.people ?? []).map(({ value }) => value).filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
-    const first = typed && !offered.includes(typed) ? offered[0] : undefined;
+    const first = typed ? people.find(({ value }) => value.toLowerCase().includes(typed.toLowerCase()))?.value : undefined;
     const pick = isOpen ? active ?? first : undefined;
     if (pick === undefined || pick === typed) return reassign();
     change(pick);
@@ -93,7 +93,7 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
         <div className="two-columns">
           <Form.Item label={strings.person} htmlFor={id}>
             <AutoComplete
-              id={id} value={person} options={known?.people ?? []} defaultActiveFirstOption={false} data-testid="reassign-person"
+              id={id} value={person} options={people} defaultActiveFirstOption={false} data-testid="reassign-person"
               onOpenChange={setOpen} onActive={setActive} onChange={change}
               onInputKeyDown={(event) => event.key === "Enter" && take()}
             />
@@ -102,13 +102,16 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
             <Select
               id={`${id}-groups`} mode="tags" options={known?.groups ?? []} suffixIcon={null} tokenSeparators={[",", "、", "，"]}
               value={groups} data-testid="reassign-groups"
-              onChange={(entered) => setGroups(entered.map((one) => one.trim()).filter(Boolean))}
+              onChange={(entered) => {
+                setGroups(entered.map((one) => one.trim()).filter(Boolean));
+                assignment.reset();
+              }}
             />
           </Form.Item>
         </div>
       </Form>
       {isAboutUnknownNames(assignment.error)
-        ? <UnknownNames error={assignment.error} person={person.trim()} groups={groups} onUse={change} onConfirm={() => reassign({ unknown: true })} />
+        ? <UnknownNames error={assignment.error} person={typed} groups={groups} onUse={change} onConfirm={() => reassign({ unknown: true })} />
         : <RefusalAlert error={assignment.error} retry={() => reassign()} />}
       <div className="button-bar">
         <Button type="primary" onClick={() => reassign()} disabled={isEmpty} loading={assignment.isPending} data-testid="confirm-reassign">
