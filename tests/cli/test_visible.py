@@ -55,7 +55,7 @@ def test_json_without_hidden_characters_says_the_same(text: str) -> None:
     line = visible_json({text: [text]})
     assert json.loads(line) == {text: [text]}
     assert not [character for character in line if is_hidden(character)]
-    assert ("返" in line) == ("返" in text)
+    assert line.isascii()
 
 
 def test_quotes_keep_text_apart_from_numbers() -> None:

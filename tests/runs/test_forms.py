@@ -19,6 +19,7 @@ from tests.runs.test_model_form import HOWS, QUICK
 from tests.runs.world import at_work, of_type
 from tests.tiers import examples
 
+from ringi.inbox import Limits
 from ringi.integrations.langchain import Forms
 from ringi.integrations.langchain.forms import IMITATION_NOTE as NOTE
 from ringi.runs.agent import Agent
@@ -107,7 +108,7 @@ async def test_the_context_has_only_what_a_model_may_note_there(file: str) -> No
 
 async def test_a_form_may_have_no_deadline_and_more_fields(file: str) -> None:
     forms = Forms(max_fields=6, expires_in=None)
-    async with at_work(file, [chat(Talk(answer(form(FIELDS[:6]))), forms)]) as world:
+    async with at_work(file, [chat(Talk(answer(form(FIELDS[:6]))), forms)], limits=Limits(max_fields=5)) as world:
         assert (await world.run("chat", {})).status == "done", "the server's own limit holds too"
         world.inbox.limits = world.inbox.limits.__class__(max_fields=6)
         world.runner.inbox.limits = world.inbox.limits

@@ -91,6 +91,8 @@ class AnswerReads(BaseCallbackHandler):
     def observe(self, saved: CheckpointTuple | None) -> CheckpointTuple | None:
         """Return a stored checkpoint with a list for each task that asked, which records what the task reads."""
         writes = (saved.pending_writes or []) if saved else []
+        if saved is not None:
+            self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), writes)
         asked = {
             task: ids
             for task, channel, value in writes
@@ -103,6 +105,15 @@ class AnswerReads(BaseCallbackHandler):
         others = [write for write in writes if write[1] != RESUME or write[0] not in asked]
         lists = [(task, RESUME, _ResumeList(known.get(task, ()), self)) for task in asked]
         return saved._replace(pending_writes=[*others, *lists])
+
+    def _notice_progress(self, namespace: str, writes: Sequence[tuple[str, str, Any]]) -> None:
+        """Count answers as read that an inner graph no longer waits for: a step that read them was stored earlier.
+
+        The task that runs the inner graph still has its interrupt, because a later step of that graph failed.
+        """
+        waits = {each.id for _, channel, value in writes if channel == INTERRUPT for each in value}
+        for id in self._tasks.get(namespace.rpartition(":")[2], frozenset()) - waits:
+            self.read(id)
 
     def check(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
         """Refuse the results of a task that has not read its answer, and all that would be stored after them.
