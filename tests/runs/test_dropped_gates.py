@@ -11,6 +11,7 @@ from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddlewar
 from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.func import entrypoint, task
+from langgraph.graph import START, MessagesState, StateGraph
 from tests.runs.test_operations import State, chain, gate, side_by_side
 from tests.runs.world import World, model, opened, working
 
@@ -221,3 +222,34 @@ def test_a_jump_to_the_tools_past_a_review_of_the_whole_turn_is_refused(is_first
         agents_by_name([agent])
     assert agents_by_name([shop([], 1)(wiping(), per_call())])
     assert agents_by_name([shop([], 1)(wiping())])
+
+
+class Hurry(AgentMiddleware[Any, Any, Any]):
+    """A middleware that jumps to the tools after the first answer of the model, and does not declare it."""
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Jump."""
+        return {"jump_to": "tools"} if len(state["messages"]) <= 4 else None
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_jump_that_nobody_declared_runs_no_rejected_call(file: str, is_first: bool, is_nested: bool) -> None:
+    ran: list[int] = []
+    middleware = [Hurry(), HumanInTheLoopMiddleware({"refund": True})]
+    agent = shop(ran, 1, 2)(*(middleware if is_first else middleware[::-1]))
+    if is_nested:
+        inner = agent.target
+
+        async def work(state: Any) -> Any:
+            return {"messages": (await inner.ainvoke({"messages": state["messages"]}))["messages"]}
+
+        agent = Agent("shop", StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile())
+    async with opened(file, [agent]) as world, working(world):
+        await world.run("shop", {"messages": [{"role": "user", "content": "Go."}]})
+        requests = await world.pending()
+        for request in requests[:-1]:
+            await world.respond(request, "reject")
+        thread = await world.answer(requests[-1], "reject")
+    assert (ran, thread.status) == ([], "error" if is_first else "done")
+    assert ("a jump to the tools past their review" in str(thread.attention)) is is_first

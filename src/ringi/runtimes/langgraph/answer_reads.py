@@ -18,6 +18,9 @@ from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.contracts.runtime import UnreadAnswersError
 from ringi.errors import FenceError, UnavailableError
 
+JUMP = "jump_to"
+"""The channel in which a middleware of LangChain names the node to go to."""
+
 
 class WaitingCalls(NamedTuple):
     """The calls that wait for the answer to an interrupt; none for a question about something else."""
@@ -38,21 +41,32 @@ class AnswerReads(BaseCallbackHandler):
         values: The answers by the ids of their interrupts.
         waiting: The calls by the ids of all interrupts that wait, answered or not.
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
+        has_review: Whether a review of a whole turn of the model may have ended before this stretch, so that a jump to
+            the tools would run calls that people rejected.
     """
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, values: Mapping[str, Any], waiting: Mapping[str, WaitingCalls], refused: Set[str]) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        waiting: Mapping[str, WaitingCalls],
+        refused: Set[str],
+        *,
+        has_review: bool = False,
+    ) -> None:
         self.values = _ResumeValues(values, self)
         self._waiting, self._refused = waiting, refused
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
+        self._has_review = has_review or any(each.calls and each.call is None for each in waiting.values())
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
         self._running = dict[UUID, str]()
         self._is_refused = False
+        self._jumps: list[str] = []
         self.tools = set[str]()
         """The tools that have started."""
 
@@ -125,6 +139,9 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: The task has not read its answer, or another one has not.
         """
+        if self._has_review and (JUMP, "tools") in writes:
+            self._is_refused, self._jumps = True, ["a jump to the tools past their review"]
+            raise self._error()
         channels = {channel for channel, _ in writes}
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
         unread = self._tasks.get(task_id or "", frozenset()) & self.unread
@@ -185,7 +202,8 @@ class AnswerReads(BaseCallbackHandler):
             self._unread.discard(id)
 
     def _error(self) -> UnreadAnswersError:
-        return UnreadAnswersError(self.unread, [f"tool {name!r}" for name in sorted(self.tools)])
+        unread = self.values.keys() if self._jumps else self.unread
+        return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._jumps])
 
 
 class _ResumeValues(dict[str, Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from typing import Any
@@ -45,14 +46,30 @@ def jumps_past_review(graph: Any) -> list[str]:
 
     Such a jump runs all calls of the turn, those that a person rejected too.
     """
-    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     jumps = set[str]()
-    for each in (graph, *within):
-        middleware = [getattr(getattr(node.bound, "func", None), "__self__", None) for node in each.nodes.values()]
-        middleware += [getattr(getattr(node.bound, "afunc", None), "__self__", None) for node in each.nodes.values()]
-        if any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware):
-            jumps |= {type(one).__name__ for one in middleware if one is not None and can_jump_to_tools(type(one))}
+    for middleware in middleware_of(graph):
+        if reviews_turns(middleware):
+            jumps |= {type(one).__name__ for one in middleware if can_jump_to_tools(type(one))}
     return sorted(jumps)
+
+
+def has_review_of_turns(graph: Any) -> bool:
+    """Return whether calls of a graph, or of one of its subgraphs, are reviewed once for each turn of the model."""
+    return any(reviews_turns(middleware) for middleware in middleware_of(graph))
+
+
+def reviews_turns(middleware: list[Any]) -> bool:
+    """Return whether the middleware of a graph asks about all calls of a turn at once."""
+    return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware)
+
+
+def middleware_of(graph: Any) -> Iterator[list[Any]]:
+    """Yield the middleware of a graph and of each of its subgraphs."""
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    for each in (graph, *within):
+        bound = [node.bound for node in each.nodes.values()]
+        found = [getattr(getattr(one, name, None), "__self__", None) for one in bound for name in ("func", "afunc")]
+        yield [one for one in found if one is not None]
 
 
 def can_jump_to_tools(middleware: type) -> bool:
