@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
-import sys
 import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
@@ -132,8 +132,10 @@ class Opening(Generic[O]):
 
     def __await__(self) -> Generator[Any, None, O]:
         opened = yield from self.__aenter__().__await__()
-        caller, is_closed = sys._getframe(1), asyncio.Event()
-        guard = asyncio.create_task(self._guard(is_closed, caller.f_code.co_filename, caller.f_lineno))
+        frame, is_closed = inspect.currentframe(), asyncio.Event()
+        caller = frame.f_back if frame else None
+        place = (caller.f_code.co_filename, caller.f_lineno) if caller else (__file__, 1)
+        guard = asyncio.create_task(self._guard(is_closed, *place))
         self._stack.callback(is_closed.set)
         self._stack.callback(id, guard)  # The loop holds tasks only weakly.
         return opened
