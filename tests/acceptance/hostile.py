@@ -91,7 +91,9 @@ def asks(family: str) -> dict[str, dict[str, Any]]:
     known = {name: about for name in args if isinstance(args[name], str)}
     schema = {"type": "object", "title": written(family, "schema"), "properties": known}
     action = {"name": written(family, "action", 200), "args": args, "schema": schema}
-    people = {"assignee": written(family, "assignee", 200), "candidate_groups": [written(family, "group", 200)]}
+    # Names of people and groups have no invisible characters.
+    assignee, group = ("".join(filter(str.isprintable, written(family, each, 200))) for each in ("assignee", "group"))
+    people = {"assignee": assignee, "candidate_groups": [group]}
     task = {"task": written(family, "task"), "summary": written(family, "summary"), **keyed(family, "context")}
     return {
         "approval": words | people | {"actions": buttons, "action": action, "context": keyed(family, "context")},
