@@ -107,9 +107,15 @@ async def test_the_rows_are_those_of_langgraphs_own_saver(
         for table in TABLES:
             sql = f"SELECT * FROM {table} WHERE thread_id = %s ORDER BY {table}"
             by_thread = [connection.execute(sql, [id]).fetchall() for id in ("own", "ours", "sync")]
-            rows, *others = [[{**row, "thread_id": ""} for row in each] for each in by_thread]
+            rows, *others = [[comparable(row) for row in each] for each in by_thread]
             assert rows
             assert all(each == rows for each in others), table
+
+
+def comparable(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without its thread, and without the value of an interrupt: Ringi stores its place with it."""
+    without = {"thread_id", "blob"} if row.get("channel") == INTERRUPT else {"thread_id"}
+    return {name: value for name, value in row.items() if name not in without}
 
 
 async def test_the_thread_is_deleted(checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection) -> None:

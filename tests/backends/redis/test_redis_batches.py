@@ -112,7 +112,7 @@ async def test_a_request_with_thousands_of_groups_is_on_a_list_of_each(store: Re
 
 
 async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: Server) -> None:
-    request = await store_request(store, candidate_groups=('Ann "the {wise}, \\ one" 田中\0', "b"))
+    request = await store_request(store, candidate_groups=('Ann "the {wise}, \\ one" 田中', "b"))
 
     (stored,) = await server.redis.hvals(server.key("request", "filed"))
 
