@@ -219,14 +219,14 @@ _export = lazy_exports(
 )
 
 
-VERBS = {"approve": 'respond(request, "approve"', "reject": 'respond(request, "reject"'} | {
-    name: f"{name}(" for name in ("ask", "cancel", "find", "get", "respond", "wait")
+VERBS = {name: f"{name}(…)" for name in ("ask", "cancel", "find", "get", "respond", "wait")} | {
+    decision: f'respond(request, "{decision}", …)' for decision in ("approve", "reject")
 }
 """What somebody expects here, and the call of an inbox that does it."""
 
 
 def __getattr__(name: str) -> Any:
     if name in VERBS:
-        example = f"async with ringi.open() as inbox: await inbox.{VERBS[name]} …)"
-        raise AttributeError(f"module 'ringi' has no attribute {name!r}: open an inbox: `{example.replace('( ', '(')}`")
+        example = f"async with ringi.open() as inbox: await inbox.{VERBS[name]}"
+        raise AttributeError(f"module 'ringi' has no attribute {name!r}: open an inbox: `{example}`")
     return import_module(f"{__name__}.{name}") if name in ROOMS else _export(name)

@@ -44,7 +44,7 @@ SECURITY = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-TLS_ONLY = (b"strict-transport-security", b"max-age=31536000")
+TLS_SECURITY = [*SECURITY, (b"strict-transport-security", b"max-age=31536000")]
 
 
 class SecurityMiddleware:
@@ -155,7 +155,7 @@ class ResponseSender:
 
     def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool, is_tls_only: bool) -> None:
         self._send, self._cookies, self.is_head, self.is_started = send, cookies, is_head, False
-        self._common = [*SECURITY, TLS_ONLY] if is_tls_only else SECURITY
+        self._common = TLS_SECURITY if is_tls_only else SECURITY
 
     async def __call__(self, message: Message) -> None:
         """Send one part."""

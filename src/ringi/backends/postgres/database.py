@@ -117,7 +117,7 @@ class Database:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*self._late, return_exceptions=True)
-        await self._watch.close()
+        await self._watch.silence.close()
         await self._sessions.close(WAIT_SECONDS)
 
     @property

@@ -35,7 +35,6 @@ class StatementWatch:
     def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
         self._connect = connect
         self.silence = Silence(self._is_heard)
-        self._tasks = set[asyncio.Task[None]]()
 
     @contextmanager
     def over(self, connection: Connection) -> Iterator[None]:
@@ -49,17 +48,8 @@ class StatementWatch:
             for probe in probes:
                 probe.cancel()
 
-    async def close(self) -> None:
-        """End all probes."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, self.silence.close(), return_exceptions=True)
-
     def _suspect(self, connection: Connection, probes: list[asyncio.Task[None]]) -> None:
-        task = asyncio.create_task(self._close_if_lost(connection))
-        probes.append(task)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        probes.append(asyncio.create_task(self._close_if_lost(connection)))
 
     async def _close_if_lost(self, connection: Connection) -> None:
         is_lost: bool | None = False
