@@ -97,6 +97,7 @@ PLACES = {
     "tests/test_deploy.py": "check",
     "tests/test_framework_versions.py": "check",
     "tests/test_language.py": "check",
+    "tests/test_mutations.py": "check",
     "tests/test_patterns.py": "check",
     "tests/test_private_names.py": "check",
     "tests/test_promised_docs.py": "check",

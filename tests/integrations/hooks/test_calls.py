@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import tiers
 from tests.integrations.hooks.process import Hooks, ended
 
 from ringi import Query
+from ringi.integrations.hooks.event import HookClient
+from ringi.integrations.hooks.install import config_file, installed
 
 BOTH = pytest.mark.parametrize("client", ["claude-code", "codex"])
 COMMAND = {"command": "rm -rf build"}
@@ -246,3 +253,44 @@ async def test_a_report_that_fails_does_not_stop_the_agent(hooks: Hooks) -> None
     hooks.environment["RINGI_URL"] = "nonsense://x"
     reply = await hooks.run("claude-code", hooks.event("PostToolUse", "Bash", COMMAND, "c1"))
     assert (reply.code, reply.output) == (1, None)
+
+
+@tiers.WIDE
+@BOTH
+async def test_the_installed_command_answers_a_client_that_starts_it_by_a_shell(
+    hooks: Hooks, client: HookClient
+) -> None:
+    installed(client, config_file(client, hooks.folder), ["ringi", "hook", client], 120, confirms=False).write()
+    settings = json.loads(config_file(client, hooks.folder).read_text())
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    async def start(name: str, event: bytes) -> asyncio.subprocess.Process:
+        (group,) = settings["hooks"][name]
+        process = await asyncio.create_subprocess_shell(
+            group["hooks"][0]["command"],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=hooks.environment | {"PATH": path},
+            cwd=hooks.folder,
+        )
+        assert process.stdin
+        process.stdin.write(event)
+        process.stdin.close()
+        return process
+
+    waiting = await start("PreToolUse", json.dumps(hooks.event("PreToolUse", "Bash", COMMAND, "c1")).encode())
+    edited = {"command": "rm -rf build/tmp"}
+    await hooks.respond("edit", args=edited)
+    reply = await ended(waiting)
+    assert (reply.specific["permissionDecision"], reply.specific["updatedInput"]) == ("allow", edited)
+
+    event = json.dumps(hooks.event("PostToolUse", "Bash", edited, "c1")).encode()
+    reported = await ended(await start("PostToolUse", event))
+    assert reported == (0, None, "")
+    (request,) = await hooks.inbox.find(Query())
+    assert request.outcome == "committed"
+
+    blocked = await ended(await start("PreToolUse", b"{"))
+    assert (blocked.code, blocked.output) == (2, None)
+    assert "the call is blocked" in blocked.errors
