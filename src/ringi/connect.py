@@ -34,7 +34,7 @@ from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening
-from ringi.inbox.people import People, named_people
+from ringi.inbox.people import People, admin_groups, named_people
 from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
@@ -363,7 +363,14 @@ async def inbox_on(
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
     time, people = clock or backend.clock, People(backend.stream, named_people(os.environ))
     inbox = Inbox(
-        backend.store, backend.notifier, tenant=tenant, clock=time, limits=limits, eraser=eraser, people=people
+        backend.store,
+        backend.notifier,
+        tenant=tenant,
+        clock=time,
+        limits=limits,
+        eraser=eraser,
+        people=people,
+        admin_groups=admin_groups(os.environ),
     )
     sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
     if days is not None:

@@ -16,7 +16,8 @@ from ringi.base.failpoints import ARMED
 from ringi.connect import open_backend
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup
-from ringi.domain.ask import Action
+from ringi.domain.ask import Action, Answer
+from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.client_calls import ClientGate, Session
@@ -34,6 +35,13 @@ async def answer(inbox: Inbox, id: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(id, "approve", digest=request.digest, responder="ann", message=f"yes to {id}")
     say("answered", id)
+
+
+async def override(inbox: Inbox, id: str) -> None:
+    request = await inbox.get(id)
+    answer = Answer(decision="approve", digest=request.digest, override="it burns")
+    await inbox.answer(id, answer, by=Decider("root", is_admin=True), channel="test")
+    say("overridden", id)
 
 
 async def vote(inbox: Inbox, id: str, by: str) -> None:
@@ -198,6 +206,7 @@ VERBS = {
         wait,
         ask_for,
         claim,
+        override,
         vote,
         grant,
         plant,

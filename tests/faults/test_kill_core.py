@@ -14,6 +14,7 @@ from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend
 from ringi.contracts.jobs import Job
 from ringi.domain.request import Request
+from ringi.domain.reviews import review_id
 from ringi.errors import NotFoundError
 from ringi.inbox.inbox import Inbox
 
@@ -66,6 +67,21 @@ async def test_a_question_asked_again_after_a_crash_is_the_same_one(url: str) ->
 
     async with ringi.open(url) as inbox:
         assert len(await inbox.find()) == len(await inbox.events()) == 1
+
+
+@pytest.mark.parametrize(("failpoint", "reviews"), [("change.before_commit", 0), ("change.after_commit", 1)])
+async def test_an_override_cut_off_is_there_with_its_review_or_not_at_all(
+    url: str, failpoint: str, reviews: int
+) -> None:
+    async with ringi.open(url) as inbox:
+        await ask(inbox, "r1")
+        async with child(url, "override", "r1", failpoint=failpoint) as overriding:
+            assert await overriding.death() == KILLED
+
+        assert (await inbox.get("r1")).is_overridden == bool(reviews)
+        assert [each.id for each in await inbox.find() if each.id != "r1"] == [review_id("r1")][:reviews]
+        assert [event.type for event in await inbox.events(request_id=review_id("r1"))] == ["request.created"][:reviews]
+        assert await is_whole(inbox)
 
 
 async def test_an_answer_cut_off_before_its_commit_leaves_the_question_open(url: str) -> None:

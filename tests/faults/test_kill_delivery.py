@@ -16,10 +16,7 @@ from tests.server.world import until
 
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.attempts import AttemptLog
-from ringi.delivery.reviews import review_id
-from ringi.domain.ask import Answer
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider
 
 SCRIPT = Path(__file__).with_name("delivery_process.py")
 
@@ -91,30 +88,3 @@ async def test_two_servers_on_one_store_deliver_each_event_once(asked: tuple[str
             await until(lambda request=request: is_delivered(backend, request))  # type: ignore[misc]
 
     assert len(crm.got) == len({got.id for got in crm.got}) == 31
-
-
-@pytest.mark.parametrize(
-    "failpoint", ["follower.after_submit", "job.after_claim", "review.before_ask", "ask.after_commit"]
-)
-async def test_an_override_is_reviewed_once_whenever_the_process_that_asks_for_it_dies(
-    asked: tuple[str, Backend, Request], failpoint: str
-) -> None:
-    store, backend, request = asked
-    async with inbox_on(backend) as inbox:
-        answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
-        await inbox.answer(request.id, answer, by=Decider("root", is_admin=True), channel="test")
-
-        async def reviews() -> list[str]:
-            return [each.id for each in await inbox.find() if each.id != request.id]
-
-        async with receiving(OK) as crm:
-            async with delivering(store, crm.url, failpoint) as doomed:
-                assert await doomed.wait() == -signal.SIGKILL
-            assert len(await reviews()) == (failpoint == "ask.after_commit")
-            async with delivering(store, crm.url):
-
-                async def is_asked() -> bool:
-                    return await reviews() == [review_id(request.id)]
-
-                await until(is_asked)
-        assert [each.type for each in await inbox.events(request_id=review_id(request.id))] == ["request.created"]

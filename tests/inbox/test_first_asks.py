@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.contracts.store import R
+from ringi.contracts.store import Change, R
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
@@ -31,10 +31,10 @@ class CountingStore(MemoryStore):
         self.finds += 1
         return await super().find(kind, query)
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         if self.is_broken:
             raise UnavailableError("broken")
-        await super().put(record, event)
+        await super().put(record, event, others)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The inbox's verbs, on memory; that SQLite does the same, the state machine shows."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import ringi
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.connect import PollingNotifier
-from ringi.contracts.store import change_record
+from ringi.contracts.store import Change, change_record
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
@@ -36,12 +36,12 @@ class RacingStore(MemoryStore):
 
     races = 0
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         if self.races and record.version > 1:
             self.races -= 1
             theirs = await self.get(Request, *record.key)
             await super().put(*theirs.changed("attention", "system", record.created_at, attention="race"))
-        await super().put(record, event)
+        await super().put(record, event, others)
 
 
 @pytest.fixture

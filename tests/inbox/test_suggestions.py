@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.contracts.store import Change
 from ringi.domain.ask import Action, Ask
 from ringi.domain.grant_journal import JOURNAL
 from ringi.domain.grants import GrantableCall
@@ -180,11 +181,11 @@ class SlowStore(MemoryStore):
 
     meanwhile: Callable[[], Awaitable[object]] | None = None
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         if self.meanwhile and isinstance(record, Request) and record.seed:
             meanwhile, self.meanwhile = self.meanwhile, None
             await meanwhile()
-        await super().put(record, event)
+        await super().put(record, event, others)
 
 
 async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: Clock) -> None:

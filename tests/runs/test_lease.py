@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, until, wo
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.clock import utc_now
 from ringi.contracts.notifier import Wakeup
-from ringi.contracts.store import change_record
+from ringi.contracts.store import Change, change_record
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Event, Key, Record
 from ringi.domain.thread import Failure, Run, Thread
@@ -40,11 +40,11 @@ class ShakyStore(MemoryStore):
     refused = 0
     unreadable: frozenset[str] = frozenset()
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         self._check()
         if self.is_silent:
             await asyncio.Event().wait()
-        await super().put(record, event)
+        await super().put(record, event, others)
         if self.loses_reply:
             self.loses_reply = False
             raise UnavailableError("cut")
@@ -118,11 +118,11 @@ class SlowRenewals(MemoryStore):
         super().__init__()
         self.is_renewing, self.changed = asyncio.Event(), asyncio.Event()
 
-    async def put(self, record: Any, event: Event | None) -> None:
+    async def put(self, record: Any, event: Event | None, others: Sequence[Change] = ()) -> None:
         if event is None:
             self.is_renewing.set()
             await self.changed.wait()
-        await super().put(record, event)
+        await super().put(record, event, others)
 
 
 async def test_a_renewal_on_its_way_does_not_end_a_holder_that_releases_the_thread() -> None:

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
-from tests.server.world import World, until
+from tests.server.world import World
 
-from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.reviews import ADMINISTRATORS, review_id, review_of
-from ringi.delivery.settings import DeliverySettings
+import ringi
 from ringi.domain.ask import Action, Answer, Ask
 from ringi.domain.request import Request
+from ringi.domain.reviews import ADMINISTRATORS, review_id
 from ringi.domain.voting import Decider
-from ringi.errors import InvalidError, NotFoundError
+from ringi.errors import InvalidError
 
 SEPARATED: Any = {"action": Action("pay", {"amount": 900}), "exclude": ("asker",), "quorum": ({"count": 2},)}
-
-
-@asynccontextmanager
-async def delivering(world: World) -> AsyncIterator[None]:
-    """Run what every server and worker runs beside its work."""
-    stop = asyncio.Event()
-    deliveries = Deliveries(world.backend, world.inbox, DeliverySettings.of({}))
-    work = asyncio.create_task(deliveries.work(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await work
 
 
 async def override(world: World, by: str = "root", decision: str = "approve") -> Request:
@@ -44,28 +27,14 @@ async def override(world: World, by: str = "root", decision: str = "approve") ->
     return request
 
 
-async def asked_review(world: World, request: Request) -> Request:
-    """Return the review of a request once there is one."""
-
-    async def is_asked() -> bool:
-        try:
-            return bool(await world.inbox.get(review_id(request.id)))
-        except NotFoundError:
-            return False
-
-    await until(is_asked)
-    return await world.inbox.get(review_id(request.id))
-
-
 async def respond(client: httpx.AsyncClient, request: Request, **more: object) -> httpx.Response:
     body = {"decision": "approve", "digest": request.digest, **more}
     return await client.post(f"/v1/requests/{request.id}/respond", json=body)
 
 
 async def test_an_override_asks_the_other_administrators(world: World) -> None:
-    async with delivering(world):
-        request = await override(world)
-        review = await asked_review(world, request)
+    request = await override(world)
+    review = await world.inbox.get(review_id(request.id))
     assert (review.kind, review.allowed, review.status) == ("question", ("approve", "reject"), "pending")
     assert (review.candidate_groups, review.exclude, review.asked_by) == ((ADMINISTRATORS,), ("asker",), "root")
     assert (review.expires_at, review.escalation) == (None, ())
@@ -82,8 +51,7 @@ async def test_an_override_asks_the_other_administrators(world: World) -> None:
 
 
 async def test_only_another_administrator_closes_it(world: World) -> None:
-    async with delivering(world):
-        review = await asked_review(world, await override(world))
+    review = await world.inbox.get(review_id((await override(world)).id))
     assert review.candidate_groups == (ADMINISTRATORS,)
     root, boss = world.client("admin", "root"), world.client("admin", "boss")
     path = f"/v1/requests/{review.id}"
@@ -102,22 +70,34 @@ async def test_only_another_administrator_closes_it(world: World) -> None:
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 async def test_each_override_has_one_review_and_other_decisions_have_none(world: World, decision: str) -> None:
-    async with delivering(world), delivering(world):
-        plain = await world.asked()
-        await respond(world.client("admin", "boss"), plain, decision="respond", message="yes")
-        first, second = await override(world, decision=decision), await override(world)
-        reviews = [await asked_review(world, each) for each in (first, second)]
+    plain = await world.asked()
+    await respond(world.client("admin", "boss"), plain, decision="respond", message="yes")
+    first, second = await override(world, decision=decision), await override(world)
+    reviews = [await world.inbox.get(review_id(each.id)) for each in (first, second)]
     found = await world.inbox.find()
     assert {each.id for each in found} == {plain.id, first.id, second.id, *(each.id for each in reviews)}
     assert [len(await world.inbox.events(request_id=each.id)) for each in reviews] == [1, 1]
 
 
-async def test_the_groups_of_administrators_are_asked(world: World) -> None:
-    request = await world.asked()
-    answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
-    done = request.completed(answer, by=Decider("root", is_admin=True), channel="test", now=world.inbox.clock())[0]
-    groups = DeliverySettings.of({"RINGI_ADMIN_GROUPS": "owners, board"}).admin_groups
-    assert review_of(done, groups).candidate_groups == ("owners", "board")
+async def test_a_held_override_has_its_review_when_it_is_released(world: World) -> None:
+    request = await world.asked(hold=20, **SEPARATED)
+    held = await respond(world.client("admin", "root"), request, override="the bank closes at five")
+    assert held.status_code == 202
+    assert [each.id for each in await world.inbox.find()] == [request.id]
+    until = (await world.inbox.get(request.id)).next_time
+    assert until
+    world.inbox.clock = lambda: until
+    assert await world.inbox.expire_due() == 1
+    assert (await world.inbox.get(review_id(request.id))).created_at == until
+
+
+async def test_the_groups_of_administrators_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGI_ADMIN_GROUPS", "owners, board")
+    async with ringi.open("memory://") as inbox:
+        request = await inbox.ask("Go?")
+        answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
+        await inbox.answer(request.id, answer, by=Decider("root", is_admin=True), channel="test")
+        assert (await inbox.get(review_id(request.id))).candidate_groups == ("owners", "board")
 
 
 def test_no_ask_may_take_the_place_of_a_review() -> None:

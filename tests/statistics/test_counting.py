@@ -19,7 +19,7 @@ from tests.tiers import WIDE
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.contracts.store import Store
+from ringi.contracts.store import Change, Store
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
@@ -63,13 +63,13 @@ class Dying:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         self._left -= 1
         if self._left == 0 and self._is_written:
-            await self._store.put(record, event)
+            await self._store.put(record, event, others)
         if self._left <= 0:
             raise UnavailableError("cut off")
-        await self._store.put(record, event)
+        await self._store.put(record, event, others)
 
 
 class Waiting:

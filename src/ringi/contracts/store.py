@@ -34,17 +34,19 @@ class Store(ABC):
     """Stores records and their events. A store contains no business rules."""
 
     @abstractmethod
-    async def put(self, record: Record, event: Event | None) -> None:
-        """Save the next version of a record and its event, atomically.
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+        """Save the next version of a record and its event, atomically, and the other changes with it.
 
-        Returns only when both are as durable as the store can make them.
+        Returns only when all of it is as durable as the store can make it.
 
         Args:
             record: The next version; version 1 is a new record.
             event: The event of this change; None saves the record alone.
+            others: The changes of other records of the same kind; their events follow in this order.
 
         Raises:
-            ConflictError: The stored version is not exactly one less (for version 1: not absent).
+            ConflictError: The stored version of one of the records is not exactly one less (for version 1: not absent);
+                nothing was saved.
             UnavailableError: Nothing could be written.
         """
 

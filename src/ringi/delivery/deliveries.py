@@ -14,8 +14,6 @@ from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
 from ringi.delivery.mail_settings import Mailbox
 from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
-from ringi.delivery.reviews import KIND as REVIEW
-from ringi.delivery.reviews import Reviews
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.tls import check_trust
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
@@ -48,7 +46,6 @@ class Deliveries:
         self._inbox = inbox
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
-        self._reviews = Reviews(inbox, settings.admin_groups)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
         """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
@@ -63,7 +60,7 @@ class Deliveries:
         try:
             async with WebhookClient(self.settings, self._clock) as client:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
-                own = {KIND: self._reminders.remind, REVIEW: self._reviews.ask}
+                own = {KIND: self._reminders.remind}
                 handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
@@ -102,7 +99,7 @@ class Deliveries:
         return Delivery.of([*attempts, queued])
 
     async def _jobs_of(self, event: Event, request: Request) -> AsyncIterator[Job]:
-        for job in (*self._reminders.of(event, request), *self._reviews.of(event, request)):
+        for job in self._reminders.of(event, request):
             yield job
         names = [receiver.name for receiver in self._receivers.of(event.type, request)]
         for name in (*names, *[mailbox.id for mailbox in await self._mailboxes(event.type, request)]):

@@ -61,8 +61,6 @@ class DeliverySettings(StrictModel):
     mail: MailSettings | None = None
     remind_before: float = 3600.0
     """Seconds before `due_at`; halfway, if there is less time."""
-    admin_groups: tuple[str, ...] = ()
-    """The groups whose members are administrators; without any, reviews of overrides name a group of their own."""
     allow: tuple[Network, ...] = ()
     """Private networks that deliveries may reach all the same, even without TLS."""
 
@@ -83,8 +81,6 @@ class DeliverySettings(StrictModel):
         for name, field in SECONDS.items():
             if text := values.get(name):
                 settings[field] = _seconds(name, text, text)
-        groups = (group.strip() for group in variables.get("RINGI_ADMIN_GROUPS", "").split(","))
-        settings["admin_groups"] = tuple(group for group in groups if group)
         settings["mail"] = MailSettings.of(variables)
         settings["allow"] = tuple(_networks(values.get("RINGI_WEBHOOK_ALLOW", "")))
         return cls(**settings)

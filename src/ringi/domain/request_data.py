@@ -226,6 +226,11 @@ class RequestData(Record):
         return REVIEW.fullmatch(self.id) is not None
 
     @property
+    def is_overridden(self) -> bool:
+        """Whether an administrator decided the request past its rules, which another administrator must review."""
+        return self.response is not None and self.response.override is not None and not self.is_check
+
+    @property
     def excluded_people(self) -> frozenset[str]:
         """The names of those who may not decide the request."""
         asker = self.asked_by if "asker" in self.exclude else None

@@ -20,9 +20,11 @@ from ringi.base.model import StrictModel
 from ringi.contracts.notifier import ABSENCES, Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
+from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.grants import NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
+from ringi.domain.reviews import review_of
 from ringi.domain.urgency import own_query
 from ringi.domain.voting import Decider, decider_of
 from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
@@ -96,6 +98,7 @@ class Inbox(
         limits: The limits; None uses the defaults of `Limits`.
         eraser: Erases and attaches files; None uses the store alone.
         people: The people who are known; None knows nobody.
+        admin_groups: The groups of administrators, who are asked whether an override was right.
     """
 
     def __init__(
@@ -108,13 +111,14 @@ class Inbox(
         limits: Limits | None = None,
         eraser: Eraser | None = None,
         people: People | None = None,
+        admin_groups: Sequence[str] = (),
     ) -> None:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
         self._grants, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
         self._check: Check = allow_everybody
-        self.people = people or People()
+        self.people, self._admin_groups = people or People(), tuple(admin_groups)
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
@@ -420,38 +424,6 @@ class Inbox(
         """
         return await self._change(id, lambda request: request.seen(by, self.clock()))
 
-    async def mark_attention(self, id: str, why: str) -> Request:
-        """Mark a request for an operator; idempotent.
-
-        Args:
-            id: The id of the request.
-            why: The problem, for the operator.
-
-        Raises:
-            NotFoundError: There is no such request.
-        """
-
-        def mark(request: Request) -> tuple[Request, Event | None]:
-            return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
-
-        return await self._change(id, mark)
-
-    async def retry(self, id: str, by: str) -> Request:
-        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged.
-
-        Args:
-            id: The id of the request.
-            by: The operator.
-
-        Raises:
-            NotFoundError: There is no such request.
-        """
-
-        def again(request: Request) -> tuple[Request, Event | None]:
-            return request.retried(by, self.clock()) if request.attention else (request, None)
-
-        return await self._change(id, again)
-
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         self.lifetime.check()
         id, ends_at = id_of(request), None if timeout is None else time.monotonic() + timeout
@@ -517,12 +489,20 @@ class Inbox(
             self._check(request)
             return step(request)
 
-        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read)
+        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read, self._save)
         if before.version != after.version:
             await self.announce_change(before, after)
             if after.is_final and not before.is_final:
+                if after.is_overridden:
+                    review = review_of(after, self._admin_groups)
+                    await self.announce_new(NewRequest(*review, tracing.start_span("asked", review[0].created_at)))
                 await self._eraser.attachments.end(after)
         return after
+
+    async def _save(self, request: Request, event: Event | None) -> None:
+        is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
+        # In one put: no erasure and no crash can come between an override and its review.
+        await self.store.put(request, event, [review_of(request, self._admin_groups)] if is_override else ())
 
     async def announce_change(self, before: Request, after: Request) -> None:
         """Notify everybody of a change of a request that has just been saved.

@@ -1,4 +1,4 @@
-"""The operations that record that an answer was taken up, and what became of the call that it approves."""
+"""The operations that record that an answer was taken up or cannot be, and what became of the call that it approves."""
 
 from __future__ import annotations
 
@@ -56,6 +56,38 @@ class ReceiptOperations(InboxAPI):
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock(), receipt)
 
         return await self._change(id, take_up, read)
+
+    async def mark_attention(self, id: str, why: str) -> Request:
+        """Mark a request for an operator; idempotent.
+
+        Args:
+            id: The id of the request.
+            why: The problem, for the operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+
+        def mark(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
+
+        return await self._change(id, mark)
+
+    async def retry(self, id: str, by: str) -> Request:
+        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged.
+
+        Args:
+            id: The id of the request.
+            by: The operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+
+        def again(request: Request) -> tuple[Request, Event | None]:
+            return request.retried(by, self.clock()) if request.attention else (request, None)
+
+        return await self._change(id, again)
 
     @abstractmethod
     async def is_grant_over(self, request: Request) -> bool:

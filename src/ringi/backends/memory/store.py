@@ -9,7 +9,7 @@ from typing import Any
 
 from ringi.backends.audiences import audiences_of
 from ringi.base.clock import EPOCH
-from ringi.contracts.store import R, Store
+from ringi.contracts.store import Change, R, Store
 from ringi.domain.endings import ended_query, is_by_end
 from ringi.domain.endings import place_of as ended_place_of
 from ringi.domain.journal import Journal
@@ -41,14 +41,17 @@ class MemoryStore(Store):
         self._cursors: dict[str, Position] = {}
         self._writing = threading.Lock()
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+        changes = ((record, event), *others)
         with self._writing:
-            stored = self._records.get((record.record, record.key))
-            if record.version != (stored.version + 1 if stored else 1):
-                raise ConflictError()
-            self._records[record.record, record.key] = record.model_copy(deep=True)
-            if event:
-                self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
+            for changed, _ in changes:
+                stored = self._records.get((changed.record, changed.key))
+                if changed.version != (stored.version + 1 if stored else 1):
+                    raise ConflictError()
+            for changed, noted in changes:
+                self._records[changed.record, changed.key] = changed.model_copy(deep=True)
+                if noted:
+                    self._events.append(noted.model_copy(update={"position": str(len(self._events) + 1)}))
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.put(record, event)

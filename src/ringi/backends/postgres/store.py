@@ -24,7 +24,7 @@ from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.postgres.urgent import find_urgent
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.contracts.backend import Moment, OtherConflictError
-from ringi.contracts.store import R, Store
+from ringi.contracts.store import Change, R, Store
 from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
@@ -52,7 +52,9 @@ class PostgresStore(Store):
         self._unsettled = StatementBatcher(partial(unsettled, database))
         self._reads = {record: StatementBatcher(partial(bodies, database, table)) for record, table in TABLES.items()}
 
-    async def put(self, record: Record, event: Event | None) -> None:
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+        if others:
+            return await self._put_all((record, event), others)
         columns = columns_of(record)
         text = text_of(record)
         noted = event_row(event) if event else []
@@ -63,6 +65,19 @@ class PostgresStore(Store):
             await self._write(record, self._changes.result(change, alone))
         else:
             await self._write(record, alone())
+
+    async def _put_all(self, own: Change, others: Sequence[Change]) -> None:
+        changes = (own, *others)
+        rows = [(record, columns_of(record), text_of(record)) for record, _ in changes]
+        shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
+        values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
+        noted = [event_row(event) for _, event in changes if event]
+        values += map(list, zip(*noted, strict=True))
+        sql = together(shapes, bool(noted), has_items=False, has_jobs=False)
+        try:
+            await self._write(own[0], self._database.write(sql, *values))
+        except asyncpg.InvalidArgumentForLogarithmError:
+            raise ConflictError() from None
 
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
@@ -254,7 +269,7 @@ def statement(
 
 @cache
 def together(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_jobs: bool) -> str:
-    """Return the single statement that writes a thread, which comes first, with other records, or nothing."""
+    """Return the single statement that writes a record, which comes first, with other records, or nothing."""
     numbers, parts, found = count(1), list[str](), ["1"]
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""

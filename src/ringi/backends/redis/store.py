@@ -28,7 +28,7 @@ from ringi.backends.redis.lists import (
 )
 from ringi.backends.redis.server import Server, named, new_token
 from ringi.backends.redis.urgent import UrgentPages
-from ringi.contracts.store import Finding, R, Store
+from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.endings import EndedQuery, ended_query, is_by_end
 from ringi.domain.endings import place_of as ended_place_of
 from ringi.domain.journal import Journal
@@ -63,20 +63,17 @@ class RedisStore(Store):
         self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
         self._reads = {kind: StatementBatcher(partial(self._rows, kind)) for kind in KINDS}
 
-    async def put(self, record: Record, event: Event | None) -> None:
-        text = [record.search_text] if isinstance(record, Request) and record.version == 1 else []
-        await self._save(record, event, text)
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+        changes = ((record, event), *others)
+        parts = [change_of(*each, text_of(each[0]), has_next=each is not changes[-1]) for each in changes]
+        await self._save(record, [part for change in parts for part in change])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         text = record.search_text if isinstance(record, Request) else ""
-        await self._save(record, event, [text, *[row async for row in self._redaction_rows(record, left)]])
+        redactions = [text, *[row async for row in self._redaction_rows(record, left)]]
+        await self._save(record, change_of(record, event, redactions))
 
-    async def _save(self, record: Record, event: Event | None, text_and_redactions: Sequence[str]) -> None:
-        row = f"{record.version} {new_token()} {record.model_dump_json()}"
-        content = [filed(record)]
-        if event:
-            content += [event.model_dump_json(exclude={"position"}), *lists_of(event)]
-        change = [place_of(record), row, "\0".join(content), len(text_and_redactions), *text_and_redactions]
+    async def _save(self, record: Record, change: Sequence[Any]) -> None:
         (saved,) = await self._changes[record.record].result(change)
         if isinstance(saved, RedisError):
             with self._server.refusing():
@@ -261,6 +258,20 @@ def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 def body_of(row: bytes) -> bytes:
     """Return the body stored behind its version and write token; empty if it is damaged."""
     return b" ".join(row.split(b" ", 2)[2:])
+
+
+def change_of(record: Record, event: Event | None, texts: Sequence[str], *, has_next: bool = False) -> list[Any]:
+    """Return the arguments of the script that saves a change; with `has_next` it saves it with the one after it."""
+    row = f"{record.version} {new_token()} {record.model_dump_json()}"
+    content = [filed(record)]
+    if event:
+        content += [event.model_dump_json(exclude={"position"}), *lists_of(event)]
+    return [place_of(record), row, "\0".join(content), f"{len(texts)}{'+' if has_next else ''}", *texts]
+
+
+def text_of(record: Record) -> list[str]:
+    """Return the searchable text that is written with a record: only a new request has one."""
+    return [record.search_text] if isinstance(record, Request) and record.version == 1 else []
 
 
 def lists_of(event: Event) -> list[str]:

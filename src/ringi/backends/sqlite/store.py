@@ -20,7 +20,7 @@ from ringi.backends.sqlite.stream import rows_of, save_items
 from ringi.backends.sqlite.urgent import find_urgent
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
-from ringi.contracts.store import R, Store
+from ringi.contracts.store import Change, R, Store
 from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
@@ -34,9 +34,14 @@ class SqliteStore(Store):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def put(self, record: Record, event: Event | None) -> None:
-        change = change_of(record, event)
-        await self._database.write(lambda connection: save(connection, change))
+    async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+        changes = [change_of(*each) for each in ((record, event), *others)]
+
+        def save_all(connection: sqlite3.Connection) -> None:
+            for change in changes:
+                save(connection, change)
+
+        await self._database.write(save_all)
 
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""

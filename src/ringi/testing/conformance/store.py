@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from ringi.contracts.store import Store
-from ringi.domain.record import Event, Key, Record
+from ringi.domain.record import Event, Key, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -109,6 +109,34 @@ class RecordsConformance:
 
         assert await store.get(Request, "tenant-1", "request-1") == asked
         assert len(await store.events()) == 1
+
+    async def test_other_changes_are_saved_with_the_change_and_their_events_follow(self, store: Store) -> None:
+        asked = await store_request(store)
+        ended = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
+        second, third = a_request("request-2", title="Second"), a_request("request-3", title="Third")
+
+        await store.put(*ended, (second, third))
+
+        assert [await store.get(Request, *each.key) for each, _ in (ended, second, third)] == [
+            each for each, _ in (ended, second, third)
+        ]
+        hashes = [event.hash for event in await store.events()]
+        assert hashes == [asked.head, ended[0].head, second[0].head, third[0].head]
+        found = await store.find(Request, Query(tenant="tenant-1", text="third"))
+        assert [each.id for each in found] == ["request-3"]
+
+    @pytest.mark.parametrize("refused", ["the change", "another"])
+    async def test_changes_of_which_one_conflicts_leave_nothing(self, store: Store, refused: str) -> None:
+        asked = await store_request(store)
+        ended = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
+        taken = "request-1" if refused == "another" else "request-2"
+        changed = ended[0].model_copy(update={"version": 3}) if refused == "the change" else ended[0]
+
+        with pytest.raises(ConflictError):
+            await store.put(changed, ended[1], (a_request("request-3"), a_request(taken)))
+
+        assert await store.find(Request, Query(tenant="tenant-1")) == [asked]
+        assert [event.hash for event in await store.events()] == [asked.head]
 
     async def test_of_ten_writers_at_once_one_wins(self, store: Store, other: Store) -> None:
         asked = await store_request(store)

@@ -1,8 +1,9 @@
 -- Save the next versions of some records, each with its event or not at all.
 -- KEYS: bodies, filed, texts, lists, events, number, lists of events, emptied events.
 -- ARGV, for each: place, row, content, how many of these: text, number, emptied event, number …
+-- A plus after the number: this change and the next are saved together or not at all.
 -- The content is divided by NUL: what is filed; the event and its lists, unless there is none.
--- Returns for each: 1, 0 if another version is stored, or the error.
+-- Returns for each, once for those together: 1, 0 if another version is stored, or the error.
 
 -- Calls a command with all members; more than some thousands do not fit on the stack.
 local function call(command, key, members)
@@ -51,14 +52,17 @@ local function empty(number, event)
   redis.call('ZADD', KEYS[8], 0, number .. '\0' .. event)
 end
 
-local function save(place, row, content, first, last)
-  local field = string.sub(place, 19)
+-- Returns 1 if a change was saved before, 0 if another version is stored, and nil if it can be saved.
+local function standing(place, row)
   local version, token = string.match(row, '^(%d+) (%S+) ')
-  local stored, by = string.match(redis.call('HGET', KEYS[1], field) or '0 - ', '^(%d+) (%S+) ')
+  local stored, by = string.match(redis.call('HGET', KEYS[1], string.sub(place, 19)) or '0 - ', '^(%d+) (%S+) ')
   -- The first try was done and its reply was lost.
   if stored == version and by == token then return 1 end
   if tonumber(stored) + 1 ~= tonumber(version) then return 0 end
+end
 
+local function save(place, row, content, first, last)
+  local field = string.sub(place, 19)
   -- First the command that is refused when memory is short: after it none is.
   redis.call('HSET', KEYS[1], field, row)
   local event_at = string.find(content, '\0', 1, true)
@@ -69,14 +73,27 @@ local function save(place, row, content, first, last)
     local names_at = string.find(content, '\0', event_at + 1, true)
     note(string.sub(content, event_at + 1, names_at - 1), string.sub(content, names_at))
   end
+end
+
+local function save_together(group)
+  for _, each in ipairs(group) do
+    local known = standing(ARGV[each.at], ARGV[each.at + 1])
+    if known then return known end
+  end
+  for _, each in ipairs(group) do save(ARGV[each.at], ARGV[each.at + 1], ARGV[each.at + 2], each.at + 4, each.last) end
   return 1
 end
 
 local results, n = {}, 1
 while ARGV[n] do
-  local last = n + 3 + tonumber(ARGV[n + 3])
-  local is_done, result = pcall(save, ARGV[n], ARGV[n + 1], ARGV[n + 2], n + 4, last)
+  local group, more = {}, '+'
+  while more == '+' do
+    local count
+    count, more = string.match(ARGV[n + 3], '^(%d+)(%+?)$')
+    group[#group + 1] = {at = n, last = n + 3 + tonumber(count)}
+    n = group[#group].last + 1
+  end
+  local is_done, result = pcall(save_together, group)
   results[#results + 1] = (is_done or type(result) == 'table') and result or {err = result}
-  n = last + 1
 end
 return results
