@@ -19,12 +19,14 @@ from tests.runs.world import World, opened, working
 from ringi import Action, Form, Text
 from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
+from ringi.base.canonical_json import sha256_of
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
 from ringi.delivery.worker import DeliveryTask
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Answer, Ask
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Query
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
@@ -35,6 +37,7 @@ from ringi.errors import (
     RingiError,
     ThreadBusyError,
 )
+from ringi.privacy.erasure import Sweep
 from ringi.testing.clock import NOON, Clock
 
 PLANTED = "zwetschge4711"
@@ -158,6 +161,26 @@ async def test_what_tells_that_it_happened_stays(place: Place) -> None:
         ("request.completed", ERASED_PERSON),
         ("request.erased", "root"),
     ]
+
+
+@pytest.mark.parametrize("person", [None, "root"])
+async def test_an_erased_override_keeps_its_fact_the_digest_of_its_reason_and_its_time(
+    place: Place, person: str | None
+) -> None:
+    asked = await place.inbox.ask("Go?", id="r1")
+    answer = Answer(decision="respond", message=PLANTED, digest=asked.digest, override=PLANTED)
+    before = await place.inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
+    for _ in range(2):
+        if person:
+            await place.inbox.erase_some(Sweep(person=person), by="boss")
+        await place.inbox.erase("r1", "boss")
+
+    erased = (await place.inbox.get("r1")).response
+    assert before.response
+    assert erased
+    assert (erased.responder, erased.message, erased.at) == (ERASED_PERSON, None, before.response.at)
+    assert erased.override == sha256_of(PLANTED.encode())
+    await place.verified()
 
 
 async def test_erasing_twice_is_erasing_once(place: Place) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from ringi.base.canonical_json import sha256_of
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.response import Response
+from ringi.domain.response import SHA256, Response
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Vote
 from ringi.errors import ConflictError
@@ -136,12 +138,17 @@ def has_spoken(request: Request, person: str, history: Sequence[Event]) -> bool:
 
 
 def without_words(response: Response | None) -> Response | None:
-    """Return a response without free text: its decision, time, channel and authorization digest."""
+    """Return a response without free text: decision, time, channel, authorization digest, digest of the override."""
     if response is None:
         return None
+    override = response.override
+    if override and not re.fullmatch(SHA256, override):
+        # That there was an override, and for which reason, can still be proven: see `is_overridden`.
+        override = sha256_of(override.encode())
     remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
     names = {"stands_for": nameless(response.stands_for), "voters": tuple(map(str, map(nameless, response.voters)))}
-    return Response(responder=str(nameless(response.responder)), released_at=response.released_at, **names, **remaining)
+    remaining |= {"released_at": response.released_at, "override": override}
+    return Response(responder=str(nameless(response.responder)), **names, **remaining)
 
 
 def vote_without_words(vote: Vote) -> Vote:
