@@ -142,6 +142,11 @@ async def test_without_a_category_nothing_is_remembered(here: Inbox, context: di
     assert await here.memories("ann") == []
 
 
+async def test_the_longest_category_is_remembered(here: Inbox) -> None:
+    await answered(here, context={"memory_category": "x" * 100})
+    assert [memory.category for memory in await here.memories("ann")] == ["x" * 100]
+
+
 @pytest.mark.parametrize("category", [7, ["food"], "x" * 101])
 async def test_under_what_can_be_no_category_nothing_is_remembered(here: Inbox, category: Any) -> None:
     await answered(here, context={"memory_category": category})
