@@ -1,7 +1,8 @@
 """Change conditions of the source, one at a time, and list the changes that no test notices.
 
 `python -m scripts.mutate --seed 15` changes 60 lines that the seed chooses, in a git worktree of its own. It runs the
-tests of `quick` and `stores` once to see which of them reach these lines, and then for each change only those.
+tests of `quick` once to see which of them reach these lines, and then for each change only those; for the changes that
+survive it does the same with `stores`.
 """
 
 from __future__ import annotations
@@ -94,11 +95,12 @@ class Scratch:
             costs[test] += seconds
             if outcome != "passed":
                 failed.add(test)
+        passed = set(costs) - failed
         found: defaultdict[int, set[str]] = defaultdict(set)
         for file in folder.glob("reached-*"):
             for number, test in lines_of(file):
                 found[number].add(test)
-        return {number: sorted(each - failed, key=lambda test: costs[test]) for number, each in found.items()}
+        return {number: sorted(each & passed, key=lambda test: costs[test]) for number, each in found.items()}
 
     def _record(self, changes: Sequence[Change], tier: str, tests: Sequence[str], folder: Path) -> None:
         """Run the tests of a tier once, and let each record the changes that it reaches."""
@@ -121,24 +123,20 @@ class Scratch:
         print(output.splitlines()[-1] if output else f"pytest ended with {code}", flush=True)
         (folder / "done").touch()
 
-    def judge(self, change: Change, tests: dict[str, list[str]]) -> str:
-        """Return the test that notices a change, or an empty text."""
+    def judge(self, change: Change, tier: str, tests: Sequence[str]) -> str:
+        """Return the test of a tier that notices a change, or an empty text."""
         original = (self.folder / change.file).read_bytes()
         (self.folder / change.file).write_bytes(change.applied(original))
         try:
-            for part in (slice(FIRST), slice(FIRST, MOST)):
-                for tier, names in tests.items():
-                    if not names[part]:
-                        continue
-                    code, output = self.pytest(tier, ["-x", *names[part]], SECONDS)
-                    missing = re.search(r"(?m)^ERROR: not found: .*", output) if code == NOT_FOUND else None
-                    if missing:
-                        raise RuntimeError(missing[0])
-                    if code:
-                        found = re.search(r"(?m)^(?:FAILED|ERROR) (\S+)", output)
-                        return found[1] if found else f"exit code {code}"
-                    if code is None:
-                        return f"no end within {SECONDS} s"
+            for part in filter(None, (tests[:FIRST], tests[FIRST:MOST])):
+                code, output = self.pytest(tier, ["-x", *part], SECONDS)
+                if code == NOT_FOUND and "ERROR: not found: " in output:
+                    raise RuntimeError(output)
+                if code is None:
+                    return f"no end within {SECONDS} s"
+                if code:
+                    found = re.search(r"(?m)^(?:FAILED|ERROR) (\S+)", output)
+                    return found[1] if found else f"exit code {code}"
         finally:
             (self.folder / change.file).write_bytes(original)
         return ""
@@ -172,17 +170,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scratch.prepare()
     changes = choose(scratch.changes(options.folders), options.count, options.seed)
     name = hashlib.sha256(repr((commit, changes, options.tests)).encode()).hexdigest()[:12]
-    maps = {tier: scratch.reached(changes, tier, options.tests, name) for tier in options.tiers}
-    survivors = 0
-    for number, change in enumerate(changes):
-        tests = {tier: found.get(number, []) for tier, found in maps.items()}
-        killer = scratch.judge(change, tests)
-        ran = [test for names in tests.values() for test in names[:MOST]]
-        survivors += not killer
-        print(f"{'killed' if killer else 'SURVIVED' if ran else 'NO TEST'}  {change}", flush=True)
-        print(f"    {killer or f'{len(ran)} tests: ' + ' '.join(ran[:5])}", flush=True)
-    print(f"{survivors} of {len(changes)} changes survived")
-    return 1 if survivors else 0
+    ran: dict[Change, list[str]] = {change: [] for change in changes}
+    for tier in options.tiers:
+        reached = scratch.reached(changes, tier, options.tests, name)
+        for change in list(ran):
+            tests = reached.get(changes.index(change), [])[:MOST]
+            ran[change] += tests
+            if killer := scratch.judge(change, tier, tests):
+                print(f"noticed  {change}\n    {killer}", flush=True)
+                del ran[change]
+    for change, tests in ran.items():
+        print(f"{'SURVIVED' if tests else 'NO TEST'}  {change}\n    {len(tests)} tests: {' '.join(tests[:5])}")
+    print(f"{len(ran)} of {len(changes)} changes survived")
+    return 1 if ran else 0
 
 
 if __name__ == "__main__":

@@ -38,7 +38,10 @@ def reach(number: int) -> None:
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Write the current test of this worker."""
     if worker := os.environ.get(WORKER):
-        Path(os.environ[FOLDER], f"test-{worker}").write_text(nodeid)
+        current = Path(os.environ[FOLDER], f"test-{worker}")
+        # In one step: a process that reads it meanwhile must not find an empty name.
+        current.with_name(f"next-{worker}").write_text(nodeid)
+        current.with_name(f"next-{worker}").replace(current)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
