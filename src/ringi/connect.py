@@ -24,6 +24,7 @@ from ringi.backends.sqlite.stream import SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
+from ringi.base.settings import read_list
 from ringi.contracts.backend import AgentStores
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.notifier import EXPIRY, Notifier, Wakeup
@@ -34,7 +35,7 @@ from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening
-from ringi.inbox.people import People, admin_groups, named_people
+from ringi.inbox.people import People, named_people
 from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
@@ -370,7 +371,7 @@ async def inbox_on(
         limits=limits,
         eraser=eraser,
         people=people,
-        admin_groups=admin_groups(os.environ),
+        admin_groups=read_list("RINGI_ADMIN_GROUPS"),
     )
     sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
     if days is not None:

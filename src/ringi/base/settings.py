@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from ringi.errors import SettingError
@@ -52,6 +52,16 @@ def checks_enabled() -> bool:
     return bool(value) and value in ON
 
 
+def read_list(variable: str, variables: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the comma-separated values of a variable.
+
+    Args:
+        variable: The name of the variable.
+        variables: The environment.
+    """
+    return tuple(filter(None, map(str.strip, variables.get(variable, "").split(","))))
+
+
 def read_seconds(variable: str, names: Sequence[str]) -> dict[str, float]:
     """Return the seconds by name in a variable such as `high=300,irreversible=60`; empty if it is not set.
 
@@ -64,7 +74,7 @@ def read_seconds(variable: str, names: Sequence[str]) -> dict[str, float]:
     """
     text = os.environ.get(variable, "")
     found: dict[str, float] = {}
-    for pair in filter(None, (pair.strip() for pair in text.split(","))):
+    for pair in read_list(variable):
         name, _, value = (part.strip() for part in pair.partition("="))
         try:
             seconds = float(value)

@@ -60,10 +60,10 @@ class Deliveries:
         try:
             async with WebhookClient(self.settings, self._clock) as client:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
-                own = {KIND: self._reminders.remind}
-                handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
+                remind = self._reminders.remind
+                handle = lambda job: remind(job) if job.kind == KIND else deliver(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
-                kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
+                kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
             follow_task.cancel()

@@ -489,20 +489,22 @@ class Inbox(
             self._check(request)
             return step(request)
 
-        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read, self._save)
+        reviews: list[tuple[Request, Event]] = []
+
+        async def save(request: Request, event: Event | None) -> None:
+            is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
+            reviews[:] = [review_of(request, self._admin_groups)] if is_override else []
+            # In one put: no erasure and no crash can come between an override and its review.
+            await self.store.put(request, event, reviews)
+
+        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read, save)
         if before.version != after.version:
             await self.announce_change(before, after)
+            for review, asked in reviews:
+                await self.announce_new(NewRequest(review, asked, tracing.start_span("asked", review.created_at)))
             if after.is_final and not before.is_final:
-                if after.is_overridden:
-                    review = review_of(after, self._admin_groups)
-                    await self.announce_new(NewRequest(*review, tracing.start_span("asked", review[0].created_at)))
                 await self._eraser.attachments.end(after)
         return after
-
-    async def _save(self, request: Request, event: Event | None) -> None:
-        is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
-        # In one put: no erasure and no crash can come between an override and its review.
-        await self.store.put(request, event, [review_of(request, self._admin_groups)] if is_override else ())
 
     async def announce_change(self, before: Request, after: Request) -> None:
         """Notify everybody of a change of a request that has just been saved.

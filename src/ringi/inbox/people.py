@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ringi.base.clock import Clock
+from ringi.base.settings import read_list
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import parse_body
 from ringi.domain.people import Known, Reassignment
@@ -204,8 +205,8 @@ def named_people(variables: Mapping[str, str]) -> list[NamedPerson]:
     Args:
         variables: The environment, such as `os.environ`.
     """
-    people_groups = _groups_in(variables.get("RINGI_PEOPLE_GROUPS", ""))
-    found = [NamedPerson(None, None, (*admin_groups(variables), *people_groups))]
+    groups = (*read_list("RINGI_ADMIN_GROUPS", variables), *read_list("RINGI_PEOPLE_GROUPS", variables))
+    found = [NamedPerson(None, None, groups)]
     try:
         text = variables.get("RINGI_MAIL_TO") or "[]"
         rows = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
@@ -216,19 +217,6 @@ def named_people(variables: Mapping[str, str]) -> list[NamedPerson]:
         # Mail has its own check of this setting, which stops the server.
         log.warning("the people of RINGI_MAIL_TO are not known: %s", error)
     return found
-
-
-def admin_groups(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the groups whose members are administrators: `RINGI_ADMIN_GROUPS`.
-
-    Args:
-        variables: The environment, such as `os.environ`.
-    """
-    return _groups_in(variables.get("RINGI_ADMIN_GROUPS", ""))
-
-
-def _groups_in(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def key_of(tenant: str) -> Key:

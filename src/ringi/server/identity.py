@@ -9,6 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 from urllib.parse import urlsplit
 
+from ringi.base.settings import read_list
 from ringi.base.validation import FieldValidationError, check_name
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
@@ -186,12 +187,6 @@ def network(address: str) -> IPv4Network | IPv6Network:
         return ip_network(address)
     except ValueError as error:
         raise SettingError("RINGI_PROXY_ADDRESSES", address, f"{error}: give 10.0.0.5 or 10.0.0.0/24") from error
-
-
-def read_list(variable: str) -> tuple[str, ...]:
-    """Return the comma-separated values of a variable."""
-    values = (value.strip() for value in os.environ.get(variable, "").split(","))
-    return tuple(value for value in values if value)
 
 
 def public_url() -> str | None:

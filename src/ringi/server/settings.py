@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import FRESH_SIGN_IN, SIGN_IN_ACR, read_seconds
+from ringi.base.settings import FRESH_SIGN_IN, SIGN_IN_ACR, read_list, read_seconds
 from ringi.domain.voting import Tier
 from ringi.errors import SettingError
-from ringi.server.identity import Oidc, TrustedProxy, read_list
+from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.prices import Prices
 
 ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)

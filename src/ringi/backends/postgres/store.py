@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -69,10 +69,7 @@ class PostgresStore(Store):
     async def _put_all(self, own: Change, others: Sequence[Change]) -> None:
         changes = (own, *others)
         rows = [(record, columns_of(record), text_of(record)) for record, _ in changes]
-        shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
-        values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
-        noted = [event_row(event) for _, event in changes if event]
-        values += map(list, zip(*noted, strict=True))
+        shapes, values, noted = parts_of(rows, [event for _, event in changes])
         sql = together(shapes, bool(noted), has_items=False, has_jobs=False)
         try:
             await self._write(own[0], self._database.write(sql, *values))
@@ -83,10 +80,7 @@ class PostgresStore(Store):
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
         thread, own = moment.thread, (moment.thread, moment.event)
         rows = [(record, columns_of(record), text_of(record)) for record, _ in (own, *moment.others)]
-        shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
-        values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
-        noted = [event_row(event) for _, event in (*moment.others, own) if event]
-        values += map(list, zip(*noted, strict=True))
+        shapes, values, noted = parts_of(rows, [event for _, event in (*moment.others, own)])
         values += () if moment.items is None else (thread.fence, *values_of(moment.items))
         values += map(list, zip(*map(row_of, moment.jobs), strict=True))
         sql = together(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
@@ -314,6 +308,21 @@ def update(table: str, columns: Sequence[str], numbers: Iterator[int], source: s
 def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
     """Return the placeholders for the values of a row."""
     return ", ".join(f"${n}" for _, n in zip(columns, numbers, strict=False))
+
+
+def parts_of(
+    rows: Sequence[tuple[Record, Columns, list[Any]]], events: Iterable[Event | None]
+) -> tuple[tuple[Shape, ...], list[Any], list[tuple[Any, ...]]]:
+    """Return what `together` writes: the shapes of records, all values, and the rows of events.
+
+    Args:
+        rows: Each record with its columns and its searchable text.
+        events: The events in their order; None where a change has none.
+    """
+    shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
+    values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
+    noted = [event_row(event) for event in events if event]
+    return shapes, [*values, *map(list, zip(*noted, strict=True))], noted
 
 
 def columns_of(record: Record) -> Columns:
