@@ -174,7 +174,7 @@ def count_all_votes(quorum: Any, votes: Any, digest: str | None) -> int | None:
     return None
 
 
-async def save_nothing(store: Any, kind: Any, key: Any, step: Any, read: Any = None) -> Any:
+async def save_nothing(store: Any, kind: Any, key: Any, step: Any, read: Any, put: Any) -> Any:
     """Return what a change would save."""
     before = await store.get(kind, *key)
     return before, step(before)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
 
@@ -12,6 +13,7 @@ from tests.runs.world import at_work, opened, working
 
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Moment
+from ringi.contracts.store import Change
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
@@ -54,9 +56,9 @@ async def test_a_run_that_goes_on_writes_no_request_that_it_has_asked_before(
         def note(*records: Record) -> None:
             written.extend(record.id for record in records if isinstance(record, Request) and record.version == 1)
 
-        async def noting(record: Record, event: Event | None) -> None:
-            note(record)
-            await put(record, event)
+        async def noting(record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
+            note(record, *(other for other, _ in others))
+            await put(record, event, others)
 
         async def noting_all(moment: Moment) -> None:
             assert together
