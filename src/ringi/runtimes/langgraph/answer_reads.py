@@ -18,6 +18,8 @@ from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.contracts.runtime import UnreadAnswersError
 from ringi.errors import FenceError, UnavailableError
 
+CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
+"""The channels in which LangGraph stores what happened to a task; all others hold the results of one that has ended."""
 JUMP = "jump_to"
 """The channel in which a middleware of LangChain names the node to go to."""
 
@@ -104,15 +106,13 @@ class AnswerReads(BaseCallbackHandler):
 
     def observe(self, saved: CheckpointTuple | None) -> CheckpointTuple | None:
         """Return a stored checkpoint with a list for each task that asked, which records what the task reads."""
-        writes = (saved.pending_writes or []) if saved else []
-        if saved is not None:
-            self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), writes)
-        asked = {
-            task: ids
-            for task, channel, value in writes
-            if channel == INTERRUPT and (ids := frozenset(each.id for each in value) & self._waiting.keys())
-        }
-        if saved is None or not asked:
+        if saved is None:
+            return None
+        writes = saved.pending_writes or []
+        asking = interrupts_of(writes)
+        self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), asking)
+        asked = {task: ids for task, each in asking.items() if (ids := each & self._waiting.keys())}
+        if not asked:
             return saved
         self._tasks |= asked
         known = {task: value for task, channel, value in writes if channel == RESUME and task in asked}
@@ -120,13 +120,12 @@ class AnswerReads(BaseCallbackHandler):
         lists = [(task, RESUME, _ResumeList(known.get(task, ()), self)) for task in asked]
         return saved._replace(pending_writes=[*others, *lists])
 
-    def _notice_progress(self, namespace: str, writes: Sequence[tuple[str, str, Any]]) -> None:
+    def _notice_progress(self, namespace: str, asking: Mapping[str, Set[str]]) -> None:
         """Count answers as read that an inner graph no longer waits for: a step that read them was stored earlier.
 
         The task that runs the inner graph still has its interrupt, because a later step of that graph failed.
         """
-        waits = {each.id for _, channel, value in writes if channel == INTERRUPT for each in value}
-        for id in self._tasks.get(namespace.rpartition(":")[2], frozenset()) - waits:
+        for id in self._tasks.get(namespace.rpartition(":")[2], frozenset()).difference(*asking.values()):
             self.read(id)
 
     def check(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
@@ -204,6 +203,20 @@ class AnswerReads(BaseCallbackHandler):
     def _error(self) -> UnreadAnswersError:
         unread = self.values.keys() if self._jumps else self.unread
         return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._jumps])
+
+
+def interrupts_of(writes: Sequence[tuple[str, str, Any]]) -> dict[str, frozenset[str]]:
+    """Return the interrupts of each task that has asked and not ended; a task that ended has read its answers.
+
+    A task that has ended keeps its interrupts until the next checkpoint. One that failed may have stored results too.
+    """
+    failed = {task for task, channel, _ in writes if channel == ERROR}
+    ended = {task for task, channel, _ in writes if channel not in CONTROL} - failed
+    return {
+        task: frozenset(each.id for each in value)
+        for task, channel, value in writes
+        if channel == INTERRUPT and task not in ended
+    }
 
 
 class _ResumeValues(dict[str, Any]):
