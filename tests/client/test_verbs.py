@@ -14,6 +14,7 @@ from tests.client.desks import Desks
 
 import ringi
 from ringi import Action, Ask, Button, Form, Query, Select, Text
+from ringi.base.clock import utc_now
 from ringi.domain.voting import PolicySource
 from ringi.errors import (
     ClaimedError,
@@ -162,6 +163,17 @@ async def test_a_claim_keeps_others_away_until_it_is_released(desks: Desks) -> N
 
     assert (await desks.ann.release(asked.id, "ann")).claimed_by is None
     assert (await desks.bob.claim(asked.id, "bob")).claimed_by == "bob"
+
+
+async def test_an_administrator_sees_and_ends_the_absences_of_others(desks: Desks) -> None:
+    await desks.ann.leave("dee", utc_now() + timedelta(days=1), by="ann", unknown=True)
+
+    assert [(each.person, each.deputy) for each in await desks.bot.find_absences()] == [("ann", "dee")]
+    await desks.bot.end_absence("ann", "bot")
+
+    assert await desks.bot.find_absences() == []
+    with pytest.raises(NotFoundError, match="ann"):
+        await desks.bot.end_absence("ann", "bot")
 
 
 async def test_a_request_can_be_handed_on(desks: Desks) -> None:

@@ -93,6 +93,25 @@ async def ignored(tenants: list[str]) -> None:
     """Read nothing."""
 
 
+async def test_an_administrator_sees_all_absences_and_ends_one(world: World) -> None:
+    ann, dee, root = world.client(name="ann"), world.client(name="dee"), world.client("admin", "root")
+    await leave(world.client(name="zoe"), "ann")
+    await leave(ann, "dee")
+    request = await world.asked(assignee="ann")
+    assert await ids(dee) == {request.id}
+
+    found = (await root.get("/v1/absences")).json()["items"]
+    assert {each["person"]: each["deputy"] for each in found} == {"ann": "dee", "zoe": "ann"}
+    assert (await root.delete("/v1/absences", params={"person": "ann"})).status_code == 204
+
+    assert [each["person"] for each in (await root.get("/v1/absences")).json()["items"]] == ["zoe"]
+    assert await ids(dee) == set()
+    assert (await answer(dee, request)).status_code == 404
+    assert (await root.delete("/v1/absences", params={"person": "ann"})).status_code == 404
+    newest = (await world.inbox.events(request_id="ringi:away"))[-1]
+    assert (newest.actor, newest.changed["entry"]) == ("root", {"do": "end", "person": "ann"})
+
+
 async def test_another_server_that_has_not_noticed_refuses_the_answer(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,7 +211,7 @@ OTHERS = {
     *("/v1/requests", "/v1/threads/{id}/runs", "/v1/assistants/{id}/memory", "/langgraph/threads"),
     *("/v1/threads/{id}/cancel", "/v1/threads/{id}/retry", "/v1/threads/{id}/ask-again", "/v1/threads/{id}/abandon"),
     *("/v1/requests/{id}/attachments", "/v1/requests/{id}/erase", "/v1/requests/{id}/legal-hold", "/v1/erasures"),
-    *("/v1/deliveries/{id}/redeliver", "/v1/away", "/v1/memories/{id}", "/v1/session"),
+    *("/v1/deliveries/{id}/redeliver", "/v1/away", "/v1/absences", "/v1/memories/{id}", "/v1/session"),
     *("/v1/pauses", "/v1/pauses/{id}", "/v1/grants/{id}/revoke", "/v1/checks", "/v1/suggestions/{id}/accept"),
     *("/v1/playbooks/{id}/changes", "/v1/playbooks/{id}/tidy"),
     *("/v1/engrammer/{id}/feedback", "/v1/engrammer/{id}/questions", "/engrammerFlow_start", "/getEngrammerState"),

@@ -12,7 +12,7 @@ import typer
 from ringi.base.extras import missing
 from ringi.base.settings import unknown_settings
 from ringi.cli.commands import gate as gates
-from ringi.cli.commands.absence import away, back
+from ringi.cli.commands.absence import absences, away, back
 from ringi.cli.commands.acp import acp
 from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
 from ringi.cli.commands.ask import ask, list_, show
@@ -56,7 +56,7 @@ COMMANDS = (
     *(demo, serve, worker, mcp, acp),
     *(ask, list_, show, watch),
     *(respond, undo, claim, release, reassign, cancel, outcome),
-    *(away, back),
+    *(away, back, absences),
     *(runs, retry, ask_again, abandon),
     *(pause, pauses, resume, grants, revoke),
     *(deliveries, redeliver),

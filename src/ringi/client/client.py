@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
 from ringi.client.checks import CheckCalls
-from ringi.client.transport import ApiCall, Transport, away_of, pause_of
+from ringi.client.transport import ApiCall, Transport, absence_of, away_of, pause_of
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision, parse_body
 from ringi.domain.grant_journal import GrantView
@@ -41,7 +41,7 @@ from ringi.inbox.pauses import paused_error
 from ringi.privacy.erasure import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
-AWAY, GRANTS, PAUSES = "/v1/away", "/v1/grants", "/v1/pauses"
+ABSENCES, AWAY, GRANTS, PAUSES = "/v1/absences", "/v1/away", "/v1/grants", "/v1/pauses"
 BEGINNING = "0"
 """The position before the first event, as written in a header."""
 PAGE = 200
@@ -165,6 +165,19 @@ class Client(CheckCalls):
     async def away(self, by: str | None = None) -> Away:
         await self._refuse_other(by)
         return away_of(await self.actor(), await self._transport.call(ApiCall("GET", AWAY)))
+
+    async def find_absences(self) -> list[Absence]:
+        return [absence_of(each) for each in (await self._transport.call(ApiCall("GET", ABSENCES)))["items"]]
+
+    async def end_absence(self, name: str, by: str | None = None) -> None:
+        await self._refuse_other(by)
+        call = ApiCall("DELETE", ABSENCES, name, params={"person": name}, is_repeatable=False, kind="absence")
+        try:
+            await self._transport.call(call)
+        except LostReplyError:
+            # The first attempt may have ended it.
+            with suppress(NotFoundError):
+                await self._transport.call(call)
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         await self._refuse_other(by)

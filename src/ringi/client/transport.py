@@ -313,12 +313,15 @@ def seconds_of(retry_after: str | None) -> float:
 
 def away_of(person: str, body: dict[str, Any]) -> Away:
     """Return a person's absence and those of others from a server's JSON."""
-
-    def absence_of(fields: dict[str, Any]) -> Absence:
-        return Absence.model_validate({"person": person, "deputy": person, **fields}, extra="ignore")
-
     own = body["absence"]
-    return Away(absence_of(own) if own else None, tuple(map(absence_of, body["deputy_for"])))
+    defaults = {"person": person, "deputy": person}
+    deputy_for = tuple(absence_of(defaults | each) for each in body["deputy_for"])
+    return Away(absence_of(defaults | own) if own else None, deputy_for)
+
+
+def absence_of(body: dict[str, Any]) -> Absence:
+    """Return an absence from a server's JSON, without the fields that only a newer server knows."""
+    return Absence.model_validate(body, extra="ignore")
 
 
 def pause_of(body: object) -> Pause:

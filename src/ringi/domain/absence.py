@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
@@ -112,20 +113,20 @@ def returned(journal: Journal, person: str, now: datetime) -> tuple[Journal, Eve
     return journal.written({"do": "back"}, _state(people), by=person, now=now)
 
 
-def without(journal: Journal, person: str, by: str, now: datetime) -> Change:
-    """Return the journal without the absences of a person, and those in which the person is the deputy.
+def without(journal: Journal, gone: Collection[Absence], person: str, by: str, now: datetime) -> Change:
+    """Return the journal without some absences; unchanged and None if there are none.
 
     Args:
         journal: The journal of the tenant.
-        person: The name of the person.
+        gone: The absences that end.
+        person: The person because of whom they end, for the audit trail.
         by: The administrator who ends them.
         now: The current time.
     """
-    all = {each.person: each for each in active(journal, now)}
-    left = {name: each for name, each in all.items() if person not in (name, each.deputy)}
-    if left.keys() == all.keys():
+    if not gone:
         return journal, None
-    return journal.written({"do": "end", "deputy": person}, _state(left), by=by, now=now)
+    left = {each.person: each for each in active(journal, now) if each not in gone}
+    return journal.written({"do": "end", "person": person}, _state(left), by=by, now=now)
 
 
 def _state(people: dict[str, Absence]) -> dict[str, Any]:

@@ -20,8 +20,10 @@ WORDS = "reason"
 
 
 RINGI = "ringi"
-"""The application of Ringi's own journals: their states name people by `people`, and entries a `deputy`."""
-PERSONAL = (WORDS, "deputy")
+"""The application of Ringi's own journals: their states name people by `people`, their entries by `NAMED`."""
+NAMED = ("deputy", "person")
+"""The keys of people's names in an entry of Ringi's own journals."""
+PERSONAL = (WORDS, *NAMED)
 """The keys of a person's text and name in an entry of Ringi's own journals."""
 
 

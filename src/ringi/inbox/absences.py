@@ -15,6 +15,7 @@ from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.voting import Decider
+from ringi.errors import NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.journals import change_journal
 from ringi.inbox.people import People
@@ -63,6 +64,24 @@ class Absences:
                 self._store, Journal, self._key, lambda old: absence.returned(old, person, self._clock())
             )
 
+    async def end_of(self, person: str, by: str) -> None:
+        """Record that an administrator has ended the absence of a person.
+
+        Raises:
+            NotFoundError: The person is not away.
+        """
+
+        def step(old: Journal) -> absence.Change:
+            gone = [each for each in absence.active(old, self._clock()) if each.person == person]
+            if not gone:
+                raise NotFoundError("absence", person)
+            return absence.without(old, gone, person, by, self._clock())
+
+        try:
+            await change_record(self._store, Journal, self._key, step)
+        except NotFoundError:
+            raise NotFoundError("absence", person) from None
+
     async def _journal(self) -> Journal | None:
         return await find_record(self._store, Journal, self._key)
 
@@ -104,6 +123,13 @@ class AbsenceOperations(InboxAPI):
 
     async def away(self, by: str) -> Away:
         return await self.absences.of(by)
+
+    async def find_absences(self) -> list[Absence]:
+        return sorted(await self.absences.active(), key=lambda each: (each.until, each.person))
+
+    async def end_absence(self, name: str, by: str) -> None:
+        await self.absences.end_of(name, by)
+        await self._publish(ABSENCES)
 
     @abstractmethod
     async def _publish(self, *topics: str) -> None:

@@ -221,6 +221,27 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
+    async def find_absences(self) -> list[Absence]:
+        """Return who is away and who stands for whom, the first absence to end first.
+
+        On a server only auditors and administrators may call it.
+        """
+
+    @abstractmethod
+    async def end_absence(self, name: str, by: str) -> None:
+        """End the absence of another person; their deputy can no longer answer in their place.
+
+        On a server only administrators may call it.
+
+        Args:
+            name: The person who is away.
+            by: The administrator.
+
+        Raises:
+            NotFoundError: The person is not away.
+        """
+
+    @abstractmethod
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
         """Store a file for a field of a pending request, and return its reference for the answer's data.
 

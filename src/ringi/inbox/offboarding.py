@@ -59,7 +59,7 @@ async def _end_absences(inbox: Inbox, person: str, by: str) -> list[Ended]:
 
     def step(journal: Journal) -> absence.Change:
         gone[:] = [each for each in absence.active(journal, inbox.clock()) if person in (each.person, each.deputy)]
-        return absence.without(journal, person, by, inbox.clock())
+        return absence.without(journal, gone, person, by, inbox.clock())
 
     try:
         await change_record(inbox.store, Journal, Key(inbox.tenant, absence.JOURNAL), step)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ringi.base.canonical_json import sha256_of
+from ringi.domain.journal import NAMED
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.response import SHA256, Response
@@ -51,7 +52,7 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
     for vote in changed.get("votes") or ():
         yield from (vote.get("responder"), vote.get("for"))
     yield from changed.get("seen_by") or ()
-    yield (changed.get("entry") or {}).get("deputy")
+    yield from ((changed.get("entry") or {}).get(name) for name in NAMED)
     for step in changed.get("escalation") or ():
         yield from step.get("to") or ()
 

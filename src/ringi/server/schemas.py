@@ -312,6 +312,13 @@ class Away(BaseModel):
     deputy_for: list[Absence]
 
 
+class AbsencePage(BaseModel):
+    """All absences of the tenant, the first to end first."""
+
+    items: list[Absence]
+    next: None
+
+
 class People(BaseModel):
     """People and groups that the caller knows of, the most frequent first."""
 
@@ -426,4 +433,4 @@ OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, Totals, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
     Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, OverviewFigures, OversightReport, SuggestionPage, Away,
-    People, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip
+    AbsencePage, People, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip

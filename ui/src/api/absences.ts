@@ -3,9 +3,10 @@ import { useMemo } from "react";
 import { call } from "./call";
 import { untilNext } from "./server-clock";
 import { useSession } from "./session";
-import type { Absence, Away, Session } from "./types";
+import type { Absence, Away, Page, Session } from "./types";
 
 const path = "/v1/away";
+const pathOfAll = "/v1/absences";
 const queryKey = ["away"];
 
 /** A signed-in person, with the people for whom they stand. */
@@ -60,5 +61,25 @@ export function useComeBack() {
       client.setQueryData<Away>(queryKey, (away) => away && { ...away, absence: null });
       void client.invalidateQueries({ queryKey });
     },
+  });
+}
+
+// Below the person's own key, so that what rereads one rereads both.
+const keyOfAll = [...queryKey, "all"];
+
+/** All absences of the tenant, which auditors and administrators may read; read again when one ends. */
+export function useAbsences(isEnabled: boolean) {
+  return useQuery({
+    queryKey: keyOfAll, queryFn: () => call<Page<Absence>>("GET", pathOfAll), enabled: isEnabled,
+    refetchInterval: ({ state: { data } }) => untilNext(data?.items ?? []),
+  });
+}
+
+/** End the absence of another person, as an administrator. */
+export function useEndAbsence() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ person }: Absence) => call("DELETE", `${pathOfAll}?person=${encodeURIComponent(person)}`),
+    onSettled: () => client.invalidateQueries({ queryKey }),
   });
 }

@@ -13,6 +13,13 @@ export interface Absence {
   groups: string[];
 }
 /**
+ * All absences of the tenant, the first to end first.
+ */
+export interface AbsencePage {
+  items: Absence[];
+  next: null;
+}
+/**
  * What an auditor read at about the same time.
  */
 export interface Access {

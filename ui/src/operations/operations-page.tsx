@@ -10,6 +10,7 @@ import { NewRowsButton } from "../thread/new-rows-button";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
+import { Absences } from "./absences";
 import { Pauses } from "./pauses";
 import { canRetry, rowsOf, type OutcomeRow } from "./outcomes";
 import { TroubleRow } from "./trouble-row";
@@ -140,6 +141,7 @@ export default function OperationsPage() {
       <h1>{strings.operations}</h1>
       {session && !isAdmin && <Alert type="info" showIcon title={strings.adminsOnly} data-testid="read-only" />}
       <Pauses isAdmin={isAdmin} />
+      <Absences isAdmin={isAdmin} isVisible={isAdmin || session?.role === "auditor"} />
       <h2>{strings.needAttention}</h2>
       <Troubles isAdmin={isAdmin} />
     </div>

@@ -1,4 +1,4 @@
-"""Commands for people who are away: `away`, `back`."""
+"""Commands for people who are away: `away`, `back`, `absences`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import jsonable
-from ringi.cli.format.output import say
+from ringi.cli.format.output import say, say_list
 from ringi.cli.format.requests import clock
+from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
 from ringi.cli.options import By, Json, Tenant, Unknown, Url
@@ -37,11 +38,29 @@ def away(
     say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)), json_)
 
 
-def back(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """End your absence; the deputy can no longer answer in your place."""
+def back(
+    person: Annotated[str | None, typer.Argument(help="The person whose absence you end as an administrator.")] = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """End your absence, or that of another person; the deputy can no longer answer in their place."""
     by = name or person_name()
-    run(with_inbox(url, tenant, lambda inbox: inbox.come_back(by)))
-    say({"person": by}, text_of("absence.back", name=visible(by)), json_)
+    if person is None:
+        run(with_inbox(url, tenant, lambda inbox: inbox.come_back(by)))
+        say({"person": by}, text_of("absence.back", name=visible(by)), json_)
+    else:
+        run(with_inbox(url, tenant, lambda inbox: inbox.end_absence(person, by)))
+        say({"person": person}, text_of("ended.absences", id=visible(person)), json_)
+
+
+def absences(tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """List who is away and who stands for whom."""
+    found = run(with_inbox(url, tenant, lambda inbox: inbox.find_absences()))
+    columns = [text_of(f"column.{each}") for each in ("person", "deputy", "until")]
+    rows = [(each.person, each.deputy, clock(each.until)) for each in found]
+    say_list(found, table(columns, rows) if found else text_of("no_absences"), json_)
 
 
 def parsed_end(text: str) -> datetime:

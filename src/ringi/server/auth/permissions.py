@@ -170,7 +170,7 @@ def refuse_all_but_admins(caller: Principal) -> None:
     """Raise `ForbiddenError` unless the caller is an operator."""
     if caller.role != "admin":
         raise ForbiddenError(
-            "only an admin may retry or abandon a run, pause agents, redeliver, or erase: contact an admin"
+            "only an admin may retry or abandon runs, pause agents, end absences, redeliver, or erase: contact an admin"
         )
 
 

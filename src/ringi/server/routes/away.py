@@ -1,4 +1,4 @@
-"""The routes of absences: a person names a deputy for themselves."""
+"""The routes of absences: a person names a deputy for themselves, and administrators see and end all of them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ringi.domain.absence import Leave
 from ringi.domain.ask import parse_body
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import require_person
+from ringi.server.auth.permissions import refuse_all_but_admins, refuse_all_but_auditors, require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import Absence, Away
+from ringi.server.schemas import Absence, AbsencePage, Away
 from ringi.server.serialize import view
 
 
 class AwayRoutes:
-    """The caller's own absence over HTTP."""
+    """Absences over HTTP."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
         self._components, self._auth = components, auth
@@ -34,6 +34,8 @@ class AwayRoutes:
         add(at, self.get, methods=["GET"], **route_docs("Away"))
         add(at, self.leave, methods=["PUT"], **route_docs("Away", body="Leave"))
         add(at, self.come_back, methods=["DELETE"], **route_docs(None, 204))
+        add("/v1/absences", self.find, methods=["GET"], **route_docs("AbsencePage"))
+        add("/v1/absences", self.end, methods=["DELETE"], **route_docs(None, 204))
 
     async def get(self, http: HttpRequest) -> HttpResponse:
         """Return the caller's absence, and those in which the caller is the deputy."""
@@ -52,6 +54,20 @@ class AwayRoutes:
         """End the caller's absence now."""
         inbox, caller = self._of_caller(http)
         await inbox.come_back(caller.name)
+        return HttpResponse(status_code=204)
+
+    async def find(self, http: HttpRequest) -> HttpResponse:
+        """List who is away and who stands for whom, for auditors and administrators."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_auditors(caller)
+        found = await self._components.inbox.for_tenant(caller.tenant).find_absences()
+        return reply(AbsencePage(items=[view(Absence, each) for each in found], next=None))
+
+    async def end(self, http: HttpRequest, person: str) -> HttpResponse:
+        """End the absence of another person now, as an administrator."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        await self._components.inbox.for_tenant(caller.tenant).end_absence(person, by=caller.actor)
         return HttpResponse(status_code=204)
 
     async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:

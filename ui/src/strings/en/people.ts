@@ -10,6 +10,12 @@ export const people = {
     untilLabel: "Away until",
     save: "Start the absence",
     standsIn: (person: string, until: string) => `You answer for ${person}, away until ${until}.`,
+    all: "Absences",
+    standsFor: (deputy: string, person: string, until: string) => `${deputy} answers for ${person}, who is away until ${until}.`,
+    end: "End…",
+    endTitle: (person: string) => `End the absence of ${person} now? The deputy can no longer answer in their place.`,
+    confirmEnd: "End the absence",
+    keep: "Keep the absence",
     voted: (voter: string) => `The vote of ${voter} already counts; another person must vote.`,
   },
   pauses: {

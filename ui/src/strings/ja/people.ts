@@ -11,6 +11,12 @@ export const people: typeof en = {
     untilLabel: "不在の終わり",
     save: "不在を開始",
     standsIn: (person, until) => `${until} まで不在の ${person} さんの代理として回答します。`,
+    all: "不在",
+    standsFor: (deputy, person, until) => `${until} まで不在の ${person} さんの代理として ${deputy} さんが回答します。`,
+    end: "終了…",
+    endTitle: (person) => `${person} さんの不在を今すぐ終了しますか？代理人は代わりに回答できなくなります。`,
+    confirmEnd: "不在を終了",
+    keep: "不在を続ける",
     voted: (voter) => `${voter} の票がすでに数えられています。別の人の投票が必要です。`,
   },
   pauses: {

@@ -11,6 +11,12 @@ export const people: typeof en = {
     untilLabel: "不在至",
     save: "开始不在",
     standsIn: (person, until) => `您代 ${person} 答复，其在 ${until} 之前不在。`,
+    all: "不在",
+    standsFor: (deputy, person, until) => `${deputy} 代 ${person} 答复，其在 ${until} 之前不在。`,
+    end: "结束…",
+    endTitle: (person) => `现在结束 ${person} 的不在状态？代理人将不能再代其答复。`,
+    confirmEnd: "结束不在状态",
+    keep: "保留不在状态",
     voted: (voter) => `${voter} 的票已计入，须由他人投票。`,
   },
   pauses: {
