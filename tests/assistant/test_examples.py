@@ -229,8 +229,8 @@ async def test_sales_wait_for_the_market_and_then_become_tasks(
     [
         ("How do I reset my password?", "Forgotten password"),
         ("パスワードを忘れました", "パスワードをお忘れの方"),
-        ("What is 15% of 2,400?", "**360**"),
-        ("12500 × 12 を計算して", "**150,000**"),
+        ("What is 15% of 2400?", "**360**"),
+        ("12500 × 12 を計算して", "**150000**"),
         ("200の10%増しは?", "**220**"),
         ("What happened on 2026-11-22?", "No frequent question matches"),
         ("0で割ると? 1/0", "計算しません"),

@@ -23,6 +23,7 @@ from tests.integrations.langchain.finishing import Heard, answered, gated, heari
 from tests.runs.world import World, at_work
 
 from ringi import Action
+from ringi.base.texts import sentences_text
 from ringi.domain.request import Request
 from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
@@ -179,6 +180,37 @@ async def test_the_limit_of_steps_leads_to_the_gate_and_the_next_task_has_its_ow
         assert (await world.one()).context["reason"] == "the limit of steps of one run was reached"
         await answered(world, "update: stop")
         assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+DEFAULT_REASON = (
+    "the default limit of 3 model calls was reached; the developer sets another with `FinishGate(max_calls=…)`"
+)
+
+
+@pytest.mark.parametrize(
+    ("max_calls", "calls", "reason"),
+    [(None, 3, DEFAULT_REASON), (2, 2, "the limit of 2 model calls was reached")],
+)
+async def test_a_loop_without_a_limit_reaches_the_gate_by_the_gates_own(
+    file: str, monkeypatch: pytest.MonkeyPatch, max_calls: int | None, calls: int, reason: str
+) -> None:
+    monkeypatch.setattr("ringi.integrations.langchain.finish_gate.DEFAULT_CALLS", 3)
+    heard: Heard = []
+    gate = FinishGate(max_calls=max_calls)
+    async with at_work(file, [gated(hearing(heard, looking), gate=gate, tools=[look])]) as world:
+        request = await stopped(world)
+        assert (request.context["reason"], len(heard)) == (reason, calls)
+        assert request.wording
+        assert "モデル呼び出し" in sentences_text(request.wording.reason, "ja")
+        await answered(world, "update: look again")
+        assert ((await world.one()).context["reason"], len(heard)) == (reason, 2 * calls)
+        await answered(world, "update: stop")
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+def test_a_limit_below_one_is_refused() -> None:
+    with pytest.raises(SettingError, match="max_calls"):
+        FinishGate(max_calls=0)
 
 
 LIMITS: list[AgentMiddleware[Any, Any, Any]] = [

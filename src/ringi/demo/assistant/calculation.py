@@ -20,6 +20,8 @@ INEXACT_DIGITS = 15
 NUMBER = r"(\d[\d.]*)"
 PIECE = re.compile(r"(?<![-+(])[-+(]*+\d[\d.\s()+*/-]*[\d)]")
 SUM = re.compile(r"[\d)]\s*[-+*/]+\s*[-(\d]")
+COMMA = re.compile(r"\d,\d")
+"""A comma in a number separates thousands for some readers and decimals for others, so none is read."""
 DATE = re.compile(r"(?<!\d)\d{4}([-/.])\d{1,2}\1\d{1,2}(?!\d)")
 COUNTED = (
     r"(?:per ?cent|hundreds?|thousand|[mb]illions?|trillions?|dozens?|squared|cubed|plus|minus|times|divided|multiplied"
@@ -52,6 +54,7 @@ class CalculationError(InvalidError):
 def calculate(expression: str) -> Decimal:
     """Return the value of an expression to 28 digits; raise `CalculationError` if it is not arithmetic."""
     text = plain(expression)
+    refuse_comma(text, expression)
     if not text or len(text) > MAX_CHARACTERS:
         raise CalculationError(
             expression[:MAX_CHARACTERS], "is empty" if not text else f"is longer than {MAX_CHARACTERS} characters"
@@ -86,13 +89,19 @@ def plain(expression: str) -> str:
     if any(unicodedata.category(letter) == "No" for letter in expression):
         raise CalculationError(expression, "has digits of an unsupported form", "unclear")
     text = unicodedata.normalize("NFKC", expression).translate(SIGNS)
-    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(rf"(?<![\d./*])(?<![/*]\s){NUMBER}\s*%\s*(?:of|の)\s*(?=\d)", r"\1/100*", text)
     more, less = r"(?:増し?|アップ|上乗せ)", r"(?:引き|割引|減|オフ|ダウン)"
     text = replace_percentage(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{more}", r"\1*(1+\2/100)", text)
     text = replace_percentage(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{less}", r"\1*(1-\2/100)", text)
     text = replace_percentage(rf"{NUMBER}\s*の\s*{NUMBER}\s*%", r"\1*\2/100", text)
     return replace_percentage(rf"{NUMBER}\s*([-+])\s*{NUMBER}\s*%", r"\1*(1\2\3/100)", text).strip(" =?")
+
+
+def refuse_comma(text: str, expression: str) -> None:
+    """Raise `CalculationError` if a number of a normalized text has a comma."""
+    if COMMA.search(text):
+        why = "has a comma in a number: write it as 1234.56"
+        raise CalculationError(expression[:MAX_CHARACTERS], why, "comma")
 
 
 def replace_percentage(form: str, meaning: str, text: str) -> str:
@@ -107,6 +116,7 @@ def expression_in(words: str) -> str | None:
     pieces = [piece for piece in PIECE.finditer(text) if SUM.search(piece[0])]
     if not pieces:
         return None
+    refuse_comma(text, words)
     before, after = text[: pieces[0].start()], text[pieces[0].end() :]
     is_cut = LEFT_OVER.search(before + after) or CUT_BEFORE.search(before) or CUT_AFTER.match(after)
     if is_cut or DATE.search(text):
@@ -115,6 +125,6 @@ def expression_in(words: str) -> str | None:
 
 
 def format_number(number: Decimal) -> str:
-    """Return a number with all its digits and no trailing zeros."""
-    text = format(number, ",f")
+    """Return a number with all its digits, no trailing zeros and no separators, as `calculate` reads it."""
+    text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

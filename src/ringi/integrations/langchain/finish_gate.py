@@ -33,6 +33,8 @@ CHANGES = {
 }
 Note = dict[str, str]
 Update = dict[str, Any]
+DEFAULT_CALLS = 100
+"""Model calls before a person is asked, if the gate has no limit of its own."""
 RESERVED_STEPS = 12
 """Steps reserved for reaching and leaving the gate as a run's step limit approaches."""
 STREAM_MODES = ("values", "custom")
@@ -59,6 +61,7 @@ class FinishState(AgentState[Any]):
     finish_outcome: NotRequired[Annotated[str, OmitFromInput]]
     finish_history: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
     finish_notes: NotRequired[Annotated[list[Note], PrivateStateAttr, append_notes]]
+    finish_calls: NotRequired[Annotated[int, PrivateStateAttr]]
     remaining_steps: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
 
@@ -83,18 +86,25 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
             `NotFinishedError` in the run.
         anew: If True, a new task first completes the current one and starts with only its hand-over; if False, the
             agent keeps its conversation.
+        max_calls: The number of model calls before a person is asked, counted again after each decision. Without it,
+            `DEFAULT_CALLS`, and the request says that this is the default. A lower limit of the agent applies first.
 
     Raises:
-        SettingError: `max_rounds` is below 1.
+        SettingError: `max_rounds` or `max_calls` is below 1.
     """
 
     state_schema = FinishState
 
-    def __init__(self, *, max_rounds: int = 50, anew: bool = False) -> None:
+    def __init__(self, *, max_rounds: int = 50, anew: bool = False, max_calls: int | None = None) -> None:
         super().__init__()
-        if max_rounds < 1:
-            raise SettingError("max_rounds", max_rounds, "use at least 1")
+        for name, value in (("max_rounds", max_rounds), ("max_calls", max_calls)):
+            if value is not None and value < 1:
+                raise SettingError(name, value, "use at least 1")
         self._max_rounds, self._anew = max_rounds, anew
+        self._max_calls = max_calls or DEFAULT_CALLS
+        params = {"calls": self._max_calls}
+        default = Sentence(code="default_call_limit", params=params)
+        self._call_limit = Sentence(code="call_limit", params=params) if max_calls else default
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
         """Return the list of middleware with the gate first; errors of the other middleware also lead to the gate.
@@ -107,16 +117,21 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Reset the notes of an earlier run on the thread."""
         texts = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
-        return {"task": texts[-1] if texts else "", "finish_outcome": "", "finish_history": [], "finish_notes": []}
+        task = texts[-1] if texts else ""
+        return {"task": task, "finish_outcome": "", "finish_history": [], "finish_notes": [], "finish_calls": 0}
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: FinishState, runtime: Runtime[Any]) -> Update | None:
-        """Jump to the gate if something stopped the agent, or the run's step limit is near."""
+        """Jump to the gate if something stopped the agent, or a limit of steps or model calls is reached."""
         if state.get("finish_notes"):
             return {"jump_to": "end"}
-        if state["remaining_steps"] > RESERVED_STEPS or not asks():
+        if not asks():
             return None
-        return {"jump_to": "end", "finish_notes": [{"reason": sentences_text([STEP_LIMIT])}]}
+        calls = state.get("finish_calls", 0)
+        if state["remaining_steps"] > RESERVED_STEPS and calls < self._max_calls:
+            return {"finish_calls": calls + 1}
+        limit = self._call_limit if calls >= self._max_calls else STEP_LIMIT
+        return {"jump_to": "end", "finish_notes": [{"reason": sentences_text([limit])}]}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -160,20 +175,24 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         history, context = state.get("finish_history", []), context_of(state)
         if not asks():
             return final_state("unasked", [*history, {"decision": "unasked", **context}])
-        verdict = GateQuestion(context, len(history) + 1, self._max_rounds, self._anew).verdict()
+        limits = (STEP_LIMIT, self._call_limit)
+        verdict = GateQuestion(context, len(history) + 1, self._max_rounds, self._anew, limits).verdict()
         entry = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
         runtime.stream_writer({"name": f"finish.{verdict.decision}", **entry})
         if verdict.decision == "complete":
             return final_state("completed", [*history, entry])
-        after = {"finish_history": [*history, entry], "finish_notes": []}
+        after = {"finish_history": [*history, entry], "finish_notes": [], "finish_calls": 0}
         return {**after, **continuation(state, verdict, context), "jump_to": "model"}
 
 
 class GateQuestion:
     """The question at the gate, repeated until it has a clear answer."""
 
-    def __init__(self, context: Note, round: int, max_rounds: int, anew: bool) -> None:
+    def __init__(
+        self, context: Note, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...] = (STEP_LIMIT,)
+    ) -> None:
         self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
+        self._reason = tuple(each for each in limits if sentences_text([each]) == context.get("reason"))
 
     @property
     def _is_last(self) -> bool:
@@ -231,9 +250,8 @@ class GateQuestion:
         return decision_in(response).decision == "complete"
 
     def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
-        reason = (STEP_LIMIT,) if self._context.get("reason") == sentences_text([STEP_LIMIT]) else ()
         while True:
-            wording = Wording(title=(title,), description=tuple(hints), reason=reason)
+            wording = Wording(title=(title,), description=tuple(hints), reason=self._reason)
             question = {
                 **{
                     "title": sentences_text([title]),
