@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from ringi.policy.rules import AutoApproval, Policy, Rule
     from ringi.privacy.erasure import Erasure
     from ringi.runs.agent import Agent
+    from ringi.runs.call_outcomes import idempotency_key
 
 __all__ = [
     "Action",
@@ -160,6 +161,7 @@ __all__ = [
     "WaitTimeoutError",
     "Webhook",
     "gate",
+    "idempotency_key",
     "open",
     "requires_approval",
     "sync",
@@ -215,6 +217,7 @@ _export = lazy_exports(
         "policy.rules": "AutoApproval Policy Rule",
         "privacy.erasure": "Erasure",
         "runs.agent": "Agent",
+        "runs.call_outcomes": "idempotency_key",
     },
 )
 

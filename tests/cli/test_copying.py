@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 from tests.cli.test_commands import output_of, printed, refused, ringi
+from tests.faults.chaos.agents import EFFECTS, several
+from tests.runs.world import at_work
 
 import ringi as public
 from ringi.errors import UnavailableError
@@ -179,3 +181,27 @@ def test_a_process_from_before_is_refused_after_a_file_was_replaced(filled: Desk
         copy.replace(filled.folder / "ringi.db")
         with pytest.raises(UnavailableError, match="another file was put"):
             inbox.ask("Still there?")
+
+
+def test_effects_of_a_restored_run_have_the_same_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, effects, copy = Desk(tmp_path), tmp_path / "effects", str(tmp_path / "copy.db")
+    monkeypatch.setenv(EFFECTS, str(effects))
+
+    async def begin() -> None:
+        async with at_work(desk.url, [several]) as world:
+            await world.run("several", {"order": "one"})
+
+    async def end() -> list[str]:
+        """Let the run end, and return the keys of the effects since then."""
+        async with at_work(desk.url, [several]) as world:
+            assert (await world.answer(await world.one(), "approve")).status == "interrupted"
+            assert (await world.answer(await world.one(), "approve")).status == "done"
+        return effects.read_text().splitlines()
+
+    asyncio.run(begin())
+    output_of(desk, "backup", copy)
+    keys = asyncio.run(end())
+    output_of(desk, "restore", copy, "--force")
+
+    assert asyncio.run(end()) == [*keys, *keys]
+    assert len(set(keys)) == len(keys) == 4

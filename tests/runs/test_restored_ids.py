@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import operator
 import shutil
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import tool
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send, interrupt
-from tests.runs.world import at_work
+from tests.runs.world import at_work, model
 
 import ringi
 from ringi import Agent
 from ringi.backends.sqlite.backup import copy
 from ringi.domain.request import Request
+from ringi.integrations.langchain import Approval
 
 
 class State(TypedDict):
@@ -114,6 +119,60 @@ def gated() -> Any:
     return graph(("begin", lambda _: {"log": [str(interrupt("Begin?"))]}), ("one", call), ("two", call))
 
 
+def paying(kind: str) -> Any:
+    """Return a graph whose parallel steps each make two equal calls of a function, which a rule approves."""
+
+    @ringi.requires_approval({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all"}]}]})
+    async def pay(amount: int) -> str:
+        return f"paid {amount}"
+
+    async def call(state: State) -> State:
+        return {"log": [await pay(100), await pay(100)]}
+
+    step: Any = graph(("call", call)) if kind == "nested" else call
+
+    async def called(state: State) -> State:
+        return {"log": (await step.ainvoke({"log": []}))["log"]}
+
+    outer = StateGraph(State).add_node("begin", lambda _: {"log": [str(interrupt("Begin?"))]})
+    outer.add_node("call", called if kind == "nested" else step).add_edge(START, "begin")
+    return outer.add_conditional_edges("begin", lambda _: [Send("call", {"log": []})] * 2, ["call"]).compile()
+
+
+def ruled() -> Any:
+    """Return a graph with calls that a rule approves in parallel steps."""
+    return paying("plain")
+
+
+def ruled_inside() -> Any:
+    """Return a graph with calls that a rule approves in graphs within parallel steps."""
+    return paying("nested")
+
+
+def ruled_tools() -> Any:
+    """Return an agent whose model gives other ids to its calls each time, which a rule approves."""
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        if any(message.type == "tool" for message in messages):
+            return AIMessage("Done.")
+        calls = [{"name": "pay", "args": {"amount": 100}, "id": uuid.uuid4().hex, "type": "tool_call"} for _ in "12"]
+        return AIMessage("", tool_calls=calls)
+
+    rules = {"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all"}]}]}
+    agent: Any = create_agent(model(script), [pay], middleware=[Approval(rules, [pay])])
+
+    async def work(state: State) -> State:
+        found = await agent.ainvoke({"messages": [("user", "Pay.")]})
+        return {"log": [message.text for message in found["messages"] if message.type == "tool"]}
+
+    return begun(work)
+
+
 def restore(backup: Path, store: Path) -> None:
     """Put a backup in the place of a store that nobody has open."""
     for each in store.parent.glob(f"{store.name}*"):
@@ -122,7 +181,18 @@ def restore(backup: Path, store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "size"), [(sends, 5), (at_once, 3), (parallel, 3), (twice, 3), (workflow, 3), (gated, 3)]
+    ("shape", "size"),
+    [
+        (sends, 5),
+        (at_once, 3),
+        (parallel, 3),
+        (twice, 3),
+        (workflow, 3),
+        (gated, 3),
+        (ruled, 5),
+        (ruled_inside, 5),
+        (ruled_tools, 3),
+    ],
 )
 async def test_a_repeated_run_asks_under_the_same_ids(tmp_path: Path, shape: Callable[[], Any], size: int) -> None:
     store, backup = tmp_path / "ringi.db", tmp_path / "backup.db"

@@ -25,6 +25,7 @@ from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.facts import FactFunction
 from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
+from ringi.runs.call_outcomes import approved_by
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
@@ -97,7 +98,8 @@ def requires_approval(
             options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
             granted = await gate.authorize(signature.bind(args, kwargs), key, options)
             try:
-                result = await signature.call(function, granted.args)
+                with approved_by(granted.request):
+                    result = await signature.call(function, granted.args)
             except Exception as error:
                 await granted.report_error(error)
                 raise
@@ -109,7 +111,8 @@ def requires_approval(
             options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
             granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
             try:
-                result = signature.call(function, granted.args)
+                with approved_by(granted.request):
+                    result = signature.call(function, granted.args)
             except Exception as error:
                 granted.run(functools.partial(granted.report_error, error))
                 raise

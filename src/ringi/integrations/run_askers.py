@@ -18,6 +18,8 @@ from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, find_run_context
+from ringi.runs.request_ids import content_digest
+from ringi.runtimes.langgraph.call_places import place_of
 from ringi.runtimes.langgraph.gated_steps import gated_steps
 from ringi.runtimes.langgraph.graph_run import ASKS
 
@@ -36,7 +38,7 @@ class RunAsker:
 
     def __init__(self, host: RunContext, config: Any) -> None:
         self._host, self._is_asking, self._steps = host, config["configurable"].get(ASKS), gated_steps(config)
-        self._place = str(config["configurable"].get("checkpoint_ns"))
+        self._config, self._place = config, str(config["configurable"].get("checkpoint_ns"))
 
     @property
     def suspensions(self) -> tuple[type[Exception], ...]:
@@ -57,7 +59,7 @@ class RunAsker:
         return (await self._host.deny(question, *denial)).id
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await self._host.approve(question, rule, self._place)
+        return await self._host.approve(question, rule, place_of(self._config, content_digest(question)))
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
@@ -91,7 +93,7 @@ class BlockingRunAsker(RunAsker):
         self._host.check_pauses_without_await(is_gated=is_gated)
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return self._host.approve_without_await(question, rule, self._place)
+        return self._host.approve_without_await(question, rule, place_of(self._config, content_digest(question)))
 
 
 def current_run() -> tuple[RunContext, Any] | None:

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome, Receipt
+
+APPROVAL: ContextVar[Request | None] = ContextVar("ringi_approval", default=None)
+"""The request that approves the call that runs."""
+
+
+def idempotency_key() -> str | None:
+    """Return the idempotency key of the call that runs; None if neither a person nor a rule had to approve it.
+
+    It is the id of the request that approves the call: a repeated call has the same one, after a crash of the worker
+    and after a restore of the store. Pass it to the service that you call in a gated tool or function, and add a name
+    to it if the call has several effects.
+    """
+    request = APPROVAL.get()
+    return request.id if request else None
+
+
+@contextmanager
+def approved_by(request: Request | None) -> Iterator[None]:
+    """Run a call in the body of the `with` statement under the key of a request; None for a call without approval."""
+    token = APPROVAL.set(request)
+    try:
+        yield
+    finally:
+        APPROVAL.reset(token)
 
 
 class CallOutcomes:
@@ -47,7 +72,8 @@ class CallOutcomes:
             suspensions: The errors by which the framework pauses the call: then its outcome is open.
         """
         try:
-            yield
+            with approved_by(request):
+                yield
         except suspensions:
             raise
         except Exception:

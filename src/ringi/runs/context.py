@@ -12,7 +12,7 @@ from typing import Any
 from ringi.base.canonical_json import canonical, digest
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
-from ringi.domain.ask import Ask, digest_of
+from ringi.domain.ask import Ask
 from ringi.domain.record import THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
@@ -21,6 +21,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
 from ringi.runs.call_outcomes import CallOutcomes
+from ringi.runs.request_ids import content_digest
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -209,12 +210,13 @@ class RunContext:
         Args:
             ask: The question.
             rule: The name of the rule.
-            place: The position of the question in the run; it is part of the request's id.
+            place: The place of the question in the run, which a run that a restored store repeats has again.
 
         Returns:
             The approved request.
         """
-        identity = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
+        # A rule of another name, after a deploy, approves the same call: its effect keeps the key.
+        identity = canonical([checkpoint_thread(self.key), self._run_id, place, content_digest(ask)])
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
         with report_outages():

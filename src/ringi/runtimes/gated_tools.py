@@ -55,7 +55,7 @@ class GatedCall:
     args: Mapping[str, Any]
     """The arguments by name, as JSON."""
     place: str
-    """The place of the call in the run."""
+    """The place of the call in the run, which a run that a restored store repeats has again: no id of the model."""
     is_approved: bool = False
     """Whether a person approved exactly this call."""
     request: Request | None = None

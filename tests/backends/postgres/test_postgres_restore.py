@@ -13,7 +13,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from tests import servers
 from tests.backends.postgres.test_postgres_accidents import until
-from tests.faults.chaos.agents import EFFECTS, agents
+from tests.faults.chaos.agents import EFFECTS, agents, several
 from tests.proxy import Proxy
 from tests.runs.world import World, at_work
 
@@ -100,6 +100,26 @@ async def test_what_is_done_again_after_a_restore_is_done_under_the_same_key(
 
     first, second, again = lines_of(effects)
     assert again == second != first
+
+
+async def test_effects_of_later_questions_and_rules_have_the_same_keys_after_a_restore(
+    source: str, target: str, effects: Path, tmp_path: Path
+) -> None:
+    async with at_work(source, [several]) as world:
+        await world.run("several", {"order": "one"})
+        await asyncio.to_thread(servers.dumped, source, tmp_path / "copy")
+        await world.answer(await world.one(), "approve")
+        await pay(world, "t1")
+    keys = lines_of(effects)
+    assert len(set(keys)) == len(keys) == 4
+
+    await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
+    async with at_work(target, [several]) as world:
+        await world.answer(await world.one(), "approve")
+        await pay(world, "t1")
+        await world.verified()
+
+    assert lines_of(effects) == [*keys, *keys]
 
 
 async def seal(store: Store, path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from langgraph.graph import END, START, StateGraph
 
+import ringi
 from ringi import Action
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
@@ -51,3 +52,22 @@ def note(line: str) -> None:
 graph = StateGraph(State).add_node("pay", pay).add_node("report", report)
 graph.add_edge(START, "pay").add_edge("pay", "report").add_edge("report", END)
 agents = [Agent("payer", graph.compile(), output=dict)]
+
+
+@ringi.requires_approval({"rules": [{"tools": ["wire"], "auto_approve": [{"name": "all"}]}]})
+async def wire(order: str) -> None:
+    """Pay an order that a rule approves."""
+    note(str(ringi.idempotency_key()))
+
+
+async def pay_by_rule(state: State) -> State:
+    """Pay two orders without a person."""
+    await wire(state["order"])
+    await wire(state["order"])
+    return {"steps": state["steps"] + 1}
+
+
+payments = StateGraph(State).add_node("pay", pay).add_node("by_rule", pay_by_rule).add_node("pay_again", pay)
+payments.add_edge(START, "pay").add_edge("pay", "by_rule").add_edge("by_rule", "pay_again")
+several = Agent("several", payments.compile(), output=dict)
+"""An agent that pays equal orders: the first and the last with a person's approval, the others by a rule."""

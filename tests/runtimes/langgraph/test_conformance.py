@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 
+import ringi
 from ringi import Agent, Approval
 from ringi.testing import ScriptedModel
 from ringi.testing.conformance import RuntimeConformance
@@ -43,6 +44,17 @@ class TestLangGraph(RuntimeConformance):
 
     def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         return Agent("refunds", self.graph(turns, effects, is_gated=False))
+
+    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+        @tool
+        @ringi.requires_approval(policy)
+        async def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        rest = [message(turn) for turn in turns]
+        return Agent("refunds", create_agent(ScriptedModel(script=lambda _: rest.pop(0)), [refund]))
 
     def graph(
         self,

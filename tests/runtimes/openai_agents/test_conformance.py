@@ -14,6 +14,7 @@ from agents import Agent as SDKAgent
 from agents import AgentHooks, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
+import ringi
 from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
@@ -72,6 +73,17 @@ class TestOpenAIAgents(RuntimeConformance):
         target = SDKAgent(name="shop", model=model, tools=[refund], hooks=Rewriter())
         return Agent("refunds", target, policy=Policy.parse(policy))
 
+    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+        @function_tool
+        @ringi.requires_approval(policy)
+        async def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        model = ScriptedModel(map(answer, turns))
+        return Agent("refunds", SDKAgent(name="shop", model=model, tools=[refund]))
+
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         tool = shop(turns, effects).as_tool("shop", "Refunds orders")
         script = [[function_call("shop", {"input": "Refund it."}, call_id="outer")], [assistant_message("All done.")]]
@@ -95,4 +107,7 @@ class TestHandoffs(RuntimeConformance):
     def gated_agent(
         self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
     ) -> Agent:
+        pytest.skip("the tools of an agent after a handoff are those of `TestOpenAIAgents`")
+
+    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
         pytest.skip("the tools of an agent after a handoff are those of `TestOpenAIAgents`")

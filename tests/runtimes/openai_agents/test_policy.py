@@ -292,7 +292,7 @@ def test_all_calls_of_a_hosted_mcp_server_ask_the_sdk() -> None:
     shop = PayShop()
     shop.sdk.tools.append(hosted)
 
-    copied: Any = GuardedAgents(ApprovedCalls(), ToolPauses(shop.direct().run)).copy_of(shop.sdk).tools[-1]
+    copied: Any = GuardedAgents(ApprovedCalls(), ToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
 
     assert (copied.tool_config["require_approval"], copied.on_approval_request) == ("always", None)
     assert hosted.tool_config["require_approval"] == "never"
@@ -305,7 +305,7 @@ async def test_a_call_that_nobody_asked_about_does_not_run() -> None:
     from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 
     shop = PayShop()
-    copied: Any = GuardedAgents(ApprovedCalls(), ToolPauses(shop.direct().run)).copy_of(shop.sdk).tools[-1]
+    copied: Any = GuardedAgents(ApprovedCalls(), ToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
 
     for amount in (10, 1000):
         args = json.dumps({"amount": amount})

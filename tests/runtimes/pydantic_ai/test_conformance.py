@@ -14,6 +14,7 @@ from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.capabilities import Hooks
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+import ringi
 from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
@@ -84,3 +85,15 @@ class TestPydanticAI(RuntimeConformance):
             "Pydantic AI cannot pause a run inside a tool: the inner agent raises UserError, or returns "
             "DeferredToolRequests as the tool's result (pydantic-ai issue 4302); see test_waiter for waits in place"
         )
+
+    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+        shop = PydanticAgent(scripted(turns))
+
+        @shop.tool_plain
+        @ringi.requires_approval(policy)
+        async def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        return Agent("refunds", shop)

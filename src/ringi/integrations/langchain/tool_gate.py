@@ -26,7 +26,9 @@ from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
+from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runtimes.langgraph.call_places import place_of
 from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000
@@ -137,7 +139,8 @@ class ToolGate:
             approver = self._approver(call, rule, facts) if rule else None
             if rule is None or approver is None or self._host is None:
                 return self._enter(call, tool, facts)
-            question, place = self._question(call, tool, rule, facts), str(self._place())
+            question = self._question(call, tool, rule, facts)
+            place = place_of(self._config, content_digest(question), self._id)
             return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))

@@ -30,6 +30,7 @@ from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
+from ringi.runtimes.langgraph.call_places import CALL_PLACES, CallPlaces
 from ringi.runtimes.langgraph.checks import answer_spec, has_review_of_turns
 from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
@@ -251,7 +252,9 @@ class GraphRun:
         translator = StreamTranslator(emitter)
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
-        config = {**self._config, "configurable": {**self._config["configurable"], GATED_STEPS: GatedSteps()}}
+        places = CallPlaces()
+        settings = {**self._config["configurable"], GATED_STEPS: GatedSteps(), CALL_PLACES: places}
+        config = {**self._config, "configurable": settings, "callbacks": [places]}
         with agent_code():
             async for *graphs, mode, part in self._graph.astream(input, config, **how):
                 translator.translate(mode, part, is_inner=any(graphs))

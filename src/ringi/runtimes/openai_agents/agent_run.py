@@ -53,7 +53,7 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data, approved_calls = self._own_data(), ApprovedCalls()
-        pauses = ToolPauses(self._run)
+        pauses = ToolPauses(self._run, data["run_state"]["current_turn"] if data else 0)
         agents = GuardedAgents(approved_calls, pauses)
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
@@ -61,7 +61,7 @@ class AgentRun(StoredRun):
         out.begin()
         writer, watch = (
             OutputWriter(out, self._run.id, data["messages"] if data else 0),
-            RunWatch(self._run, approved_calls),
+            RunWatch(self._run, approved_calls, pauses),
         )
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(

@@ -16,6 +16,7 @@ from ringi.contracts.runtime import Output, Run
 from ringi.domain.usage import ModelCalls
 from ringi.runs.json_values import json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
+from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.tool_calls import args_of
 
 TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
@@ -123,8 +124,8 @@ def text_of_output(output: Any) -> str:
 class RunWatch(RunHooks[Any]):
     """Counts the model calls of one stretch of a run, and checks the tools of edited calls."""
 
-    def __init__(self, run: Run, approved_calls: ApprovedCalls) -> None:
-        self._run, self._approved_calls = run, approved_calls
+    def __init__(self, run: Run, approved_calls: ApprovedCalls, pauses: ToolPauses) -> None:
+        self._run, self._approved_calls, self._pauses = run, approved_calls, pauses
         self._started = 0.0
         self._counted = Usage()
 
@@ -137,7 +138,8 @@ class RunWatch(RunHooks[Any]):
         self._started = time.perf_counter()
 
     async def on_llm_end(self, context: Any, agent: Agent[Any], response: ModelResponse) -> None:
-        """Count a call."""
+        """Count a call, and note the places of the calls that it makes."""
+        self._pauses.note_answer(agent.name, response)
         self._counted.add(response.usage)
         self._run.count_usage(calls_of(response.usage, model_name(agent), 1, time.perf_counter() - self._started))
 

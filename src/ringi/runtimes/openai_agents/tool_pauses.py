@@ -9,7 +9,9 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from agents import ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
+from agents.items import ModelResponse
 from agents.tool_context import ToolContext
+from openai.types.responses import ResponseFunctionToolCall
 
 from ringi.contracts.runtime import Run
 from ringi.domain.ask import Ask
@@ -45,8 +47,10 @@ class CallKey(NamedTuple):
 class ToolPauses:
     """Decides at which calls a run pauses."""
 
-    def __init__(self, run: Run) -> None:
-        self._run, self.has_policy = run, run.agent.policy is not None
+    def __init__(self, run: Run, turn: int) -> None:
+        self._run, self.has_policy, self._turn = run, run.agent.policy is not None, turn
+        self._places: dict[tuple[str, str, str], str] = {}
+        """The places of calls by the name of their agent, their ids and their arguments."""
         self._gates: dict[tuple[str, str], Gate] = {}
         """The gates by the names of the agent and its tool."""
         self._calls: dict[CallKey, GatedCall] = {}
@@ -55,6 +59,14 @@ class ToolPauses:
         """Why a gate denies a call."""
         self._asked: dict[CallKey, Ask] = {}
         """What gates ask about calls."""
+
+    def note_answer(self, agent: str, response: ModelResponse) -> None:
+        """Note the places of the calls in a model's answer: the number of its turn, and their positions."""
+        self._turn += 1
+        for n, item in enumerate(response.output):
+            if isinstance(item, ResponseFunctionToolCall):
+                key = (agent, item.call_id, str(args_of(item.arguments) or {}))
+                self._places.setdefault(key, f"{self._turn}/{agent}/{n}")
 
     def of_function(self, tool: FunctionTool, agent: str) -> Any:
         """Return whether a function tool of an agent needs approval."""
@@ -91,7 +103,9 @@ class ToolPauses:
         return False
 
     def _gated_call(self, key: CallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
-        is_approved, place = request is not None and is_by_person(request), f"{self._run.id}/{key.agent}/{key.id}"
+        is_approved = request is not None and is_by_person(request)
+        # The SDK tells nobody about the answers within an agent that is a tool.
+        place = self._places.get((key.agent, key.id, key.args), f"{key.agent}/{key.id}")
         return GatedCall(self._run, key.tool, args, place, is_approved, request, self._gates.get((key.agent, key.tool)))
 
     async def invoke(self, invoke: Invoke, call: ToolInvocation, request: Request | None = None) -> Any:

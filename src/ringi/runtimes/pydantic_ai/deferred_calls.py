@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 
 from ringi.base.canonical_json import jsonable
 from ringi.domain.ask import ANSWER, Ask, Decision, parse_body
@@ -83,6 +83,13 @@ def kind_of(requests: DeferredToolRequests, part: ToolCallPart) -> str | None:
 def question_id(part: ToolCallPart, turn: str) -> str:
     """Return the id of the question about a call."""
     return f"{turn}/{part.tool_call_id}"
+
+
+def call_places(messages: Sequence[ModelMessage]) -> dict[str, str]:
+    """Return the places of the calls in the newest answer of the model by their ids: its number, and theirs."""
+    answers = [message for message in messages if isinstance(message, ModelResponse)]
+    parts = enumerate(answers[-1].parts if answers else ())
+    return {part.tool_call_id: f"{len(answers)}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
 
 
 def call_of(part: ToolCallPart, turn: str) -> ToolCall:

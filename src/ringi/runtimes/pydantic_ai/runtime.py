@@ -16,7 +16,6 @@ from pydantic_ai.messages import (
     ModelResponse,
     SystemPromptPart,
     TextPart,
-    ToolCallPart,
     UserPromptPart,
 )
 from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
@@ -26,7 +25,7 @@ from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
-from ringi.runtimes.pydantic_ai.deferred_calls import question_id, questions_of, results_of
+from ringi.runtimes.pydantic_ai.deferred_calls import call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
 from ringi.runtimes.stored_run import StoredRun
@@ -152,11 +151,12 @@ class AgentRun(StoredRun):
             writer.tool_call(part)
         schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
         asks = questions_of(requests, turn, writer.words.strip() or None, schemas)
-        gated = await calls.ask(requests, asks, turn)
-        places = places_of(result.all_messages(), turn)
+        places = call_places(result.all_messages())
+        gated = await calls.ask(requests, asks, turn, places)
         data = {
             "questions": [
-                stored_question(id, ask, places.get(id, ""), is_gated=id in gated) for id, ask in asks.items()
+                stored_question(id, ask, places.get(id.removeprefix(f"{turn}/"), ""), is_gated=id in gated)
+                for id, ask in asks.items()
             ],
             "requests": REQUESTS.dump_python(requests, mode="json"),
             "messages": dumped(result.all_messages()),
@@ -212,13 +212,6 @@ def history_message(message: Message) -> ModelMessage:
 def responses_in(messages: Sequence[ModelMessage]) -> int:
     """Return the number of answers of a model."""
     return sum(isinstance(message, ModelResponse) for message in messages)
-
-
-def places_of(messages: Sequence[ModelMessage], turn: str) -> dict[str, str]:
-    """Return the places of the calls in the newest answer by the ids of their questions: its number, and theirs."""
-    answers = [message for message in messages if isinstance(message, ModelResponse)]
-    parts = enumerate(answers[-1].parts if answers else ())
-    return {question_id(part, turn): f"{len(answers)}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
 
 
 def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:

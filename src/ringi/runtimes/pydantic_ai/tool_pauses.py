@@ -35,7 +35,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
 from ringi.runtimes.policy_checks import AgentTools, arguments_of, denial_of
-from ringi.runtimes.pydantic_ai.deferred_calls import question_id
+from ringi.runtimes.pydantic_ai.deferred_calls import call_places, question_id
 from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
@@ -76,27 +76,29 @@ class StretchCalls:
             self._asked[id] = question
             raise ApprovalRequired
 
-        place = f"{self._run.id}/{ctx.run_step}/{id}"
+        place = call_places(ctx.messages).get(id, f"{ctx.run_step}/{id}")
         request = self._requests.get(id) if is_approved else None
         is_by_hand = request is not None and is_by_person(request)
         return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
 
-    async def ask(self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str) -> set[str]:
+    async def ask(
+        self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str, places: Mapping[str, str]
+    ) -> set[str]:
         """Let gates ask about the calls of a pause; return the ids of the questions that they ask."""
         gated = set()
         for part in requests.approvals:
             id = question_id(part, turn)
-            if question := self._asked.get(part.tool_call_id) or await self._question(part):
+            if question := self._asked.get(part.tool_call_id) or await self._question(part, places):
                 asks[id] = with_gate(asks[id], question)
                 gated.add(id)
         return gated
 
-    async def _question(self, part: ToolCallPart) -> Ask | None:
+    async def _question(self, part: ToolCallPart, places: Mapping[str, str]) -> Ask | None:
         """Return what a gate asks about a call at which the framework itself pauses."""
         gate, args = self.gates.get(part.tool_name), args_of(part.args)
         if gate is None or args is None:
             return None
-        call = GatedCall(self._run, part.tool_name, args, f"{self._run.id}/{part.tool_call_id}", gate=gate)
+        call = GatedCall(self._run, part.tool_name, args, places.get(part.tool_call_id, part.tool_call_id), gate=gate)
         try:
             await call.pass_gate()
         except AskFirst as error:

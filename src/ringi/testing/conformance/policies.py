@@ -5,14 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.request import Request
 from ringi.errors import SettingError
 from ringi.policy.rules import Policy
 from ringi.runs.agent import Agent
-from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn, running
+from ringi.runs.call_outcomes import idempotency_key
+from ringi.testing.conformance.running_agents import (
+    THREAD,
+    Change,
+    Effects,
+    Refund,
+    RestorablePath,
+    Turn,
+    running,
+)
 
 LARGE = 5000
 ASK: dict[str, Any] = {"tools": ["refund"]}
@@ -25,6 +37,19 @@ DENY_LARGE: dict[str, Any] = {**ASK, "effect": "deny", "name": "large", "where":
 def enlarged(args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with a large amount."""
     return {**args, "amount": LARGE}
+
+
+class KeyedEffects(list[Refund]):
+    """Effects, and the idempotency keys of the calls that had them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: list[str] = []
+
+    def append(self, effect: Refund) -> None:
+        """Add an effect with the key of its call."""
+        super().append(effect)
+        self.keys.append(str(idempotency_key()))
 
 
 class PolicyConformance:
@@ -49,6 +74,47 @@ class PolicyConformance:
                 a hook, a guardrail or a middleware; None for no change.
         """
         raise NotImplementedError
+
+    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+        """Return an agent whose tool is the function `refund`, which `ringi.requires_approval` gates with the policy.
+
+        Call `pytest.skip` with the reason if the framework has no functions as tools.
+        """
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("kind", ["gated_agent", "function_agent"])
+    async def test_calls_that_a_rule_approves_have_the_same_keys_after_a_restore(
+        self, url: str, tmp_path: Path, kind: str
+    ) -> None:
+        turns: list[Turn] = [[Refund(1, LARGE)], [Refund(2), Refund(2)], [Refund(2)], "Done."]
+        policy, restored = {"rules": [AUTO_APPROVE_SMALL]}, RestorablePath(url, tmp_path)
+
+        def agent(turns: Sequence[Turn], effects: Effects) -> Agent:
+            made: Agent = getattr(self, kind)(turns, effects, policy)
+            return made
+
+        first = agent(turns, [])
+        async with running(url, first) as run:
+            await run.start(first)
+            (asked,) = await run.pending()
+        restored.keep()
+
+        async def repeated() -> list[str]:
+            """Restore the store, let the run end in a new worker, and return the keys of all its effects."""
+            restored.put_back()
+            effects = KeyedEffects()
+            repeating = agent(turns[1:], effects)
+            async with running(url, repeating) as run:
+                await run.respond(asked, "approve")
+                assert (await run.rest()).status == "done"
+                assert sorted(effects) == [Refund(1, LARGE), Refund(2), Refund(2), Refund(2)]
+                found = await run.backend.store.find(Request, Query(tenant=DEFAULT_TENANT, thread_id=THREAD, limit=50))
+            assert sorted(effects.keys) == sorted(request.id for request in found)
+            return sorted(effects.keys)
+
+        keys = await repeated()
+        assert len(set(keys)) == len(keys) == 4
+        assert await repeated() == keys
 
     @pytest.mark.parametrize("is_changed", [False, True])
     @pytest.mark.parametrize("allowed", [ALLOW_SMALL, AUTO_APPROVE_SMALL])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from ringi.backends.sqlite.backup import copy
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.contracts.notifier import Wakeup
 from ringi.domain.record import DEFAULT_TENANT, Query
@@ -39,6 +42,22 @@ class Refund(NamedTuple):
     def args(self) -> dict[str, Any]:
         """The arguments of the call."""
         return self._asdict()
+
+
+class RestorablePath:
+    """The file of a store that a test sets back to an earlier copy, while nobody has it open."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._store, self._copy = Path(url.removeprefix("sqlite:///")), folder / "backup.db"
+
+    def keep(self) -> None:
+        """Keep a copy of the store."""
+        copy(self._store, self._copy, lambda *_: None)
+
+    def put_back(self) -> None:
+        """Put the copy in the place of the store."""
+        self._store.with_name(f"{self._store.name}-wal").unlink(missing_ok=True)
+        shutil.copy(self._copy, self._store)
 
 
 Turn: TypeAlias = str | Sequence[str | Refund]

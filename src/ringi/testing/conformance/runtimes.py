@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -18,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.sqlite.backup import copy
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Thread
@@ -28,7 +26,16 @@ from ringi.runs.frameworks import Served
 from ringi.runs.worker import Worker
 from ringi.testing.conformance.policies import PolicyConformance
 from ringi.testing.conformance.removed_gates import RemovedGateConformance
-from ringi.testing.conformance.running_agents import THREAD, Effects, Refund, RunningAgent, Turn, running, until
+from ringi.testing.conformance.running_agents import (
+    THREAD,
+    Effects,
+    Refund,
+    RestorablePath,
+    RunningAgent,
+    Turn,
+    running,
+    until,
+)
 
 MEGABYTE = 1_000_000
 
@@ -229,17 +236,16 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:
         turns: list[Turn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
-        store, backup = Path(url.removeprefix("sqlite:///")), tmp_path / "backup.db"
+        store = RestorablePath(url, tmp_path)
         first = self.agent(turns, [])
         async with running(url, first) as run:
             await run.start(first)
             (asked,) = await run.pending()
-        copy(store, backup, lambda *_: None)
+        store.keep()
 
         async def repeated(turns: Sequence[Turn], decision: str) -> list[list[str]]:
             """Restore the store, answer all questions in new workers, and return the ids of each pause."""
-            store.with_name(f"{store.name}-wal").unlink(missing_ok=True)
-            shutil.copy(backup, store)
+            store.put_back()
             ids, agent = list[list[str]](), self.agent(turns, [])
             async with running(url, agent) as run:
                 while pending := await run.pending():
