@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from ringi.base.extras import EXTRAS
+from ringi.cli import EXTRAS_OF
+
+ROOT = Path(__file__).parent.parent
 
 BLOCK = """
 import sys
@@ -84,3 +89,10 @@ def test_the_terminal_asks_without_the_server(tmp_path: Path) -> None:
         ("server", "langgraph", "postgres", "redis", "oidc"), COMMAND.format(arguments=["ask", "x"]), tmp_path
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("command", "extras"), EXTRAS_OF.items())
+def test_what_a_bare_installation_is_told_to_install_has_the_command_line_too(command: str, extras: str) -> None:
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    brought = {re.split(r"[\[><=]", needed)[0] for extra in extras.split(",") for needed in optional[extra]}
+    assert {"ag-ui-protocol", "rich", "typer"} <= brought, command

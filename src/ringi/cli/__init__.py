@@ -7,7 +7,15 @@ import sys
 from ringi.base.extras import missing
 from ringi.errors import MissingExtraError
 
-EXTRAS_OF = {"serve": "server", "worker": "server,langgraph", "demo": "server,langgraph"}
+EXTRAS_OF = {
+    "serve": "server",
+    "link": "server",
+    "worker": "server,langgraph",
+    "demo": "server,langgraph",
+    "mcp": "mcp",
+    "gate": "mcp",
+    "acp": "acp",
+}
 """All that a command needs, if even the command line is missing."""
 
 
