@@ -160,6 +160,16 @@ DIFFERENT_ON_EACH_STORE = (
 """Where a test that is repeated for each store guards a promise that each store keeps in its own way."""
 
 
+PROVIDES: dict[str, tuple[str, ...]] = {"check": (), "fast": (), "quick": (), "stores": DIFFERENT_ON_EACH_STORE}
+MOVES: dict[str, tuple[str, ...]] = {
+    "check": (CHECKED,),
+    "fast": (),
+    "quick": ("MAIN", 'tier("quick")', "conformance"),
+    "stores": ("WIDE", 'tier("stores")', "postgres", "redis"),
+}
+"""Where a run also takes tests from files of other tiers: from these places, and from files with one of these words."""
+
+
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what is not part of the run that `--tier` names."""
     parts = PARTS[config.getoption("--tier")]
@@ -222,10 +232,10 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def is_left_out(path: str, run: str) -> bool:
-    """Tell whether a run takes none of a file's tests: a mark or a contract moves single tests, but never to `fast`."""
-    if run not in ("check", "fast") or not path.endswith(".py") or _of_place(path) == run:
+    """Tell whether a run takes none of the tests of a file, by the words that move a test to another tier."""
+    if run == "all" or not path.endswith(".py") or _of_place(path) in PARTS[run] or path.startswith(PROVIDES[run]):
         return False
-    return run == "fast" or CHECKED not in (ROOT / path).read_text("utf-8")
+    return not any(word in (ROOT / path).read_text("utf-8") for word in MOVES[run])
 
 
 def _of_place(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import os
 import runpy
@@ -109,6 +110,7 @@ def _run(place: str, arguments: list[str], folder: Path, environment: dict[str, 
 
 def become(folder: Path, environment: Mapping[str, str], streams: Mapping[int, int]) -> None:
     """Take the folder, the environment and the streams of a program that a shell starts."""
+    gc.freeze()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(environment)

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeVar
 
 from ag_ui.core import Event as AguiEvent
@@ -43,7 +44,12 @@ def model(script: ModelScript = say) -> BaseChatModel:
 
 def demo() -> list[Agent]:
     """Return the sample agents on a quick model."""
-    return demo_agents.agents(model())
+    return list(_demo())
+
+
+@cache
+def _demo() -> tuple[Agent, ...]:
+    return tuple(demo_agents.agents(model()))
 
 
 def other() -> Agent:
