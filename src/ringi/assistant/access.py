@@ -15,6 +15,7 @@ from ringi.assistant.declarations import Action
 from ringi.assistant.memory import ContextMemory, with_defaults
 from ringi.assistant.memory_cache import memory_of
 from ringi.assistant.plans import Plan
+from ringi.assistant.stored_values import with_current_values
 from ringi.contracts import Wakeup
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import NotFoundError, ThreadBusyError
@@ -63,7 +64,7 @@ class ConversationAccess:
             raise NotFoundError("assistant", id if thread else str(agent))
         memory = await memory_of(self._components.backend, thread) if thread else ContextMemory()
         definitions, now = agent_of_thread.assistant.definitions, self._components.inbox.clock()
-        memory = with_defaults(memory, definitions, now)
+        memory = with_defaults(with_current_values(memory, definitions, now), definitions, now)
         return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
     async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:

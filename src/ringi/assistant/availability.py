@@ -72,6 +72,11 @@ def availability_of(definitions: Definitions, memory: ContextMemory, now: dateti
     return _AvailabilityCheck(definitions, memory, now).availability(action)
 
 
+def fix_of(definitions: Definitions, memory: ContextMemory, now: datetime, key: str) -> Fix:
+    """Return the step that obtains an info."""
+    return Fix(*_AvailabilityCheck(definitions, memory, now).fix(key))
+
+
 @lru_cache(maxsize=4096)
 def _reason(code: Code, key: str, kind: FixKind, ref: str) -> Reason:
     return Reason(code, key, Fix(kind, ref))
@@ -195,11 +200,12 @@ class _AvailabilityCheck:
             return ()
         planner = self.definitions.plan_actions.get(key)
         if planner is None:
-            return (_reason(CODE_BY_STATE[state], key, *self._fix(key)),)
+            return (_reason(CODE_BY_STATE[state], key, *self.fix(key)),)
         # The info that a plan produces gets its value only when approval is requested.
         return tuple(self._missing_plan(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
 
-    def _fix(self, key: str) -> tuple[FixKind, str]:
+    def fix(self, key: str) -> tuple[FixKind, str]:
+        """Return the kind of step that obtains an info, and the info or action that it is about."""
         first = self.freshness.info_to_obtain(key)
         info = self.definitions.infos_by_key[first]
         if info.kind == "handler":

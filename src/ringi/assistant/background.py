@@ -21,6 +21,7 @@ from ringi.assistant.jobs import PlanJob, StepJob, error_text, run_workflow
 from ringi.assistant.plans import Step, content_hash, format_step_key
 from ringi.assistant.sentences import ANY_TEXT, sentence
 from ringi.assistant.settings import AssistantSettings
+from ringi.assistant.stored_values import check_inputs_fit, is_valid
 from ringi.backends import report_outages
 from ringi.base import jsonable
 from ringi.domain import Action as RequestAction
@@ -74,6 +75,7 @@ def build_plan_graph(assistant: AssistantSettings) -> Any:
         about = {"plan": job["plan"], "version": job["version"]}
         action = assistant.definitions.action(job["action"])
         try:
+            check_inputs_fit(assistant.definitions, job["inputs"])
             draft = jsonable(await run_workflow(assistant.workflows[str(action.workflow)], build_plan_job(job)))
             check_json(draft, field="draft")
         except (GraphBubbleUp, OutageError):
@@ -129,6 +131,7 @@ def build_execute_graph(assistant: AssistantSettings) -> Any:
         one, action = left[number], assistant.definitions.action(job["action"])
         key = format_step_key(job["plan"], job["version"], one["id"])
         try:
+            check_inputs_fit(assistant.definitions, job["inputs"])
             work = StepJob(one, key, job["content"], job["inputs"], job["language"])
             await run_workflow(assistant.workflows[str(action.workflow)], work)
         except (GraphBubbleUp, OutageError):
@@ -235,8 +238,11 @@ def answer_event(info: Info, request: Request) -> dict[str, Any]:
 
 def answer_value(info: Info, data: dict[str, Any]) -> Any:
     """Return the info's value from the data of an answer."""
+    # If the definition has changed since the question, the answer may be that of one field or of a whole form.
     is_whole = info.form is not None or info.schema.get("type") == "object"
-    return data if is_whole and not info.choices else data.get(VALUE_FIELD)
+    if not is_whole or info.choices:
+        return data.get(VALUE_FIELD, data)
+    return data if data.keys() != {VALUE_FIELD} or is_valid(info, data) else data[VALUE_FIELD]
 
 
 def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Request:

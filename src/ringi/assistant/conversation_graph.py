@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
@@ -28,12 +29,13 @@ from ringi.assistant.event_context import (
 )
 from ringi.assistant.handlers import Fetched, HandlerError, Scope
 from ringi.assistant.jobs import CallJob, error_text, run_workflow
-from ringi.assistant.memory import ContextMemory, Provenance, record_value
+from ringi.assistant.memory import ContextMemory, Provenance, store_value
 from ringi.assistant.memory_cache import MemoryCache
 from ringi.assistant.plans import Plan
 from ringi.assistant.reducer import ConversationReducer
 from ringi.assistant.sentences import LANGUAGES, detect_language, render_sentences, sentence
 from ringi.assistant.settings import AssistantSettings
+from ringi.assistant.stored_values import is_unfit, with_current_values
 from ringi.assistant.text_approval import approve, find_approved_plan
 from ringi.backends import report_outages
 from ringi.base import jsonable, reason_of, utc_now
@@ -154,7 +156,8 @@ class ConversationNodes:
 
     async def interpret(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Ask the front model once to interpret the message and to reply."""
-        memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
+        now = run_context(config).inbox.clock()
+        memory = self._current_memory(state, now)
         messages = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
         answer = await self._front_model.ask(messages, config)
         host = run_context(config)
@@ -192,7 +195,8 @@ class ConversationNodes:
             "language": state["language"],
         }
         turn = ConversationReducer(self._definitions, *who, **options)
-        outcome = turn.settle(self._memory_cache.read(state["memory"]))
+        before = self._memory_cache.read(state["memory"])
+        outcome = turn.settle(before)
         # A handler that failed is not retried within the turn.
         if (due := self._due_fetches(turn, outcome, state)) and any(
             event["type"] in ACTION_EVENTS for event in state["events"]
@@ -201,6 +205,7 @@ class ConversationNodes:
             return {"todo": {**state["todo"], "fetch": due, "asked_for": [], "calls": []}}
         for event in state["events"]:
             outcome = outcome.then(partial(turn.apply, event=event))
+        outcome = turn.report_failures(outcome, before)
         due = self._due_fetches(turn, outcome, state)
         todo_before, words = state["todo"], render_sentences(outcome.sentences, state["language"])
         todo = {
@@ -213,12 +218,17 @@ class ConversationNodes:
         messages: list[Any] = [*remove_old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
         return {"memory": self._memory_cache.write(outcome.memory), "events": [], "todo": todo, "messages": messages}
 
+    def _current_memory(self, state: ConversationState, now: datetime) -> ContextMemory:
+        """Return the memory for handlers, workflows and the model: without values that do not fit the definitions."""
+        return with_current_values(self._memory_cache.read(state["memory"]), self._definitions, now)
+
     def _due_fetches(self, turn: ConversationReducer, outcome: TurnResult, state: ConversationState) -> list[str]:
         return [key for key in turn.due_fetches(outcome.memory) if key not in state["tried"]]
 
     async def look_up(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Run handlers and immediate actions."""
-        host, memory, todo = run_context(config), self._memory_cache.read(state["memory"]), state["todo"]
+        host, todo = run_context(config), state["todo"]
+        memory = self._current_memory(state, host.inbox.clock())
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
         calls = [
             ImmediateCall.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]
@@ -269,7 +279,7 @@ class ConversationNodes:
         literals = {name: value for name, value in info.params.items() if not is_reference(value)}
         references = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
         params = literals | {
-            name: memory.items[each].value for name, each in references.items() if each in memory.items
+            name: memory.items[each].value for name, each in references.items() if is_collected(memory, each)
         }
         event = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
         # A cached value older than this is too old for the requested or required freshness.
@@ -281,7 +291,7 @@ class ConversationNodes:
         self, memory: ContextMemory, call: ImmediateCall, host: RunContext, language: str
     ) -> dict[str, Any]:
         action = self._definitions.action(call.action)
-        inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
+        inputs = {need.info: memory.items[need.info].value for need in action.needs if is_collected(memory, need.info)}
         event = {"type": "called", "action": action.id}
         if workflow := self._assistant.workflows.get(str(action.workflow)):
             return await run_to_event(
@@ -295,18 +305,22 @@ class ConversationNodes:
         )
 
     async def _recall(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
-        lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - known_infos(memory)
+        unfit = with_current_values(memory, self._definitions, host.inbox.clock()).items
+        known = {key: unfit[key] for key in known_infos(memory)}
+        lacking = {info.key for info in self._definitions.infos if info.scope == "user"}
+        lacking -= {key for key, item in known.items() if not is_unfit(item)}
         if not lacking or is_background_sender(host):
             return memory
         for each in await Memories(host.inbox, host.by).newest(MAX_MEMORIES):
-            if each.category in lacking - known_infos(memory):
+            item = known.get(each.category)
+            if each.category in lacking and (item is None or each.updated_at > item.observed_at):
+                lacking.remove(each.category)
                 info, source = (
                     self._definitions.info(each.category),
                     Provenance(kind="remembered", actor=each.person, ref=each.id),
                 )
-                memory = record_value(
-                    memory, info.key, answer_value(info, each.answer), source, each.updated_at, self._definitions
-                )
+                value = answer_value(info, each.answer)
+                memory = store_value(memory, info, value, source, each.updated_at, "observe", {})
         return memory
 
 
@@ -341,6 +355,11 @@ def announce_workflow(begin: BackgroundStart) -> None:
 def known_infos(memory: ContextMemory) -> set[str]:
     """Return the infos with an entry that is not a default."""
     return {key for key, item in memory.items.items() if not item.is_default}
+
+
+def is_collected(memory: ContextMemory, key: str) -> bool:
+    """Tell whether an info has a value that handlers and workflows may receive."""
+    return key in memory.items and memory.items[key].status == "collected"
 
 
 def page_language(events: Iterable[dict[str, Any]]) -> str:

@@ -76,6 +76,8 @@ class Info:
       scope: `user` to remember the value for the person's other conversations.
       default: The value to use while nobody has told one. Only for an info that people are asked for.
       may_be_any: True if a person may say that they do not mind. Its value is then `ANY`, whatever the schema says.
+      migrate: A pure function that turns a stored value that no longer fits the schema, form or `may_be_any` into one
+        that does. Without it, or if it fails, the value is pending with the reason, and people are asked again.
     """
 
     key: str
@@ -93,6 +95,7 @@ class Info:
     scope: Literal["thread", "user"] = "thread"
     default: Any = None
     may_be_any: bool = False
+    migrate: Callable[[Any], Any] | None = None
 
     @property
     def kind(self) -> InfoKind:

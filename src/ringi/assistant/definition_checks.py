@@ -74,6 +74,8 @@ def _value_faults(info: Info) -> Iterator[str]:
         yield f"has scope {info.scope!r}: use one of {_quoted_list(SCOPES)}"
     if info.default is not None and info.kind != "ask":
         yield f"has a default, but is {info.kind}, so its value never depends on people: remove the default"
+    if info.migrate is not None and info.kind != "ask":
+        yield f"has migrate, but is {info.kind}, so its value is obtained again: remove migrate"
     if info.may_be_any and info.kind != "ask":
         yield f"may be any, but is {info.kind}, so its value never depends on people: remove may_be_any"
     if info.choices and info.choices.max_items < 1:

@@ -181,7 +181,7 @@ def record_value(
     try:
         plain = jsonable(value)
         check_value(info, plain)
-        return _store_value(memory, info, plain, source, now, "observe", dict(inputs or {}))
+        return store_value(memory, info, plain, source, now, "observe", dict(inputs or {}))
     except InvalidError as error:
         return record_failure(memory, key, str(error), source, now, inputs)
     except Exception as error:
@@ -215,6 +215,13 @@ def record_failure(
 def remove_values(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime) -> ContextMemory:
     """Return the memory without the values of these infos."""
     return _remove(memory, keys, source, now, "forget")
+
+
+def replace_item(memory: ContextMemory, key: str, item: InfoEntry, op: str, now: datetime) -> ContextMemory:
+    """Return the memory with another entry of an info, with the change in the history."""
+    after = item.error if item.status == "pending" else item.value
+    items = {**memory.items, key: item}
+    return memory._with_change(now, op, key, item.source, memory.items[key].value, after, items=items)
 
 
 def set_workflow_status(
@@ -306,7 +313,9 @@ def with_defaults(memory: ContextMemory, definitions: Definitions, now: datetime
             items = {name: each for name, each in memory.items.items() if name != key}
             memory = memory._with_change(now, "forget", key, item.source, item.value, items=items)
     for key, hash in defaults.items():
-        if key not in memory.items or memory.items[key].status == "pending":
+        # A told value that is pending for a reason is asked for again; the default does not replace it.
+        before = memory.items.get(key)
+        if before is None or (before.status == "pending" and before.value is None):
             value = jsonable(definitions.info(key).default)
             item = InfoEntry(value=value, hash=hash, version=memory.version + 1, source=source, observed_at=now)
             items = {**memory.items, key: item}
@@ -332,11 +341,11 @@ def _apply_op(memory: ContextMemory, op: MemoryOp, info: Info, source: Provenanc
     if op.op == "clear":
         return _remove(memory, [op.key], source, now, "clear")
     if op.op == "not_needed":
-        return _store_value(memory, info, None, source, now, op.op, {}, "not_needed")
-    return _store_value(memory, info, jsonable(op.value), source, now, op.op, {})
+        return store_value(memory, info, None, source, now, op.op, {}, "not_needed")
+    return store_value(memory, info, jsonable(op.value), source, now, op.op, {})
 
 
-def _store_value(
+def store_value(
     memory: ContextMemory,
     info: Info,
     value: object,
@@ -346,6 +355,7 @@ def _store_value(
     inputs: dict[str, str],
     status: Literal["collected", "not_needed"] = "collected",
 ) -> ContextMemory:
+    """Return the memory with a value, which is not checked against its info."""
     before, hash = memory.items.get(info.key), digest(value)
     is_same = before is not None and (before.status, before.hash) == (status, hash)
     if before and is_same and (op == "not_needed" or info.kind == "static"):

@@ -62,11 +62,14 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
 
 
 def check_value(info: Info, value: object) -> None:
-    """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
+    """Raise InvalidError unless a value is valid for an info: JSON of limited size that fits its schema and form."""
     if value is None:
         raise InvalidError.of(info.key, "must not be null: give a value, or clear it", "required")
-    if not info.is_any(value):
-        info.check(value, field=info.key)
+    if info.is_any(value):
+        return
+    info.check(value, field=info.key)
+    if info.form is not None and info.choices is None:
+        info.form.check(value)
 
 
 def may_have_any(info: Info) -> bool:

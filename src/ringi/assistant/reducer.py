@@ -6,19 +6,20 @@ Pure: it does not wait, call a model or read a clock. The graph does the work th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from ringi.assistant import memory as memories
-from ringi.assistant.availability import Fix
+from ringi.assistant.availability import Fix, fix_of
 from ringi.assistant.declarations import ANY, Action, Info
 from ringi.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import MemoryOp, RejectedOp
 from ringi.assistant.plan_reducer import PlanReducer
-from ringi.assistant.sentences import Sentence, plan_markdown, sentence
+from ringi.assistant.sentences import LANGUAGES, Sentence, plan_markdown, sentence
+from ringi.assistant.stored_values import is_unfit, unfit_reason, with_current_values
 from ringi.assistant.text_approval import approval_phrases
 from ringi.errors import InvalidError
 
@@ -61,6 +62,7 @@ class ConversationReducer(PlanReducer):
     def settle(self, memory: ContextMemory) -> TurnResult:
         """Update the memory: defaults, static and derived values, obsolete plans, and plans that are not defined."""
         memory, before = memories.drop_undefined(memory, self.definitions, self.now), memory
+        memory = with_current_values(memory, self.definitions, self.now)
         memory = memories.with_defaults(memory, self.definitions, self.now)
         for info in self.definitions.ordered_infos:
             memory = self._update_computed(memory, info)
@@ -68,6 +70,26 @@ class ConversationReducer(PlanReducer):
         for workflow in memory.plans:
             outcome = outcome.then(partial(self.check_plan, workflow=workflow))
         return outcome
+
+    def report_failures(self, outcome: TurnResult, before: ContextMemory) -> TurnResult:
+        """Return the result of events with a sentence for each info that failed or became pending since `before`."""
+        after = outcome.memory.items
+        errors = {key: item.error for key, item in before.items.items()}
+        failed = [key for key in self.definitions.infos_by_key if key in after and after[key].error]
+        new = [self._failure(outcome.memory, key) for key in failed if errors.get(key) != after[key].error]
+        # An event that a person asked for may have reported it.
+        reported = [(each.code, each.about.get("what")) for each in outcome.sentences]
+        sentences = [each for each in new if (each.code, each.about["what"]) not in reported]
+        return replace(outcome, sentences=(*sentences, *outcome.sentences))
+
+    def _failure(self, memory: ContextMemory, key: str) -> Sentence:
+        info, item = self.definitions.info(key), memory.items[key]
+        why: Any = item.error
+        if is_unfit(item):
+            why = {language: unfit_reason(self.definitions, memory, key, language) for language in LANGUAGES}
+        fix = fix_of(self.definitions, memory, self.now, key)
+        code = "fetch_failed" if info.kind == "handler" and not is_unfit(item) else "not_usable"
+        return sentence(code, what=self.title(key), why=why, todo=self.next_steps(memory, fix))
 
     def due_fetches(self, memory: ContextMemory) -> tuple[str, ...]:
         """Return the infos that an action requires, that are not fresh, and whose handler can run now."""
@@ -237,13 +259,12 @@ class ConversationReducer(PlanReducer):
         inputs, source = self.hashes(memory, info.sources), Provenance(kind="handler", actor=info.handler)
         if (error := event.get("error")) is not None:
             after = memories.record_failure(memory, info.key, str(error), source, self.now)
-            todo = self.next_steps(after, Fix("run_handler", info.key))
-            message = sentence("fetch_failed", what=self.title(info.key), why=error, todo=todo)
-            return TurnResult(after, (message,) if event.get("is_asked_for") else ())
-        # A cached value keeps its age.
-        at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
-        after = memories.record_value(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
-        return TurnResult(after)
+        else:
+            # A cached value keeps its age.
+            at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
+            after = memories.record_value(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
+        is_due = event.get("is_asked_for") and after.items[info.key].error
+        return TurnResult(after, (self._failure(after, info.key),) if is_due else ())
 
     def _on_called(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
         action, error = self.definitions.action(str(event["action"])), event.get("error")
@@ -254,7 +275,7 @@ class ConversationReducer(PlanReducer):
         for key in action.produces:
             source = Provenance(kind="handler", actor=action.workflow or action.handler)
             after = self._record(after, key, event.get("value"), source, {})
-        return TurnResult(after)
+        return TurnResult(after, tuple(self._failure(after, key) for key in action.produces if after.items[key].error))
 
     def _on_answered(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
         key = str(event.get("info"))
@@ -298,7 +319,7 @@ class ConversationReducer(PlanReducer):
         if info.derive is None:
             return memory
         inputs, source = self.hashes(memory, info.inputs), Provenance(kind="derived", actor=info.key)
-        if len(inputs) < len(info.inputs) or (entry and entry.inputs == inputs):
+        if len(inputs) < len(info.inputs) or (entry and entry.inputs == inputs and not is_unfit(entry)):
             return memory
         try:
             value = info.derive(*(memory.items[key].value for key in info.inputs))
@@ -315,7 +336,7 @@ class ConversationReducer(PlanReducer):
         hashes, item = self.hashes(memory, inputs), memory.items.get(info.key)
         if len(hashes) < len(inputs):
             return False
-        if item is None or item.inputs != hashes:
+        if item is None or item.inputs != hashes or is_unfit(item):
             return True
         # A failed fetch is retried only on request or with other arguments.
         oldest = self.definitions.max_ages.get(info.key)

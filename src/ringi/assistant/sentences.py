@@ -181,6 +181,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "{what}を取得できませんでした: {why}\n\n{todo}",
         "zh": "无法获取{what}：{why}\n\n{todo}",
     },
+    "not_usable": {
+        "en": "{what} cannot be used: {why}\n\n{todo}",
+        "ja": "{what}は使用できません: {why}\n\n{todo}",
+        "zh": "无法使用{what}：{why}\n\n{todo}",
+    },
     "cancelled": {
         "en": "I have cleared the information collected here.",
         "ja": "ここで集めた情報を消去しました。",

@@ -14,6 +14,8 @@ from ringi.assistant.explanations import display_name, fix_label, reason_text
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, HistoryEntry, Provenance
 from ringi.assistant.plans import Plan, PreviousVersion
+from ringi.assistant.stored_values import unfit_reason
+from ringi.base import reason_text as own_reason_text
 
 CONVERSATION_SOURCE = "conversation_history"
 """The source of values that people said or entered."""
@@ -85,7 +87,9 @@ class _View:
         return [
             models.CurrentInfo(type=key, value=item.value, timestamp=item.observed_at, source=source_text(item.source))
             for key, item in self.memory.items.items()
-            if item.status == "collected" and key not in self.definitions.plan_actions
+            if item.status == "collected"
+            and key in self.definitions.infos_by_key
+            and key not in self.definitions.plan_actions
         ]
 
     def plan_data(self) -> models.PlanData:
@@ -139,7 +143,7 @@ class _View:
             title=info.name_in(self.language),
             description=in_language(info.description, self.language),
             status=item.status if item else "collected" if info.kind == "static" else "pending",
-            value=item.value if item else info.value,
+            value=None if item and item.status == "pending" else item.value if item else info.value,
             version=item.version if item else 0,
             observed_at=item.observed_at if item else None,
             fresh_until=item.fresh_until if item else None,
@@ -148,8 +152,13 @@ class _View:
             scope=info.scope,
             may_be_any=info.may_be_any,
             source=models.InfoSource.model_validate(item.source) if item else None,
-            error=item.error if item else None,
+            error=self.error(info.key),
         )
+
+    def error(self, key: str) -> str | None:
+        item = self.memory.items.get(key)
+        own = unfit_reason(self.definitions, self.memory, key, self.language)
+        return own or (own_reason_text(item.error, self.language) if item and item.error else None)
 
     def named(self, key: str) -> dict[str, str]:
         return {"key": key, "title": display_name(key, self.definitions, self.language)}

@@ -354,7 +354,7 @@ test("the inspector shows each info with its source, and why it is so", async ()
     one.items = [
       anItem({ source: { kind: "model", actor: "ann", ref: "m1", quote: "sell 20 % more" } }),
       anItem({ key: "projects", title: "Projects", how: "handler", isFresh: false, value: [{ id: "p1", name: "Site" }], source: { kind: "handler", actor: "fetch_projects", ref: null, quote: null } }),
-      anItem({ key: "prefs", title: "Preferences", status: "pending", value: null, source: null, observedAt: null }),
+      anItem({ key: "prefs", title: "Preferences", status: "pending", value: null, error: "the stored value does not fit its current definition (prefs: Enter a number.)" }),
     ];
     one.changes = [
       known<Change>({ number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann", ref: null, quote: null }, before: "10 %", after: "20 % more" }),
@@ -370,6 +370,7 @@ test("the inspector shows each info with its source, and why it is so", async ()
   expect(within(projects).getByTestId("item-status").dataset.status).toBe("stale");
   expect(within(projects).getByTestId("item-value").textContent).toContain("Site");
   expect(within(prefs).getByTestId("item-value").textContent).toContain("not known yet");
+  expect(prefs.textContent).toContain("the stored value does not fit its current definition (prefs: Enter a number.)");
   await userEvent.click(within(goal).getByTestId("item-why"));
   await waitFor(() => expect(screen.getAllByTestId("memory-change")).toHaveLength(1));
   await userEvent.click(screen.getByTestId("all-changes"));

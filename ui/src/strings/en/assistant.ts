@@ -74,7 +74,7 @@ export const assistant = {
   allChanges: "All changes",
   changesOf: (name: string) => `Changes of ${name}`,
   changeTypes: {
-    set: "set", correct: "corrected", clear: "cleared", not_needed: "not needed", feedback: "feedback", observe: "obtained", fail: "failed", plan: "plan", run: "run", reset: "cleared at the end", cancel: "context cleared",
+    set: "set", correct: "corrected", clear: "cleared", not_needed: "not needed", feedback: "feedback", observe: "obtained", fail: "failed", plan: "plan", migrate: "migrated", run: "run", reset: "cleared at the end", cancel: "context cleared",
   } as Record<string, string>,
   earlierChanges: "Earlier changes",
   clearContext: "Clear the context…",

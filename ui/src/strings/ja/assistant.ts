@@ -75,7 +75,7 @@ export const assistant: Assistant = {
   allChanges: "すべての変更",
   changesOf: (name: string) => `${name} の変更`,
   changeTypes: {
-    set: "設定", correct: "訂正", clear: "消去", not_needed: "不要", feedback: "フィードバック", observe: "取得", fail: "失敗", plan: "計画", run: "実行", reset: "完了後に消去", cancel: "文脈を消去",
+    set: "設定", correct: "訂正", clear: "消去", not_needed: "不要", feedback: "フィードバック", observe: "取得", fail: "失敗", plan: "計画", migrate: "新しい定義へ変換", run: "実行", reset: "完了後に消去", cancel: "文脈を消去",
   },
   earlierChanges: "以前の変更",
   clearContext: "文脈を消去…",

@@ -75,7 +75,7 @@ export const assistant: Assistant = {
   allChanges: "所有更改",
   changesOf: (name: string) => `${name} 的更改`,
   changeTypes: {
-    set: "设置", correct: "更正", clear: "清除", not_needed: "不需要", feedback: "反馈", observe: "获取", fail: "失败", plan: "计划", run: "运行", reset: "完成后清除", cancel: "清除上下文",
+    set: "设置", correct: "更正", clear: "清除", not_needed: "不需要", feedback: "反馈", observe: "获取", fail: "失败", plan: "计划", migrate: "转换为新定义", run: "运行", reset: "完成后清除", cancel: "清除上下文",
   },
   earlierChanges: "更早的更改",
   clearContext: "清除上下文…",
