@@ -11,8 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from ringi.audit.verify import misfits
 from ringi.domain.ask import Action, Answer, Ask, digest_of
-from ringi.domain.record import Viewer
+from ringi.domain.record import Erased, Viewer
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
 from ringi.errors import (
@@ -24,6 +25,7 @@ from ringi.errors import (
     RequestEndedError,
     RingiError,
 )
+from ringi.privacy.redaction import left_of, names, request_without
 from ringi.testing.clock import NOON
 
 REFUND = Action("refund", {"amount": 40})
@@ -226,6 +228,66 @@ def test_a_held_answer_can_be_undone_and_is_released() -> None:
     done.authorize("refund", {"amount": 40})
 
 
+def withdraw(request: Request, person: str) -> Request:
+    return request.withdrawn(person, "root", NOON)[0]
+
+
+def test_a_vote_of_a_leaver_counts_no_more() -> None:
+    voted = vote(ask(quorum=STAGES), in_groups("fay", "finance"))
+    after, event = voted.withdrawn("fay", "root", NOON)
+    assert event
+    assert (event.type, event.actor, event.changed["votes"]) == ("request.withdrawn", "root", None)
+    assert (after.votes, after.missing) == ((), ask(quorum=STAGES).missing)
+    assert voted.withdrawn("bob", "root", NOON) == (voted, None)
+    ended = vote(vote(ask(quorum=TWO), "bob"), "cem")
+    assert ended.withdrawn("bob", "root", NOON) == (ended, None)
+
+
+def test_a_deputy_s_vote_for_a_leaver_counts_no_more() -> None:
+    deputy = in_groups("dee", stands_for=(Viewer(name="fay", groups=("finance",)),))
+    request = ask(quorum=[{"groups": ["finance"], "count": 2}])
+    assert [withdraw(vote(request, deputy), name).votes for name in ("fay", "dee")] == [(), ()]
+
+
+def test_a_held_answer_of_a_leaver_takes_no_effect_even_if_its_time_is_over() -> None:
+    request = withdraw(vote(ask(hold=10), "bob"), "bob")
+    assert (request.held, request.timed(NOON + 60 * SECOND)) == (None, (request, None))
+    assert vote(request, "cem", "reject").held
+
+
+def test_a_held_answer_that_needs_the_vote_of_a_leaver_is_a_vote_again() -> None:
+    held = vote(vote(ask(quorum=TWO, hold=10), "bob"), "cem")
+    request = withdraw(held, "bob")
+    assert (request.held, [each.responder for each in request.votes]) == (None, ["cem"])
+    assert [stage.count for stage in request.missing or ()] == [1]
+    done = vote(request, "dee").timed(NOON + 60 * SECOND)[0]
+    assert done.response
+    assert done.response.voters == ("cem", "dee")
+    own = withdraw(held, "cem")
+    assert (own.held, [each.responder for each in own.votes]) == (None, ["bob"])
+    rejected = vote(vote(ask(quorum=TWO, hold=10), "bob"), "cem", "reject")
+    assert withdraw(rejected, "bob").held == rejected.held
+
+
+@pytest.mark.parametrize("gone", ["bob", "root"])
+def test_what_is_withdrawn_fits_its_events_after_an_erasure_too(gone: str) -> None:
+    request, asked = Request.asked(
+        Ask.parse({"title": "Go?", "quorum": TWO, "action": {"name": "refund"}}), id="r1", now=NOON, by="agent:shop"
+    )
+    request, voted = request.completed(answer(request), by="bob", channel="test", now=NOON)
+    request, withdrawn = request.withdrawn("bob", "root", NOON)
+    assert voted
+    assert withdrawn
+    history = [asked, voted, withdrawn]
+    assert misfits(request, history) == []
+    left = {event.version: left_of(event, gone) for event in history if names(event, gone)}
+    erased = Erased(at=NOON, by="admin", rule="person")
+    actors = {version: payload["actor"] for version, payload in left.items()}
+    request, event = request.redacted(erased, actors, **request_without(request, gone, history))
+    redacted = [each.model_copy(update={"payload": left.get(each.version, each.payload)}) for each in history]
+    assert misfits(request, [*redacted, event]) == []
+
+
 def test_a_release_comes_before_an_expiry_and_a_cancellation_wins() -> None:
     request = vote(ask(hold=30, expires_in=10), "bob")
     assert request.held
@@ -399,6 +461,10 @@ class DecisionMachine(RuleBasedStateMachine):
     @rule(by=st.sampled_from(sorted(PEOPLE)))
     def undo(self, by: str) -> None:
         self.step(lambda: self.request.undone(PEOPLE[by], self.now))
+
+    @rule(person=st.sampled_from(sorted(each.name for each in PEOPLE.values())))
+    def leave(self, person: str) -> None:
+        self.step(lambda: self.request.withdrawn(person, "root", self.now))
 
     @rule(seconds=st.sampled_from([1, 4, 9, 30]))
     def wait(self, seconds: int) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from tests.tiers import WIDE
 
+from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
+from ringi.domain import suggestions
 from ringi.domain.ask import Action
+from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
@@ -17,14 +22,25 @@ from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
 HOUR = timedelta(hours=1)
 
 
+@pytest.fixture(autouse=True)
+def few_decisions_suggest_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suggestions, "FEWEST", 50)
+
+
+@asynccontextmanager
+async def open_inbox(url: str) -> AsyncIterator[Inbox]:
+    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+        yield inbox
+
+
 @pytest.fixture
 async def inbox() -> AsyncIterator[Inbox]:
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_inbox("memory://") as inbox:
         yield inbox
 
 
 async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
-    """Let dee hold one thing of each kind; return their ids."""
+    """Let dee hold one thing of each kind, but no rule; return their ids."""
     until = inbox.clock() + HOUR
     await inbox.leave("bob", until, by="dee")
     await inbox.leave("dee", until, by="ann")
@@ -33,16 +49,46 @@ async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
     grant = {"until": until, "max_uses": 5}
     await inbox.respond(asked.id, "approve", responder="dee", digest=asked.digest, grant=grant)
     claimed = await inbox.claim((await inbox.ask("Go?")).id, "dee")
-    return {"absences": "dee", "deputyships": "ann", "grants": asked.id, "claims": claimed.id}
+    voted = await answered(inbox, "dee", quorum=[{"count": 2}])
+    held = await answered(inbox, "dee", hold=30)
+    about: dict[HoldingKind, str] = {"grants": asked.id, "claims": claimed.id, "votes": voted.id, "answers": held.id}
+    return {"absences": "dee", "deputyships": "ann", **about}
+
+
+async def answered(inbox: Inbox, by: str, number: int = 7, **more: Any) -> Request:
+    asked = await inbox.ask("Pay?", action=Action("pay", {"amount": number}), **more)
+    return await inbox.respond(asked.id, "approve", responder=by, digest=asked.digest)
+
+
+async def switch_on_a_rule(inbox: Inbox, by: str) -> str:
+    """Return the id of a rule that a person has switched on after a few approvals."""
+    for number in range(suggestions.FEWEST):
+        await answered(inbox, "ann", number * 37 % 200 + 1)
+    (suggestion,) = await inbox.suggestions()
+    return (await inbox.accept_suggestion(suggestion.id, by=by)).id
 
 
 async def test_all_that_a_person_holds_ends_and_is_listed(inbox: Inbox) -> None:
-    held = await with_everything(inbox)
+    await check_that_all_ends(inbox)
+
+
+@WIDE
+@pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], indirect=True)
+async def test_all_that_a_person_holds_ends_on_each_store(url: str) -> None:
+    async with open_inbox(url) as inbox:
+        await check_that_all_ends(inbox)
+        assert (await verify(inbox.store))[1] == []
+
+
+async def check_that_all_ends(inbox: Inbox) -> None:
+    held = await with_everything(inbox) | {"rules": await switch_on_a_rule(inbox, "dee")}
+    assert held.keys() == set(get_args(HoldingKind))
     ended = await offboard(inbox, "dee", "root")
     assert {each.kind: each.id for each in ended} == held
     assert [each.person for each in await inbox.absences.active()] == ["zoe"]
-    assert [each.status for each in await inbox.grants()] == ["revoked"]
-    assert (await inbox.get(held["claims"])).claimed_by is None
+    assert [each.status for each in await inbox.grants()] == ["revoked", "revoked"]
+    left = [await inbox.get(held[kind]) for kind in ("claims", "votes", "answers")]
+    assert [(each.claimed_by, each.votes, each.held, each.status) for each in left] == [(None, (), None, "pending")] * 3
     assert await offboard(inbox, "dee", "root") == []
 
 

@@ -145,10 +145,15 @@ def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
         decision["released_at"] = now
     if not request.quorum or vote.decision not in AGREEING or vote.override:
         return completed(request, decision, now)
-    others = tuple(each for each in request.votes if each.subject != vote.subject)
-    last = Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields})
-    counted = [each.responder for each in (*others, last) if each.authorised_digest == vote.authorised_digest]
-    return completed(request, decision | {"voters": tuple(counted)}, now, votes=(*others, last))
+    votes = with_vote(request.votes, vote)
+    counted = [each.responder for each in votes if each.authorised_digest == vote.authorised_digest]
+    return completed(request, decision | {"voters": tuple(counted)}, now, votes=votes)
+
+
+def with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
+    """Return the votes with a vote, or with a held answer as a vote, in place of an earlier one of its person."""
+    others = (each for each in votes if each.subject != vote.subject)
+    return (*others, Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields}))
 
 
 def completed(request: R, decision: dict[str, Any], now: datetime, **changes: object) -> tuple[R, Event]:
@@ -192,6 +197,26 @@ def undo(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
     if request.is_released(now):
         raise ConflictError(f"the time to undo the answer to request {request.id!r} is over")
     return request.changed("unheld", by.name, now, held=None)
+
+
+def withdraw(request: R, person: str, by: str, now: datetime) -> tuple[R, Event | None]:
+    """Return the request without what a person has decided on it; see `Request.withdrawn`."""
+    votes = tuple(each for each in request.votes if not each.is_of(person))
+    held = None if request.held and request.held.is_of(person) else request.held
+    if (votes, held) == (request.votes, request.held):
+        return request, None
+    if held and request.quorum and held.decision in AGREEING and not held.override:
+        # It was the last vote that was missing: without the others it is one of the votes again.
+        counted = with_vote(votes, held)
+        if open_stage(request.quorum, counted, held.authorised_digest) is not None:
+            votes, held = counted, None
+    changes: dict[str, Any] = {"held": held} if held != request.held else {}
+    if votes != request.votes:
+        changes["missing"] = missing_votes(request.quorum, votes)
+        # Empty votes are not stored.
+        changes["votes"] = votes or None
+    after, event = request.changed("withdrawn", by, now, **changes)
+    return after.model_copy(update={"votes": votes}), event
 
 
 def timed(request: R, now: datetime) -> tuple[R, Event | None]:

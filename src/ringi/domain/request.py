@@ -280,6 +280,21 @@ class Request(RequestData):
         self.refuse_final()
         return decisions.undo(self, decider_of(by), now)
 
+    def withdrawn(self, person: str, by: str, now: datetime) -> tuple[Self, Event | None]:
+        """Return the request without the votes and the held answer of a person, or of a deputy for the person.
+
+        The events keep the votes. An ended request is unchanged.
+
+        Args:
+            person: The person, who has left.
+            by: The administrator.
+            now: The current time.
+
+        Returns:
+            The request and its event; the request unchanged and None if it has nothing of the person.
+        """
+        return (self, None) if self.is_final else decisions.withdraw(self, person, by, now)
+
     def timed(self, now: datetime) -> tuple[Self, Event | None]:
         """Return the request after what the clock may do: a held answer is released, the request expires or escalates.
 

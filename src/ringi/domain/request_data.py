@@ -151,7 +151,7 @@ class RequestData(Record):
     @property
     def emptied(self) -> tuple[str, ...]:
         """The fields that are not stored while they are empty, and that a step may have emptied."""
-        return ("missing", "held") if self.quorum or self.hold else ()
+        return ("missing", "held", "votes") if self.quorum or self.hold else ()
 
     @property
     def is_final(self) -> bool:

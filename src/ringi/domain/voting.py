@@ -120,6 +120,10 @@ class Vote(StrictModel):
         names = (self.subject, self.responder, self.stands_for, self.for_subject)
         return {name for name in names if name}
 
+    def is_of(self, person: str) -> bool:
+        """Return whether a person of this name voted, or a deputy voted for them."""
+        return person in (self.responder, self.stands_for)
+
 
 class Held(Vote):
     """A decision that its person may still undo."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
@@ -11,13 +11,14 @@ from ringi.contracts.notifier import ABSENCES
 from ringi.contracts.store import change_record
 from ringi.domain import absence
 from ringi.domain.journal import Journal
-from ringi.domain.record import Key, Query
+from ringi.domain.record import Event, Key, Query, cursor_of
+from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.inbox import Inbox
 
-MOST = 1_000
-"""Pending requests that one call releases."""
-HoldingKind = Literal["absences", "deputyships", "grants", "rules", "claims"]
+PAGE = 500
+"""The number of requests that are read at a time."""
+HoldingKind = Literal["absences", "deputyships", "grants", "rules", "votes", "answers", "claims"]
 
 
 class Ended(StrictModel):
@@ -25,7 +26,9 @@ class Ended(StrictModel):
 
     kind: HoldingKind
     """`absences`: the person was away; `deputyships`: the person stood for another one; `grants`: the person approved
-    later calls; `rules`: the person switched on a suggested rule; `claims`: the person had claimed a request."""
+    later calls; `rules`: the person switched on a suggested rule; `votes`: the person, or a deputy for the person, had
+    voted on a pending request; `answers`: the same for an answer that was held; `claims`: the person had claimed a
+    request."""
     id: str
     """The name of the absent person, or the id of the request."""
 
@@ -77,18 +80,47 @@ async def _revoke_grants(inbox: Inbox, person: str, by: str) -> list[Ended]:
 
 
 async def _release_claims(inbox: Inbox, person: str, by: str) -> list[Ended]:
-    query = Query(statuses=("pending",), assigned_or_claimed_by=person, limit=MOST)
     ended: list[Ended] = []
-    for request in [each for each in await inbox.find(query) if each.claimed_by == person]:
-        with suppress(ConflictError):  # It ended, or another person took it, meanwhile.
-            await inbox.release(request.id, person)
-            ended.append(Ended(kind="claims", id=request.id))
+    async for request in _pending(inbox, Query(assigned_or_claimed_by=person)):
+        if request.claimed_by == person:
+            with suppress(ConflictError):  # It ended, or another person took it, meanwhile.
+                await inbox.release(request.id, person)
+                ended.append(Ended(kind="claims", id=request.id))
     return ended
+
+
+async def _withdraw_answers(inbox: Inbox, person: str, by: str) -> list[Ended]:
+    def step(request: Request) -> tuple[Request, Event | None]:
+        return request.withdrawn(person, by, inbox.clock())
+
+    ended: list[Ended] = []
+    async for request in _pending(inbox, Query()):
+        if step(request)[0] is request:
+            continue
+        before, after = await change_record(inbox.store, Request, request.key, step)
+        if before is not after:
+            await inbox.announce_change(before, after)
+            kinds: dict[HoldingKind, bool] = {
+                "votes": any(each.is_of(person) for each in before.votes),
+                "answers": before.held is not None and before.held.is_of(person),
+            }
+            ended += [Ended(kind=kind, id=request.id) for kind, has_ended in kinds.items() if has_ended]
+    return ended
+
+
+async def _pending(inbox: Inbox, query: Query) -> AsyncIterator[Request]:
+    query = query.model_copy(update={"statuses": ("pending",), "limit": PAGE})
+    while found := await inbox.find(query):
+        for request in found:
+            yield request
+        query = query.model_copy(update={"before": cursor_of(found[-1])})
 
 
 HOLDINGS = (
     Holding(("absences", "deputyships"), _end_absences),
     Holding(("grants", "rules"), _revoke_grants),
+    Holding(("votes", "answers"), _withdraw_answers),
+    # An answer that is held holds its claim too.
     Holding(("claims",), _release_claims),
 )
 """All that a person can hold beside tokens and sessions; what lets a person hold something more adds it here."""

@@ -2266,6 +2266,7 @@ export const feedEvents = [
   "request.voted",
   "request.held",
   "request.unheld",
+  "request.withdrawn",
   "request.completed",
   "request.expired",
   "request.cancelled",

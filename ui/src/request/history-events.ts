@@ -48,6 +48,7 @@ export function describeEvent(event: HistoryEvent, request: Request, strings: Re
     case "request.voted":
     case "request.held": return describeStep(event, request, strings);
     case "request.unheld": return eventLabels.unheld;
+    case "request.withdrawn": return eventLabels.withdrawn;
     case "request.completed": return changed.response ? describeDecision(changed.response, request, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "request.expired": return strings.expiredUnanswered;

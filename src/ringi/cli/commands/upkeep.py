@@ -187,7 +187,8 @@ def token_revoke(
 ) -> None:
     """Revoke a token, or all tokens and sessions of a person, on all servers at once.
 
-    With --name, also end what the person holds: absences, deputyships, grants, rules and claims.
+    With --name, also end what the person holds: absences, deputyships, grants, rules, open votes, held
+    answers and claims.
     """
     from ringi.server.auth.authenticator import Keys
     from ringi.server.auth.revocations import Revocation, Revocations, mark_of
@@ -219,7 +220,8 @@ def offboard(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """End all that a person holds: tokens, sessions, absences, deputyships, grants, rules and claims.
+    """End all that a person holds: tokens, sessions, absences, deputyships, grants, rules, open votes, held
+    answers and claims.
 
     A person who signs in at a provider or through a proxy can sign in again until they are removed there.
     """

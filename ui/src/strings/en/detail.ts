@@ -155,6 +155,7 @@ export const detail = {
     released: "released",
     reassigned: (names: string) => `reassigned to ${names}`,
     unheld: "undid the answer",
+    withdrawn: "withdrew the answer of a person who left",
     seen: "opened it",
     memoryEdited: "changed the memory of it",
     memoryDeleted: "deleted the memory of it",

@@ -156,6 +156,7 @@ export const detail: Detail = {
     released: "手放した",
     reassigned: (names: string) => `${names} に引き継ぎ`,
     unheld: "回答を取り消し",
+    withdrawn: "離脱した人の回答を無効化",
     seen: "閲覧",
     memoryEdited: "記憶を変更",
     memoryDeleted: "記憶を削除",

@@ -156,6 +156,7 @@ export const detail: Detail = {
     released: "释放",
     reassigned: (names: string) => `转交给 ${names}`,
     unheld: "撤销了答复",
+    withdrawn: "撤下了离开者的答复",
     seen: "已查看",
     memoryEdited: "修改了记忆",
     memoryDeleted: "删除了记忆",
