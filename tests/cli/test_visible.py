@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from wcwidth import wcwidth
 
-from ringi.cli.format.visible import is_hidden, visible, visible_json, visible_lines, visible_value
+from ringi.cli.format.visible import is_hidden, marked, visible, visible_json, visible_lines, visible_value
 from ringi.cli.terminal.safety import without_control_characters
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
@@ -68,3 +68,17 @@ def test_the_last_gate_keeps_the_width_and_drops_what_hides() -> None:
         drawn = without_control_characters(f"a{character}b")
         assert cell_len(drawn) == cell_len(f"a{character}b")
         assert not [c for c in drawn if is_hidden(c)]
+
+
+@pytest.mark.parametrize(
+    ("language", "note"), [("en", "look-alike letters"), ("ja", "よく似た文字"), ("zh", "形似字母")]
+)
+def test_a_line_that_mixes_alphabets_names_the_letters(
+    language: str, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", language)
+    first, mixed, last = visible_value({"to": "ann@ex\u0430mple.com"}).split("\n")
+    assert (first, last) == ("{", "}")
+    assert note in mixed
+    assert "\u0430 (U+0430)" in mixed
+    assert marked("返金 5 kΩ для Анны") == "返金 5 kΩ для Анны"

@@ -72,3 +72,9 @@ async def test_a_difference_of_many_equal_lines_is_no_puzzle() -> None:
     before, after = ("\n".join(f"{n % step}" for n in range(12_000)) for step in (211, 223))
     text, _ = await mailed([Diff(before=before, after=after)])
     assert "more on the page" in text
+
+
+async def test_words_that_mix_alphabets_are_named() -> None:
+    for text in await mailed([Table(columns=["to"], rows=[["ann@ex\u0430mple.com"], ["bob@example.com"]])]):
+        assert "Look-alike letters of another alphabet: ann@ex\u0430mple.com: \u0430 (U+0430)" in text
+    assert "Look-alike" not in (await mailed([Table(columns=["to"], rows=[["bob@example.com"]])]))[0]

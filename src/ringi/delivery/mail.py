@@ -13,6 +13,7 @@ from email.policy import Policy
 from email.utils import formatdate
 from urllib.parse import quote
 
+from ringi.base.alphabets import mixed_words, with_codes
 from ringi.base.texts import Language, translated
 from ringi.delivery.display_text import lines_of, one_line
 from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
@@ -31,6 +32,7 @@ TEXTS: dict[Language, dict[str, str]] = {
         "action": "What it would let happen",
         "due": "Wanted by",
         "until": "Answers count until",
+        "mixed": "Look-alike letters of another alphabet",
         "shown": "On the page",
         "table": "Table",
         "image": "Image",
@@ -51,6 +53,7 @@ TEXTS: dict[Language, dict[str, str]] = {
         "action": "実行される操作",
         "due": "希望期日",
         "until": "回答期限",
+        "mixed": "別の文字体系のよく似た文字",
         "shown": "画面に表示",
         "table": "表",
         "image": "画像",
@@ -71,6 +74,7 @@ TEXTS: dict[Language, dict[str, str]] = {
         "action": "将要执行的操作",
         "due": "希望答复时间",
         "until": "答复截止时间",
+        "mixed": "来自其他字母表的形似字母",
         "shown": "页面上显示",
         "table": "表格",
         "image": "图片",
@@ -151,8 +155,12 @@ def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, reques
     facts.append((texts["action"], one_line(request.action.name) if request.action else ""))
     facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
-    lines = [f"{name}: {value}" for name, value in facts if value]
     sections = ["\n".join(lines_of(block, texts)) for block in request.display or ()]
+    mixed = mixed_words("\n".join([title, *(value for _, value in facts), *sections]))
+    facts.append(
+        (texts["mixed"], "; ".join(dict.fromkeys(f"{word.text}: {with_codes(word.letters)}" for word in mixed)))
+    )
+    lines = [f"{name}: {value}" for name, value in facts if value]
     blocks = "\n\n".join([f"{texts['shown']}:", *sections]) if sections else ""
     message = EmailMessage()
     message["Subject"] = EncodedSubject(f"{texts[type]}: {title}"[:200])

@@ -2,7 +2,7 @@ import { Button } from "antd";
 import { createElement } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { differences, textSegments, type Difference, type TextSegment } from "./diff";
 
@@ -21,12 +21,12 @@ const tags = { unchanged: "span", removed: "del", added: "ins" } as const satisf
 
 /** A word-by-word difference of two long texts. */
 export function TextDiff({ before, after }: { before: string; after: string }) {
-  const pieces = textSegments(before, after).map(({ kind, text }) => createElement(tags[kind], null, visible(text)));
+  const pieces = textSegments(before, after).map(({ kind, text }) => createElement(tags[kind], null, <MarkedText text={visible(text)} />));
   return createElement("span", { className: "agent-text" }, ...pieces);
 }
 
 function DiffValue({ value, write }: { value: Json; write: ValueDiffProps["format"] }) {
-  return write ? <span>{visible(write(value))}</span> : <JsonValue value={value} />;
+  return write ? <span><MarkedText text={visible(write(value))} /></span> : <JsonValue value={value} />;
 }
 
 function Replacement({ before, after, format }: ValueDiffProps) {

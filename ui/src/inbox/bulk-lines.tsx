@@ -4,7 +4,7 @@ import type { Request } from "../api/types";
 import { outcomeOf, titleOf } from "../request/outcome";
 import { isShortened, signature } from "../request/signature";
 import { useStrings, type Strings } from "../strings";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import type { BulkStatus } from "./bulk";
 import { equalKey } from "./flood";
@@ -28,7 +28,7 @@ function describeAction({ action, context, kind, title }: Request, strings: Stri
 function ActionSummary({ request }: { request: Request }) {
   const strings = useStrings();
   const object = objectOf(request, strings.language);
-  const line = <>{object && <strong>{object} </strong>}<code className="bulk-action">{describeAction(request, strings)}</code></>;
+  const line = <>{object && <strong><MarkedText text={object} /> </strong>}<code className="bulk-action"><MarkedText text={describeAction(request, strings)} /></code></>;
   if (!request.action || !isShortened(request.action)) return line;
   return <details className="compact bulk-arguments" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
 }

@@ -7,6 +7,7 @@ import { signature } from "../request/signature";
 import type { OwnPart } from "../request/voting";
 import { useStrings, type Strings } from "../strings";
 import { Countdown, useNow } from "../widgets/time";
+import { MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import type { BulkStatus } from "./bulk";
 import type { InboxRow } from "./flood";
@@ -81,8 +82,8 @@ function Call({ request }: { request: Request }) {
   const call = object === null ? signature(action.name, action.args) : visible(action.name);
   return (
     <>
-      {object !== null && <strong className="inbox-object" title={object} data-testid="row-object">{object}</strong>}
-      <code className="inbox-kind" title={call} data-testid="row-call">{call}</code>
+      {object !== null && <strong className="inbox-object" title={object} data-testid="row-object"><MarkedText text={object} /></strong>}
+      <code className="inbox-kind" title={call} data-testid="row-call"><MarkedText text={call} /></code>
     </>
   );
 }

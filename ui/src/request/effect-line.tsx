@@ -2,6 +2,7 @@ import { Fragment, type ReactNode } from "react";
 import type { Action, Json, Request } from "../api/types";
 import { isEqual, type Values } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../widgets/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
 import { mainArguments } from "./main-arguments";
@@ -13,7 +14,7 @@ const written = (value: Json | undefined) => (typeof value === "string" ? visibl
 /** A value of the call: never to be taken for words of the page. */
 function Value({ value }: { value: Json }) {
   const text = written(value);
-  return <code className="effect-value">{text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text}</code>;
+  return <code className="effect-value"><MarkedText text={text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text} /></code>;
 }
 
 function Amount({ amount, unit, language }: { amount: Json; unit: string | undefined; language: string }) {
@@ -26,7 +27,7 @@ function partsOf(card: DeclaredCard, { stakes, language }: RequestStrings): Reco
   const { effect, amount, unit, target, reversible, limit } = card;
   const path = visible(card.arguments?.target ?? "").replace(/[._]id$/i, "");
   return {
-    ...(effect !== undefined && { effect: <strong>{visible(effect)}</strong> }),
+    ...(effect !== undefined && { effect: <strong><MarkedText text={visible(effect)} /></strong> }),
     ...(amount !== undefined && { amount: <Amount amount={amount} unit={unit} language={language} /> }),
     ...(target !== undefined && { target: <>{stakes.target(path)} <Value value={target} /></> }),
     ...(reversible !== undefined && { reversible: <span className="effect-note">{stakes.reversible(typeof reversible === "string" ? visible(reversible) : reversible)}</span> }),
@@ -47,7 +48,7 @@ function CallLine({ action: { name: tool, args }, edited }: { action: Action; ed
   const isWhole = isAll && Object.keys(scalars).length === Object.keys(args).length;
   const change = (name: string, text: string) => {
     const [before = null, after = null] = [args[name], edited?.[name]];
-    return edited && !isEqual(before, after) ? <><del><Value value={before} /></del> → <ins><Value value={after} /></ins></> : <code className="effect-value">{text}</code>;
+    return edited && !isEqual(before, after) ? <><del><Value value={before} /></del> → <ins><Value value={after} /></ins></> : <code className="effect-value"><MarkedText text={text} /></code>;
   };
   return (
     <p className="effect-call" data-testid="effect-call">

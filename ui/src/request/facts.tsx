@@ -5,7 +5,7 @@ import { isEqual, type Values } from "../form/values";
 import { LearningFacts } from "../learning/facts";
 import { learningProposalOf } from "../learning/proposal";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { AgentText, JsonValue } from "../widgets/agent-text";
+import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
 import { ArgumentList } from "../values/argument-list";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
@@ -109,7 +109,7 @@ export function CollapsibleFacts({ request, isCollapsed, children }: { request: 
   if (!isCollapsed || !request.action) return children;
   return (
     <details className="compact collapsible-facts">
-      <summary>{learning ? <AgentText text={learning.result.text} /> : <code>{signature(request.action.name, request.action.args)}</code>}</summary>
+      <summary>{learning ? <AgentText text={learning.result.text} /> : <code><MarkedText text={signature(request.action.name, request.action.args)} /></code>}</summary>
       {children}
     </details>
   );

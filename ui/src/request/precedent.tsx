@@ -9,6 +9,7 @@ import { KeyLabel } from "../widgets/key-label";
 import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { RelativeTime } from "../widgets/time";
+import { MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../widgets/visible";
 import { actorName } from "./assignment";
 import { declaredCard, valueAt } from "./card";
@@ -91,7 +92,7 @@ export function LastCall({ request, edited }: { request: Request; edited: Values
     <p className="precedent-last" data-testid="precedent-last">
       <span className="quiet">{changes.length > 0 ? precedent.differs : precedent.same}</span>
       {shown.map(({ name, before, after }, at) => (
-        <span key={name}>{at > 0 && " ·"} <code>{name}</code> {before !== null && <><del>{before}</del> → </>}<ins>{after}</ins></span>
+        <span key={name}>{at > 0 && " ·"} <code>{name}</code> {before !== null && <><del><MarkedText text={before} /></del> → </>}<ins><MarkedText text={after} /></ins></span>
       ))}
       {shown.length < changes.length && <span className="quiet"> · {precedent.more(changes.length - shown.length)}</span>}
       <span className="quiet"> · {by}, <RelativeTime at={last.at} /></span>

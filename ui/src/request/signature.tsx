@@ -1,5 +1,6 @@
 import type { Action, Json, JsonObject } from "../api/types";
 import { isEqual, type Values } from "../form/values";
+import { MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../widgets/visible";
 import { mainArguments } from "./main-arguments";
 
@@ -28,7 +29,7 @@ export function isShortened({ args }: Action): boolean {
 /** An argument before and after a person's change; of a long one the name alone. */
 function Change({ name, before, after }: { name: string; before: string; after: string }) {
   if (before === "…" || after === "…") return <ins>{visible(name)}</ins>;
-  return <>{visible(name)}=<del>{before}</del> → <ins>{after}</ins></>;
+  return <>{visible(name)}=<del><MarkedText text={before} /></del> → <ins><MarkedText text={after} /></ins></>;
 }
 
 interface SignatureProps {
@@ -44,7 +45,7 @@ export function Signature({ name, args, edited = args }: SignatureProps) {
   const changed = names.filter((each) => !isEqual(args[each], edited[each]));
   return (
     <code className="signature" data-testid="signature">
-      {visible(name)}
+      <MarkedText text={visible(name)} />
       {changed.length > 0 && "("}
       {changed.map((each, index) => (
         <span key={each}>{index > 0 && ", "}<Change name={each} before={brief(args[each])} after={brief(edited[each])} /></span>

@@ -2,7 +2,7 @@ import { Descriptions } from "antd";
 import type { Json, JsonObject } from "../api/types";
 import { schemaOfArgument } from "../form/schema-field";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import { mailNames, mailOf, shapeOf, type Shape } from "./shape";
@@ -29,7 +29,7 @@ export function ArgumentList({ args, schema, isRaw = false, place = "fact" }: Ar
     .map(([name, value]) => ({ name, value, shape: isRaw ? plainShape : shapeOf(name, value, schemaOfArgument(schema, name)) }));
   const plain = parts.filter(({ shape }) => shape.kind === "plain");
   const ofMail = Object.fromEntries(Object.entries(args).filter(([name]) => inMail.has(name)));
-  const row = (name: string, value: Json) => ({ key: name, label: <code>{visible(name)}</code>, children: <JsonValue value={value} testId={`${place}-${name}`} /> });
+  const row = (name: string, value: Json) => ({ key: name, label: <code><MarkedText text={visible(name)} /></code>, children: <JsonValue value={value} testId={`${place}-${name}`} /> });
   return (
     <div className="argument-list">
       {mail && <ValueFigure place={place} name="mail" title={values.mail} value={ofMail} shape={{ kind: "mail" }} />}

@@ -8,6 +8,7 @@ import sql from "refractor/sql";
 import typescript from "refractor/typescript";
 import yaml from "refractor/yaml";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { clipText } from "./clip";
 import { MoreButton, useExpansion } from "./expansion";
@@ -20,7 +21,7 @@ const maxHighlighted = 2_500;
 type Node = ReturnType<typeof refractor.highlight>["children"][number];
 
 function render(node: Node): ReactNode {
-  if (node.type === "text") return node.value;
+  if (node.type === "text") return <MarkedText text={node.value} />;
   if (node.type !== "element") return null;
   const names = node.properties.className;
   return createElement("span", { className: Array.isArray(names) ? names.join(" ") : undefined }, ...node.children.map((child) => render(child as Node)));
@@ -28,7 +29,7 @@ function render(node: Node): ReactNode {
 
 /** Return code in colors, as text and elements; every character of it is text. */
 function highlighted(text: string, language: string): ReactNode {
-  if (!refractor.registered(language) || text.length > maxHighlighted) return text;
+  if (!refractor.registered(language) || text.length > maxHighlighted) return <MarkedText text={text} />;
   return createElement(Fragment, null, ...refractor.highlight(text, language).children.map(render));
 }
 

@@ -1,7 +1,7 @@
 import { createElement, useMemo } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../widgets/visible";
 import { clipText, clipTree, isClipped, type TreeNode } from "./clip";
 import { lastLevel, MoreButton, useExpansion, type Expansion } from "./expansion";
@@ -11,13 +11,13 @@ function Leaf({ value, expansion }: { value: Json; expansion: Expansion }) {
   const { text, hidden } = clipText(visibleJson(value), expansion.level);
   return (
     <>
-      <code className="json">{text}</code>
+      <code className="json"><MarkedText text={text} /></code>
       {hidden && <MoreButton label={strings.values.moreOf(hidden)} onExpand={expansion.expand} />}
     </>
   );
 }
 
-const nameOf = ({ key }: TreeNode, at: number) => (key === null ? <span className="quiet">{at}</span> : <code>{visible(JSON.stringify(key).slice(1, -1))}</code>);
+const nameOf = ({ key }: TreeNode, at: number) => (key === null ? <span className="quiet">{at}</span> : <code><MarkedText text={visible(JSON.stringify(key).slice(1, -1))} /></code>);
 
 function Branch({ node, name, expansion, isOpen }: { node: TreeNode; name: React.ReactNode; expansion: Expansion; isOpen: boolean }) {
   const { values } = useRequestStrings();

@@ -1,5 +1,6 @@
 import { createElement } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { clipText } from "./clip";
 import { CodeView } from "./code-view";
@@ -21,7 +22,7 @@ export function MailView({ mail: { people, subject, bodies } }: { mail: Mail }) 
       <div key={name} data-testid={`mail-${name}`}>
         <dt>{values.mailNames[name] ?? visible(name)}</dt>
         <dd>
-          {createElement("ul", { className: "mail-people" }, ...shown.map((one) => createElement("li", null, visible(one))))}
+          {createElement("ul", { className: "mail-people" }, ...shown.map((one) => createElement("li", null, <MarkedText text={visible(one)} />)))}
           {shown.length < all.length && <MoreButton label={values.morePeople(all.length - shown.length)} onExpand={expand} />}
         </dd>
       </div>
@@ -33,7 +34,7 @@ export function MailView({ mail: { people, subject, bodies } }: { mail: Mail }) 
         {names}
         <div data-testid="mail-subject">
           <dt>{values.mailNames.subject}</dt>
-          <dd><strong>{head.text}</strong>{head.hidden && <MoreButton label={values.moreOf(head.hidden)} onExpand={expand} />}</dd>
+          <dd><strong><MarkedText text={head.text} /></strong>{head.hidden && <MoreButton label={values.moreOf(head.hidden)} onExpand={expand} />}</dd>
         </div>
       </dl>
       {bodies.map(([name, text]) => (

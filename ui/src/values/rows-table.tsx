@@ -2,7 +2,7 @@ import { Table } from "antd";
 import { useState } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { AgentText, JsonValue } from "../widgets/agent-text";
+import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { MoreButton, useExpansion } from "./expansion";
 
@@ -32,7 +32,7 @@ export function RowsTable({ columns, rows, hasHead = true, isExact = false }: Ro
   const [page, setPage] = useState(1);
   const size = Math.min(firstPage * 10 ** level, largestPage);
   const heads = columns.map((title, column) => ({
-    key: String(column), title: visible(title), dataIndex: String(column),
+    key: String(column), title: <MarkedText text={visible(title)} />, dataIndex: String(column),
     ...(rows.every((row) => typeof row[column] === "number") && { align: "end" as const }),
     render: (cell: Json) => <Cell value={cell} isExact={isExact} />,
   }));

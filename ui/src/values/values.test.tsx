@@ -28,6 +28,16 @@ test("a mail is a mail, and what else the call has stands below it", async () =>
   expect(screen.queryByTestId("fact-subject")).toBeNull();
 });
 
+test("an address of mixed alphabets is marked in a mail, a table, an argument, the call and its effect", async () => {
+  const address = "ann@ex\u0430mple.com";
+  open({ to: [address], subject: "Hello", body: `Dear ${address}`, rows: [{ n: 1, who: address }, { n: 2, who: "bob" }], payee: address });
+  const marks = async (place: Promise<HTMLElement>) => (await within(await place).findAllByTitle(/U\+0430/)).length;
+  expect(await marks(figure("mail"))).toBe(2);
+  expect(await marks(figure("rows"))).toBe(1);
+  expect(await marks(figure("payee"))).toBe(1);
+  expect(await marks(screen.findByTestId("effect-call"))).toBe(2);
+});
+
 test("the HTML of a mail is its source, and runs nothing", async () => {
   open({ to: "a@b.c", subject: "x", html: "<img src=x onerror=alert(1)><script>alert(1)</script>" });
   const mail = await figure("mail");

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ringi.cli.format.visible import visible, visible_value
+from ringi.cli.format.visible import marked, visible, visible_value
 from ringi.cli.texts import text_of
 from ringi.domain.request import Request
 
@@ -13,7 +13,7 @@ def effect_line(request: Request) -> str:
     if not card:
         return text_of("effect.none")
     unit, reversible = visible(card.get("unit") or ""), card.get("reversible")
-    parts = [visible(card["effect"])] if "effect" in card else []
+    parts = [marked(visible(card["effect"]))] if "effect" in card else []
     if "amount" in card:
         parts.append(f"{_value(card['amount'])} {unit}".strip())
     if "target" in card:
@@ -30,4 +30,4 @@ def effect_line(request: Request) -> str:
 
 
 def _value(value: object) -> str:
-    return visible(value) if isinstance(value, str) else visible_value(value)
+    return marked(visible(value)) if isinstance(value, str) else visible_value(value)

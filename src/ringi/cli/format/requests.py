@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ringi.base.texts import reason_text, translated
 from ringi.cli.format.effect import effect_line
-from ringi.cli.format.visible import visible, visible_lines, visible_value
+from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
@@ -58,7 +58,7 @@ def line(request: Request) -> str:
 
 def title_of(request: Request) -> str:
     """Return the title of a request; if it is one of Ringi's own sentences, in the language of the reader."""
-    return visible(_own_words(request, "title", request.title))
+    return marked(visible(_own_words(request, "title", request.title)))
 
 
 def decision_name(request: Request) -> str:
@@ -243,17 +243,19 @@ def sections(request: Request) -> Iterator[Section]:
     if request.kind == "finish":
         hidden = ("task", "summary")
         named = {text_of(name): request.context[name] for name in hidden if request.context.get(name)}
-        facts = [f"{name}  {line}" for name, value in named.items() for line in visible_lines(str(value)).split("\n")]
+        facts = [
+            f"{name}  {line}" for name, value in named.items() for line in marked(visible_lines(str(value))).split("\n")
+        ]
         yield Section("action", text_of("finish"), facts)
     if request.action:
         args = [f"  {line}" for line in values_text(request.action.args)] or [text_of("no_arguments")]
         title = text_of("facts_ended" if request.is_final else "facts")
-        yield Section("action", title, [effect_line(request), visible(request.action.name), *args])
+        yield Section("action", title, [effect_line(request), marked(visible(request.action.name)), *args])
     for block in request.display or ():
         yield Section("display", text_of("display"), plain(block))
     if request.description:
         description = _own_words(request, "description", request.description)
-        yield Section("agent", text_of("agent_words"), visible_lines(description).split("\n"))
+        yield Section("agent", text_of("agent_words"), marked(visible_lines(description)).split("\n"))
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
         if isinstance(reason := context.get("reason"), str):
             context["reason"] = _own_words(request, "reason", reason)
@@ -300,18 +302,18 @@ def plain(block: Block) -> list[str]:
             cells = [[visible(column) for column in columns], *([cell_text(cell) for cell in row] for row in rows)]
             return lines + ["  " + " | ".join(cell.replace("\n", " ") for cell in row) for row in cells]
         case Code(text=text):
-            return [*lines, *_indented(visible_lines(text))]
+            return [*lines, *_indented(marked(visible_lines(text)))]
         case Diff(before=before, after=after):
-            return [*lines, *_indented("\n".join(_changes(visible_lines(before), visible_lines(after))))]
+            return [*lines, *_indented(marked("\n".join(_changes(visible_lines(before), visible_lines(after)))))]
         case Link(url=url):
-            return [*lines, f"  {visible(url)}"]
+            return [*lines, f"  {marked(visible(url))}"]
     return lines
 
 
 def cell_text(cell: object) -> str:
     """Return the text of a table cell; empty if it has no value."""
     if isinstance(cell, str):
-        return visible(cell)
+        return marked(visible(cell))
     return "" if cell is None else visible_value(cell)
 
 

@@ -7,6 +7,9 @@ import re
 import unicodedata
 from functools import cache
 
+from ringi.base.alphabets import mixed_words, with_codes
+from ringi.cli.texts import text_of
+
 HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Controls, format and bidi characters, half surrogates, private and unknown characters, line separators."""
 INVISIBLE = re.compile(
@@ -49,8 +52,20 @@ def visible_json(data: object) -> str:
 def visible_value(value: object) -> str:
     """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
     if isinstance(value, str):
-        return f'"{visible_lines(value)}"'
-    return visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n")
+        return marked(f'"{visible_lines(value)}"')
+    return marked(visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n"))
+
+
+def marked(text: str) -> str:
+    """Return a text with a note behind each line that mixes alphabets whose letters look alike."""
+    if text.isascii():
+        return text
+    return "\n".join(_marked_line(line) for line in text.split("\n"))
+
+
+def _marked_line(line: str) -> str:
+    letters = "".join(dict.fromkeys("".join(word.letters for word in mixed_words(line))))
+    return f"{line}  {text_of('mixed_alphabets', letters=with_codes(letters))}" if letters else line
 
 
 def _without_color_selectors(text: str) -> str:

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from ringi.base.validation import MAX_WHOLE_NUMBER
-from ringi.cli.format.visible import visible, visible_lines, visible_value
+from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
 from ringi.cli.keys import keys_of
 from ringi.cli.texts import text_of
 from ringi.errors import FieldError, InvalidError
@@ -234,7 +234,9 @@ class FieldBox(Vertical):
             except ValueError as error:
                 yield str(error)
         if isinstance(content, str) and (escaped := visible_lines(content)) != content.expandtabs(4):
-            yield text_of("with_hidden", text=escaped)
+            yield text_of("with_hidden", text=marked(escaped))
+        elif isinstance(content, str) and (noted := marked(content)) != content:
+            yield noted
 
 
 def read_all(boxes: Iterable[FieldBox]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import type { Decision, RequestStatus } from "../../api/types";
+import { withCodes } from "../../widgets/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "approved", edit: "approved with changes", reject: "rejected", respond: "answered",
@@ -49,6 +50,7 @@ export const request = {
   claimedBy: (name: string) => `claimed by ${name}`,
   requiredField: "Please fill this in.",
   hiddenCharacters: "With its invisible characters:",
+  mixedAlphabets: (letters: readonly string[]) => `Look-alike letters of another alphabet: ${withCodes(letters)}`,
   outcomeText: (what: string, who: string | null, when: string | null) => joined(who ? `${what} by ${who}` : what, when),
   decisionSaved: (what: string, title: string) => `${what}: ${title}`,
   expiredUnanswered: "expired: nobody answered in time",

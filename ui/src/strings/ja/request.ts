@@ -1,5 +1,6 @@
 import type { request as en } from "../en/request";
 import type { Decision, RequestStatus } from "../../api/types";
+import { withCodes } from "../../widgets/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "承認", edit: "修正して承認", reject: "却下", respond: "回答",
@@ -43,6 +44,7 @@ export const request: typeof en = {
   claimedBy: (name: string) => `${name} さんが対応中`,
   requiredField: "入力してください。",
   hiddenCharacters: "見えない文字を含む表記：",
+  mixedAlphabets: (letters: readonly string[]) => `別の文字体系のよく似た文字：${withCodes(letters)}`,
   assignedToOthers: (names: string) => `${names}。内容は読めますが、判断するのは担当者です。`,
   agentsCannotDecide: "エージェントとしてサインインしています。判断できるのは人だけです。",
   auditorsCannotDecide: "監査人としてサインインしています。監査人は閲覧だけができ、判断はできません。",

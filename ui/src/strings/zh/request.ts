@@ -1,5 +1,6 @@
 import type { request as en } from "../en/request";
 import type { Decision, RequestStatus } from "../../api/types";
+import { withCodes } from "../../widgets/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "已批准", edit: "修改后批准", reject: "已拒绝", respond: "已回答",
@@ -46,6 +47,7 @@ export const request: typeof en = {
   claimedBy: (name: string) => `${name} 正在处理`,
   requiredField: "请填写此项。",
   hiddenCharacters: "包含不可见字符的写法：",
+  mixedAlphabets: (letters: readonly string[]) => `来自其他字母表的形似字母：${withCodes(letters)}`,
   outcomeText: (what: string, who: string | null, when: string | null) =>
     `${what}${who || when ? `（${[who, when].filter(Boolean).join("，")}）` : ""}`,
   decisionSaved: (what: string, title: string) => `${what}：${title}`,
