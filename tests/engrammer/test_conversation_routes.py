@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+from langchain_core.messages import AIMessage
 from tests.engrammer.lab import Models, Thoughtful, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.runs.world import before_next_save
@@ -179,6 +180,20 @@ async def test_a_failed_run_tells_why_and_the_conversation_goes_on(world: World,
     conversation = await asked(ann, PLAIN)
     assert (conversation["status"], conversation["error"]) == ("done", None)
     assert [turn["phase"] for turn in conversation["turns"]] == ["done", "done"]
+
+
+async def test_a_failed_reflection_is_visible_in_the_state_until_the_next_question(
+    world: World, models: Models
+) -> None:
+    models.reflections[PLAIN] = AIMessage("not in any schema")
+    ann = world.client()
+    (turn,) = (await asked(ann, PLAIN))["turns"]
+    state = await post(ann, "/getEngrammerState", threadId="c1")
+    assert (state["status"], state["latestResponse"]) == ("done", f"Answer to: {PLAIN}")
+    why = "the answer is complete, but the agent could not reflect on it, so nothing is proposed: "
+    assert state["error"] == f"{why}{turn['reflected']['failed']}"
+    await asked(ann, BOTH)
+    assert (await post(ann, "/getEngrammerState", threadId="c1"))["error"] is None
 
 
 async def test_what_a_cancelled_run_proposed_is_not_learned(world: World) -> None:

@@ -18,7 +18,8 @@ from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import RejectedOp
 from ringi.assistant.plans import Plan
-from ringi.assistant.sentences import ANY_TEXT, LANGUAGES, Sentence, sentence, value_text
+from ringi.assistant.rendering import value_text
+from ringi.assistant.sentences import ANY_TEXT, LANGUAGES, Sentence, sentence
 from ringi.base import StrictModel
 from ringi.domain import THREAD
 

@@ -6,7 +6,6 @@ The model writes nothing: it declares facts and actions, and code checks and car
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 import re
 import unicodedata
@@ -33,7 +32,6 @@ from ringi.runtimes.langgraph import QUIET_CALLS, is_cut_off, is_refusal, stop_r
 log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LOWEST_PRIORITY = 5
-MAX_ROWS = 20
 PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・*_`–—-]")
 """Dots and commas in numbers are none."""
 LEAST_SHARED = 0.5
@@ -315,28 +313,3 @@ def parse_valid(kind: type[ModelT], candidates: object) -> list[ModelT]:
         except ValidationError as error:
             log.warning("the model's declaration is not a valid %s: %s", kind.__name__, error.errors()[0]["msg"])
     return parsed
-
-
-def render_result(value: object) -> str:
-    """Return a result as Markdown: text unchanged, rows as a table, other JSON as a code block."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping) and isinstance(value.get("text"), str):
-        return str(value["text"])
-    if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
-        return markdown_table(value)
-    return f"```json\n{json.dumps(value, ensure_ascii=False, indent=1, default=str)}\n```"
-
-
-def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as a Markdown table of at most 20 rows, with the number of further rows."""
-    names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
-    lines = [table_row(names), table_row("---" for _ in names)]
-    lines += [table_row(row.get(name, "") for name in names) for row in rows[:MAX_ROWS]]
-    more = len(rows) - MAX_ROWS
-    return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
-
-
-def table_row(cells: Iterable[object]) -> str:
-    """Return one row of a table, with the cells escaped."""
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -17,7 +17,8 @@ from ringi.assistant.event_context import PENDING_STATUSES, BackgroundStart, Eve
 from ringi.assistant.jobs import error_text
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
-from ringi.assistant.sentences import LANGUAGES, Sentence, plan_text, sentence
+from ringi.assistant.rendering import plan_markdown
+from ringi.assistant.sentences import LANGUAGES, Sentence, sentence
 from ringi.errors import InvalidError
 
 
@@ -293,7 +294,7 @@ class PlanReducer(EventContext):
         for key in action.produces:
             source = Provenance(kind="derived", actor=action.workflow, ref=now.id)
             after = memories.record_value(after, key, product, source, self.now, self.definitions)
-        text, defaults = plan_text(now.plan, now.steps), self.default_texts(memory, action)
+        text, defaults = plan_markdown(now.plan, now.steps), self.default_texts(memory, action)
         sentences = [sentence("planned", action=action.label, version=now.version, plan=text)]
         sentences += [sentence("defaults", what=defaults)] if defaults else []
         apply = self.apply_of(now)

@@ -18,7 +18,8 @@ from ringi.assistant.event_context import BackgroundStart, ImmediateCall, TurnRe
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import MemoryOp, RejectedOp
 from ringi.assistant.plan_reducer import PlanReducer
-from ringi.assistant.sentences import LANGUAGES, Sentence, plan_markdown, sentence
+from ringi.assistant.rendering import plan_markdown
+from ringi.assistant.sentences import LANGUAGES, Sentence, sentence
 from ringi.assistant.stored_values import is_unfit, unfit_reason, with_current_values
 from ringi.assistant.text_approval import approval_phrases
 from ringi.errors import InvalidError

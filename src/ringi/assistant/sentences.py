@@ -6,10 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic_core import to_json
-
 from ringi.assistant.declarations import in_language
-from ringi.assistant.plans import Step
 from ringi.base import StrictModel, reason_text
 
 LANGUAGES = ("en", "ja", "zh")
@@ -242,26 +239,6 @@ def sentence(code: str, **about: object) -> Sentence:
 def render_sentences(sentences: Sequence[Sentence], language: str) -> str:
     """Return sentences as one message."""
     return "\n\n".join(sentence.in_language(language) for sentence in sentences)
-
-
-def plan_text(plan: object, steps: Sequence[Step]) -> str:
-    """Return a plan as text: its own `text` if it has one, otherwise Markdown."""
-    words = plan.get("text") if isinstance(plan, Mapping) else plan
-    return words if isinstance(words, str) else plan_markdown(plan, steps)
-
-
-def plan_markdown(plan: object, steps: Sequence[Step]) -> str:
-    """Return a plan as Markdown: its own text or its fields, and its steps."""
-    words = plan.get("text") if isinstance(plan, Mapping) else plan
-    if isinstance(plan, Mapping) and not isinstance(words, str):
-        words = "\n".join(f"- {name}: {value_text(value)}" for name, value in plan.items())
-    step_lines = "\n".join(f"{number}. {step.title}" for number, step in enumerate(steps, 1))
-    return "\n\n".join(str(part) for part in (words, step_lines) if part)
-
-
-def value_text(value: object) -> str:
-    """Return a value as text: itself, or its JSON."""
-    return value if isinstance(value, str) else to_json(value).decode()
 
 
 def detect_language(text: str, otherwise: str) -> str:

@@ -128,6 +128,7 @@ class EngrammerState(CamelModel):
     pending_insights: list[PendingInsight] | None
     references: list[Reference] | None
     error: str | None
+    """Why the newest run failed, or why the agent could not reflect on its answer."""
 
 
 class EngrammerContinued(CamelModel):

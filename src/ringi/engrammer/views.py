@@ -26,6 +26,7 @@ REFLECTED = {
     "failed": "failed",
 }
 """JSON names of a reflection, each with the reflector's name."""
+UNREFLECTED = "the answer is complete, but the agent could not reflect on it, so nothing is proposed: {why}"
 UNSETTLED = "decided, but not learned yet: no worker resumed the run in time; read the state again"
 
 
@@ -118,13 +119,14 @@ def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
     """Return the state for `getEngrammerState`: the newest question and all pending insights."""
     questions = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
     turn = questions[-1] if questions else None
-    status = conversation.status
+    status, newest = conversation.status, conversation.turns[-1] if conversation.turns else None
+    failed = newest["reflected"].get("failed") if newest and newest["reflected"] else None
     return models.EngrammerState(
         status="done" if status == "idle" else status,
         latest_response=turn["response"] if turn else None,
         pending_insights=[pending_view(each) for each in conversation.pending] or None,
         references=([models.Reference.model_validate(each) for each in turn["references"]] or None) if turn else None,
-        error=conversation.error,
+        error=conversation.error or (UNREFLECTED.format(why=failed) if failed else None),
     )
 
 
