@@ -15,6 +15,7 @@ from ringi.audit.verify import misfits
 from ringi.domain.ask import Action, Answer, Ask, digest_of
 from ringi.domain.record import Erased, Viewer
 from ringi.domain.request import Request
+from ringi.domain.reviews import review_of
 from ringi.domain.voting import Decider
 from ringi.errors import (
     ConflictError,
@@ -25,7 +26,7 @@ from ringi.errors import (
     RequestEndedError,
     RingiError,
 )
-from ringi.privacy.redaction import left_of, names, request_without
+from ringi.privacy.redaction import left_of, names, request_without, request_without_content
 from ringi.testing.clock import NOON
 
 REFUND = Action("refund", {"amount": 40})
@@ -160,6 +161,84 @@ def test_who_asked_or_started_may_not_decide() -> None:
         with pytest.raises(ForbiddenError):
             vote(request, name, "reject")
     assert vote(request, "bob").status == "completed"
+
+
+def signed_in(**more: Any) -> Request:
+    """Return a pending request from a run that ann has started, who signed in at an issuer."""
+    body = {"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}, **more}
+    asker = Decider("kim", subject="https://idp 8")
+    started = Decider("ann", subject="https://idp 7")
+    return Request.asked(Ask.parse(body).checked(max_fields=9), id="r1", now=NOON, by=asker, starter=started)[0]
+
+
+@pytest.mark.parametrize("rules", [{}, {"quorum": [{"count": 1}]}, {"hold": 10}])
+@pytest.mark.parametrize(
+    "person",
+    [
+        Decider("ann", subject="https://idp 7"),
+        Decider("annie", subject="https://idp 7"),
+        Decider("ann"),
+        Decider("kay", subject="https://idp 8"),
+    ],
+)
+def test_exclusion_goes_by_issuer_and_subject_and_by_name_where_one_is_unknown(
+    person: Decider, rules: dict[str, Any]
+) -> None:
+    request = signed_in(exclude=["starter", "asker"], **rules)
+    with pytest.raises(ForbiddenError, match="whoever asked"):
+        vote(request, person)
+    with pytest.raises(ForbiddenError, match="whoever asked"):
+        request.reassigned(person, NOON, "cem", ())
+    done = vote(request, "cem").timed(NOON + 60 * SECOND)[0]
+    assert done.response
+    by_older_server = {"response": done.response.model_copy(update={"responder": person.name})}
+    stored = done.model_copy(update={**by_older_server, "responder_subject": person.subject})
+    assert (done.granted, stored.granted) == (REFUND, None)
+
+
+@pytest.mark.parametrize("person", [Decider("ann", subject="https://other 7"), Decider("annie")])
+@pytest.mark.parametrize("rules", [{}, {"quorum": [{"count": 1}]}, {"hold": 10}])
+def test_another_person_of_the_name_of_an_excluded_one_decides(person: Decider, rules: dict[str, Any]) -> None:
+    done = vote(signed_in(exclude=["starter", "asker"], **rules), person).timed(NOON + 60 * SECOND)[0]
+    assert done.responder_subject == person.subject
+    done.authorize("refund", {"amount": 40})
+
+
+def test_a_deputy_does_not_decide_for_an_excluded_person_under_another_name() -> None:
+    def deputy_of(subject: str) -> Decider:
+        return Decider("dee", stands_for=(Viewer(name="annie", subject=subject),))
+
+    request = signed_in(exclude=["starter"], assignee="annie")
+    with pytest.raises(ForbiddenError, match="their deputy"):
+        vote(request, deputy_of("https://idp 7"))
+    done = vote(request, deputy_of("https://other 7"))
+    assert (done.absent_subject, done.granted) == ("https://other 7", REFUND)
+
+
+def test_who_overrode_does_not_review_it_under_another_name() -> None:
+    ann = Decider("ann", subject="https://idp 7", is_admin=True)
+    overridden = vote(signed_in(exclude=["starter"]), ann, override="urgent")
+    review = review_of(overridden, ())[0]
+    for name, subject in (("ann", "https://idp 7"), ("annie", "https://idp 7"), ("ann", "")):
+        with pytest.raises(ForbiddenError, match="whoever asked"):
+            vote(review, Decider(name, subject=subject, is_admin=True))
+    assert vote(review, Decider("ann", subject="https://other 7", is_admin=True)).status == "completed"
+
+
+def test_another_person_of_the_same_name_does_not_repeat_an_answer() -> None:
+    done = vote(ask(), Decider("bob", subject="https://idp 1"))
+    assert done.is_repeat(answer(done), Decider("bob", subject="https://idp 1"))
+    assert done.is_repeat(answer(done), "bob")
+    assert not done.is_repeat(answer(done), Decider("bob", subject="https://idp 2"))
+
+
+def test_an_erasure_removes_sign_ins_with_the_names_and_nobody_is_shown_them() -> None:
+    request = vote(signed_in(exclude=["starter"]), Decider("bob", subject="https://idp 1"))
+    assert request_without(request, "bob", [])["responder_subject"] == ""
+    assert request_without(request, "ann", [])["starter_subject"] == ""
+    for content in (request_without(request, "kim", []), request_without_content(request)):
+        assert "https://" not in request.model_copy(update=content).model_dump_json()
+    assert "https://" not in request.for_readers().model_dump_json(include=Request.public())
 
 
 def test_without_a_known_starter_the_asker_counts_as_one() -> None:

@@ -13,7 +13,8 @@ from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Answer, Ask
+from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, HeldError, InvalidError
 from ringi.runtimes.gated_tools import with_gate
 
@@ -60,7 +61,8 @@ async def test_a_rule_makes_two_people_decide_and_none_is_the_starter(url: str, 
 
 async def test_the_starter_of_a_run_of_a_run_is_the_person(url: str, toy: Agent) -> None:
     async with at_work(url, [toy]) as world:
-        for id, by in (("t1", "ann"), ("t2", "thread:t1"), ("t3", "thread:t2")):
+        ann = Decider("ann", subject="https://idp 7")
+        for id, by in (("t1", ann), ("t2", "thread:t1"), ("t3", "thread:t2")):
             await world.runner.start("default", id, "toy", {}, by=by)
             await world.rest(id)
         asked = [await world.one(id) for id in ("t1", "t2", "t3")]
@@ -69,6 +71,12 @@ async def test_the_starter_of_a_run_of_a_run_is_the_person(url: str, toy: Agent)
             ("thread:t1", "ann"),
             ("thread:t2", "ann"),
         ]
+        assert [each.starter_subject for each in asked] == [ann.subject] * 3
+        assert [each.asker_subject for each in asked] == [ann.subject, "", ""]
+        again = Decider("annie", subject=ann.subject)
+        approve = Answer(decision="approve", digest=asked[2].digest)
+        with pytest.raises(ForbiddenError):
+            await world.inbox.answer(asked[2].id, approve, by=again, channel="python")
 
 
 async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, toy: Agent) -> None:

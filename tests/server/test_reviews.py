@@ -27,6 +27,11 @@ async def override(world: World, by: str = "root", decision: str = "approve") ->
     return request
 
 
+def sign_in(world: World, role: str, name: str, issuer: str) -> httpx.AsyncClient:
+    token = world.keys.mint(role=role, name=name, subject=f"https://{issuer}.example.com 7")
+    return world.stranger(authorization=f"Bearer {token}")
+
+
 async def respond(client: httpx.AsyncClient, request: Request, **more: object) -> httpx.Response:
     body = {"decision": "approve", "digest": request.digest, **more}
     return await client.post(f"/v1/requests/{request.id}/respond", json=body)
@@ -66,6 +71,24 @@ async def test_only_another_administrator_closes_it(world: World) -> None:
     assert (await world.inbox.get(review.id)).version == 1
     assert (await respond(boss, review, decision="reject", message="call me next time")).status_code == 200
     assert (await world.inbox.get(review.id)).winner
+
+
+async def test_another_name_of_the_same_sign_in_neither_decides_nor_reviews(world: World) -> None:
+    root, again = sign_in(world, "admin", "root", "one"), sign_in(world, "admin", "boss", "one")
+    body = {"title": "Go?", "action": {"name": "pay"}, "exclude": ["asker"]}
+    asked = await world.inbox.get((await root.post("/v1/requests", json=body)).json()["id"])
+    for client in (root, again, world.client("admin", "root")):
+        assert (await respond(client, asked)).status_code == 403
+    assert (await respond(again, asked, override="the bank closes at five")).status_code == 200
+    review = await world.inbox.get(review_id(asked.id))
+    for client in (root, again, world.client("admin", "boss")):
+        assert (await respond(client, review)).status_code == 403
+    assert (await respond(sign_in(world, "admin", "boss", "two"), review)).status_code == 200
+    auditor = world.client("auditor", "eve")
+    for path in (f"/v1/requests/{asked.id}", f"/v1/audit?request_id={asked.id}", f"/v1/audit?request_id={review.id}"):
+        page = await auditor.get(path)
+        assert page.status_code == 200
+        assert "example.com" not in page.text
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])

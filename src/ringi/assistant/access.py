@@ -135,7 +135,7 @@ class ConversationAccess:
         runner = self._runner(conversation.id)
         check = partial(require_readable_thread, self._principal)
         return await runner.start(
-            self._principal.tenant, conversation.id, agent, input, by=self._principal.actor, check=check
+            self._principal.tenant, conversation.id, agent, input, by=self._principal.asker, check=check
         )
 
     async def _thread(self, id: str) -> Thread | None:

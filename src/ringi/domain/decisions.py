@@ -13,7 +13,7 @@ from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
-from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
+from ringi.domain.voting import Decider, Held, Vote, is_same_person, missing_votes, open_stage
 from ringi.errors import ConflictError, ForbiddenError, FreshSignInError, InvalidError
 
 MCP = "mcp"
@@ -59,7 +59,7 @@ def decide(
         "ended_rules": ended_rules,
     }
     if not request.quorum and not request.hold:
-        return completed(request, decision, now)
+        return completed(request, decision, now, **subjects_of(by.subject, absent.subject if absent else ""))
     for_subject = absent.subject or None if absent else None
     vote = Vote(**decision, subject=by.identity, stage=stage, for_subject=for_subject)
     if votes_count:
@@ -118,14 +118,15 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     """
     if not (request.exclude or groups or by.stands_for):
         return None
-    request.refuse_excluded(by.name, by.identity)
+    if request.excludes(by.name, by.subject):
+        raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
     # That the person may decide at all was checked by the caller, who may know no groups.
     able = [viewer for viewer in by.viewers if request.is_open_to(viewer)] or list(by.viewers[:1])
     able = [viewer for viewer in able if not groups or not set(groups).isdisjoint(viewer.groups)]
     if not able:
         raise ForbiddenError(f"request {request.id!r} needs votes from {', '.join(map(repr, groups))} now")
     chosen = next(
-        (viewer for viewer in able if viewer.name == by.name or viewer.name not in request.excluded_people), None
+        (each for each in able if each.name == by.name or not request.excludes(each.name, each.subject)), None
     )
     if chosen is None:
         raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
@@ -143,11 +144,19 @@ def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
     decision = {name: getattr(vote, name) for name in IN_BOTH}
     if request.held:
         decision["released_at"] = now
+    # Without a sign-in, the subject of a vote is the name.
+    subjects = subjects_of(vote.subject if vote.subject != vote.responder else "", vote.for_subject or "")
     if not request.quorum or vote.decision not in AGREEING or vote.override:
-        return completed(request, decision, now)
+        return completed(request, decision, now, **subjects)
     votes = with_vote(request.votes, vote)
     counted = [each.responder for each in votes if each.authorised_digest == vote.authorised_digest]
-    return completed(request, decision | {"voters": tuple(counted)}, now, votes=votes)
+    return completed(request, decision | {"voters": tuple(counted)}, now, votes=votes, **subjects)
+
+
+def subjects_of(responder: str, absent: str) -> dict[str, str]:
+    """Return the fields of a completed request with the sign-ins that are known of who decided, and for whom."""
+    found = {"responder_subject": responder, "absent_subject": absent}
+    return {name: subject for name, subject in found.items() if subject}
 
 
 def with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
@@ -166,7 +175,8 @@ def completed(request: R, decision: dict[str, Any], now: datetime, **changes: ob
 def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
     """Return whether a decision or vote on record is this answer, from the same person."""
     won = request.response
-    if won and won.responder == by.name and is_same(answer, won):
+    own_name = (by.name, by.subject)
+    if won and is_same_person(won.responder, request.responder_subject, *own_name) and is_same(answer, won):
         return True
     if not request.votes and not request.held:
         return False

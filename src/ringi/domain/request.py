@@ -54,10 +54,10 @@ class Request(RequestData):
         *,
         id: str,
         now: datetime,
-        by: str | None,
+        by: Decider | str | None,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
-        starter: str | None = None,
+        starter: Decider | str | None = None,
         first_of_kind: bool = False,
         traceparent: str | None = None,
     ) -> tuple[Request, Event]:
@@ -67,7 +67,7 @@ class Request(RequestData):
             ask: The question, as `Ask.checked` returned it.
             id: The id of the request; it replaces the id of the ask.
             now: The time of the creation; `expires_in` counts from it.
-            by: The name of the asker; without one, the actor of the event is `system`.
+            by: The asker; without one, the actor of the event is `system`.
             tenant: The tenant of the request.
             continuation: The run that resumes after the request, if any.
             starter: The person who started the run; None outside of runs.
@@ -80,9 +80,11 @@ class Request(RequestData):
         Raises:
             InvalidError: A value of the ask is not portable JSON.
         """
-        asked = cls._new(ask, id, now, by, tenant, continuation)
-        more = {"traceparent": traceparent, "starter": starter, "first_of_kind": first_of_kind}
-        return asked.model_copy(update=more).created("created", by or SYSTEM)
+        asker, started = decider_of(by or ""), decider_of(starter or "")
+        asked = cls._new(ask, id, now, asker.name or None, tenant, continuation)
+        more = {"traceparent": traceparent, "starter": started.name or None, "first_of_kind": first_of_kind}
+        more |= {"asker_subject": asker.subject, "starter_subject": started.subject}
+        return asked.model_copy(update=more).created("created", asker.name or SYSTEM)
 
     @classmethod
     def _new(
@@ -121,13 +123,14 @@ class Request(RequestData):
             check: What is wrong with it.
         """
         asked = cls._new(ask, id, now, template.asked_by, template.tenant)
-        more = {"starter": template.starter, "agent": template.agent, "unanswerable": template.unanswerable}
+        copied = ("starter", "asker_subject", "starter_subject", "agent", "unanswerable")
+        more = {name: getattr(template, name) for name in copied}
         planted, event = asked.model_copy(update=more).created("created", template.asked_by or SYSTEM)
         return planted.model_copy(update={"check": check}), event
 
     @classmethod
     def rule(
-        cls, ask: Ask, *, id: str, now: datetime, by: str, channel: str, tenant: str, grant: Grant, seed: str
+        cls, ask: Ask, *, id: str, now: datetime, by: Decider, channel: str, tenant: str, grant: Grant, seed: str
     ) -> tuple[Request, Event]:
         """Return the record of a rule that a person has switched on, and its one event.
 
@@ -141,10 +144,12 @@ class Request(RequestData):
             grant: The calls that the rule approves.
             seed: The secret that draws the calls that still ask; outside of the hash chain.
         """
-        asked = cls._new(ask, id, now, by, tenant)
+        asked = cls._new(ask, id, now, by.name, tenant)
         # Nothing waits for it, and nothing is left to run.
-        asked = asked.model_copy(update={"acknowledged_at": now, "receipt": Receipt(outcome="committed")})
-        made, event = asked._born_final({"decision": "approve", "responder": by, "channel": channel, "grant": grant})
+        over = {"acknowledged_at": now, "receipt": Receipt(outcome="committed"), "responder_subject": by.subject}
+        asked = asked.model_copy(update=over)
+        decided = {"decision": "approve", "responder": by.name, "channel": channel, "grant": grant}
+        made, event = asked._born_final(decided)
         return made.model_copy(update={"seed": seed}), event
 
     @classmethod

@@ -35,19 +35,23 @@ from ringi.domain.voting import (
     Stage,
     Tier,
     Vote,
+    is_same_person,
     open_stage,
 )
 from ringi.domain.webhook import Webhook
 from ringi.errors import (
     ClaimedError,
-    ForbiddenError,
     HeldError,
     RequestEndedError,
 )
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"}
+SUBJECTS = {"asker_subject", "starter_subject", "responder_subject", "absent_subject"}
+"""The fields with sign-ins, which no reader sees."""
+PRIVATE = SUBJECTS | {
+    *("head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"),
+}
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
@@ -118,6 +122,14 @@ class RequestData(Record):
     """True if nobody was asked about this tool in the 30 days before the request; False without an action."""
     starter: str | None = Field(default=None, exclude_if=is_empty)
     """The person who started the run that asks; None outside of runs."""
+    asker_subject: str = Field(default="", exclude_if=is_empty)
+    """The issuer and the subject of the sign-in of who asked; empty if only the name is known."""
+    starter_subject: str = Field(default="", exclude_if=is_empty)
+    """The same of the person who started the run."""
+    responder_subject: str = Field(default="", exclude_if=is_empty)
+    """The same of the person who decided."""
+    absent_subject: str = Field(default="", exclude_if=is_empty)
+    """The same of the person for whom a deputy decided."""
     votes: tuple[Vote, ...] = Field(default=(), exclude_if=is_empty)
     missing: tuple[Stage, ...] | None = Field(default=None, exclude_if=is_empty)
     """The stages of the quorum that need more votes, with their number, for the call with the most votes; None without
@@ -211,7 +223,9 @@ class RequestData(Record):
         won = self.response
         if won is None or won.override or not (self.quorum or self.exclude) or won.responder.startswith(POLICY):
             return True
-        if not self.excluded_people.isdisjoint({won.responder, won.stands_for}):
+        if self.excludes(won.responder, self.responder_subject):
+            return False
+        if won.stands_for and self.excludes(won.stands_for, self.absent_subject):
             return False
         return open_stage(self.quorum, self.votes, won.authorised_digest) is None
 
@@ -231,17 +245,23 @@ class RequestData(Record):
         return self.response is not None and self.response.override is not None and not self.is_check
 
     @property
-    def excluded_people(self) -> frozenset[str]:
-        """The names of those who may not decide the request."""
-        asker = self.asked_by if "asker" in self.exclude else None
-        # An agent that asks without a run does not say for whom: whoever asked counts.
-        starter = (self.starter or self.asked_by) if "starter" in self.exclude else None
-        return frozenset(name for name in (asker, starter) if name)
+    def excluded_people(self) -> tuple[tuple[str, str], ...]:
+        """The names and the subjects of those who may not decide the request."""
+        asker, starter = (self.asked_by, self.asker_subject), (self.starter, self.starter_subject)
+        excluded = [asker] if "asker" in self.exclude else []
+        if "starter" in self.exclude:
+            # An agent that asks without a run does not say for whom: whoever asked counts.
+            excluded.append(starter if self.starter else asker)
+        return tuple((name, subject) for name, subject in excluded if name)
 
-    def refuse_excluded(self, *names: str) -> None:
-        """Raise `ForbiddenError` if a rule of the request excludes the person with one of these names."""
-        if not self.excluded_people.isdisjoint(names):
-            raise ForbiddenError(f"whoever asked for request {self.id!r} may not decide it: ask another person")
+    def excludes(self, name: str, subject: str) -> bool:
+        """Return whether a rule of the request excludes a person from its decision.
+
+        Args:
+            name: The name of the person.
+            subject: The issuer and the subject of the person's sign-in; empty if only the name is known.
+        """
+        return any(is_same_person(name, subject, *each) for each in self.excluded_people)
 
     def for_readers(self) -> Self:
         """Return the request without what its readers may not see: undecided answers, and sign-ins of voters."""

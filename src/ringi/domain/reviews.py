@@ -10,6 +10,7 @@ from ringi.base.texts import Sentence, sentences_text
 from ringi.domain.ask import Ask, Wording
 from ringi.domain.record import Event
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 
 ADMINISTRATORS = "administrators"
 """The group that is asked if no groups of administrators are configured: administrators may decide every request."""
@@ -59,5 +60,6 @@ def review_of(request: Request, groups: Sequence[str]) -> tuple[Request, Event]:
         exclude=("asker",),
         priority="high",
     ).checked(max_fields=1, may_be_derived=True)
-    id, now, by = review_id(request.id), request.ended_at, response.responder
+    id, now = review_id(request.id), request.ended_at
+    by = Decider(response.responder, subject=request.responder_subject)
     return Request.asked(ask, id=id, now=now, by=by, tenant=request.tenant)

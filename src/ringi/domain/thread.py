@@ -39,6 +39,8 @@ class Run(StrictModel):
     input: dict[str, Any]
     by: str | None = None
     """The person or agent that started the run; None in data from before this field existed."""
+    subject: str = Field(default="", exclude_if=is_empty)
+    """The issuer and the subject of the sign-in of who started the run; empty if only the name is known."""
     attempt: int = 0
     """The number of times that an operator retried the run after an error."""
     anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty)

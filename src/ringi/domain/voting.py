@@ -178,6 +178,11 @@ def decider_of(by: Decider | str) -> Decider:
     return by if isinstance(by, Decider) else Decider(by)
 
 
+def is_same_person(name: str, subject: str, other_name: str, other_subject: str) -> bool:
+    """Return whether two sign-ins are of one person: they have one subject, or one name if a subject is not known."""
+    return subject == other_subject if subject and other_subject else name == other_name
+
+
 def open_stage(quorum: Sequence[Stage], votes: Sequence[Vote], digest: str | None) -> int | None:
     """Return the position of the first stage without enough votes for a digest; None if all have enough.
 

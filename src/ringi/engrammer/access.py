@@ -169,7 +169,7 @@ class CallerConversations:
 
         for each in free:
             try:
-                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.actor, check=check)
+                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.asker, check=check)
             except ThreadBusyError:
                 # Another question has just come into it.
                 continue

@@ -167,7 +167,7 @@ class PlaybookRoutes:
         assert runner
         # One at a time: of two, both would ask the same.
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
-        thread = await runner.start(who.tenant, thread_id, served.deduplicator_name, {}, by=who.actor)
+        thread = await runner.start(who.tenant, thread_id, served.deduplicator_name, {}, by=who.asker)
         return reply(RunStarted(thread_id=thread.id, run_id=str(thread.run_id)), 202)
 
     async def _apply_change(self, who: Principal, served: ServedPlaybook, change: PlaybookChange) -> VersionedEntry:

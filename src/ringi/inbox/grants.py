@@ -98,7 +98,7 @@ class Grants:
         keys = {Key(request.tenant, id): entry for id, entry in of_tool.items() if entry.status(now) == "active"}
         for granting in await readable(self._store, Request, list(keys)):
             made = person_and_grant(granting, keys[granting.key])
-            if made and made[1].covers(call) and made[0] not in request.excluded_people:
+            if made and made[1].covers(call) and not request.excludes(made[0], granting.responder_subject):
                 if made[1].must_ask(granting.seed, request.id):
                     return None
                 return await self._use(granting.key, keys[granting.key], request.asked_by or SYSTEM)

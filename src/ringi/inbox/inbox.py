@@ -135,16 +135,16 @@ class Inbox(
         self,
         ask: Ask,
         *,
-        by: str | None = None,
+        by: Decider | str | None = None,
         continuation: Continuation | None = None,
-        starter: str | None = None,
+        starter: Decider | str | None = None,
         is_known: bool = False,
     ) -> Request:
         """Store an ask, or return the stored request if its id exists with the same content.
 
         Args:
             ask: The question.
-            by: The name of the asker, for the audit trail.
+            by: The asker, for the audit trail and for an ask that excludes them.
             continuation: The run that resumes after the request, if any.
             starter: The person who started the run, if the ask excludes them.
             is_known: True to read before writing, because the request probably exists.
@@ -174,15 +174,15 @@ class Inbox(
         self,
         ask: Ask,
         *,
-        by: str | None = None,
+        by: Decider | str | None = None,
         continuation: Continuation | None = None,
-        starter: str | None = None,
+        starter: Decider | str | None = None,
     ) -> NewRequest:
         """Return the request of an ask, which the caller saves together with other records and then announces.
 
         Args:
             ask: The question.
-            by: The name of the asker, for the audit trail.
+            by: The asker, for the audit trail and for an ask that excludes them.
             continuation: The run that resumes after the request, if any.
             starter: The person who started the run, if the ask excludes them.
 

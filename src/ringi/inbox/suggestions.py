@@ -75,7 +75,7 @@ class SuggestionOperations(InboxAPI):
         now = self.clock()
         grant = found.grant(new, now)
         ask = rule_ask(found.suggestion, template, jsonable(grant)).checked(max_fields=0)
-        made: dict[str, Any] = {"now": now, "by": person.name, "channel": channel, "tenant": self.tenant}
+        made: dict[str, Any] = {"now": now, "by": person, "channel": channel, "tenant": self.tenant}
         rule, event = Request.rule(ask, id=uuid.uuid4().hex, grant=grant, seed=secrets.token_hex(SEED_BYTES), **made)
         await self._grants.begin(rule)
         failpoint("rule.before_put")

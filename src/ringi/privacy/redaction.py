@@ -12,6 +12,7 @@ from ringi.base.canonical_json import sha256_of
 from ringi.domain.journal import NAMED
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
+from ringi.domain.request_data import SUBJECTS
 from ringi.domain.response import SHA256, Response
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Vote
@@ -77,6 +78,7 @@ def request_without_content(request: Request) -> dict[str, Any]:
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
     nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation", "seed"))
     people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
+    people |= dict.fromkeys(SUBJECTS, "")
     # The name of a client is text of the agent; the name of an agent of a run is not.
     people["agent"] = request.continuation.target if request.continuation else None
     people |= {"votes": tuple(map(vote_without_words, request.votes)), "held": None, "escalation": ()}
@@ -105,11 +107,12 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
         changes |= {"reason": None, "attention": None, "continuation": None}
     response = request.response
     if response and response.responder == person:
-        changes |= {"response": without_words(response), "memory": None}
+        changes |= {"response": without_words(response), "memory": None, "responder_subject": "", "absent_subject": ""}
     elif response and person in (response.stands_for, *response.voters):
         voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
         stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
         changes["response"] = response.model_copy(update={"voters": voters, "stands_for": stands_for})
+        changes["absent_subject"] = "" if response.stands_for == person else request.absent_subject
     return changes
 
 
@@ -119,7 +122,7 @@ def _people_without(request: Request, person: str) -> dict[str, Any]:
     if person in request.seen_by:
         changes["seen_by"] = tuple(each for each in request.seen_by if each != person)
     if request.starter == person:
-        changes["starter"] = ERASED_PERSON
+        changes |= {"starter": ERASED_PERSON, "starter_subject": ""}
     if any(person in (vote.responder, vote.stands_for) for vote in request.votes):
         changes["votes"] = tuple(
             vote_without_words(vote) if person in (vote.responder, vote.stands_for) else vote for vote in request.votes
@@ -161,7 +164,9 @@ def vote_without_words(vote: Vote) -> Vote:
 
 def thread_without_content(thread: Thread) -> dict[str, Any]:
     """Return the changes that erase a thread's content; the fence stops a worker that still runs it."""
-    run = thread.run.model_copy(update={"input": {}, "by": nameless(thread.run.by)}) if thread.run else None
+    run = thread.run
+    if run:
+        run = run.model_copy(update={"input": {}, "by": nameless(run.by), "subject": ""})
     nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
     status = "idle" if thread.status == "error" else thread.status
     return {

@@ -16,6 +16,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
+from ringi.domain.voting import Decider
 from ringi.errors import OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
@@ -91,14 +92,19 @@ class RunContext:
         """The name of the person who started the run; None if it is no longer known."""
         return self._by
 
-    async def starter(self) -> str | None:
-        """Return the name of the person who started the run, or the first run of those that started each other."""
-        by, thread = self._by, self._thread
+    @property
+    def asker(self) -> Decider | None:
+        """The starter of the run; None if it is no longer known."""
+        return starter_of(self._thread, self._by)
+
+    async def starter(self) -> Decider | None:
+        """Return the starter of the run, or of the first run of those that started each other."""
+        by, thread = self.asker, self._thread
         for _ in range(MAX_DEPTH):
-            if thread.parent is None or not (by or "").startswith(THREAD):
+            if thread.parent is None or by is None or not by.name.startswith(THREAD):
                 return by
             thread = await self._runner.backend.store.get(Thread, *thread.parent)
-            by = (thread.run and thread.run.by) or thread.started_by
+            by = starter_of(thread, (thread.run and thread.run.by) or thread.started_by)
         return by
 
     async def check_lease(self) -> None:
@@ -272,6 +278,11 @@ class RunContext:
         except TimeoutError:
             approved.cancel()
             return None
+
+
+def starter_of(thread: Thread, name: str | None) -> Decider | None:
+    """Return the starter of the newest run of a thread; None without a name."""
+    return Decider(name, subject=thread.run.subject if thread.run else "") if name else None
 
 
 def call_digest(tool: str, args: dict[str, Any]) -> str:

@@ -290,7 +290,7 @@ class RunExecutor:
         args: dict[str, Any] = {"interrupt_id": question.id, "node": question.step}
         args |= {ATTEMPT: self._run.attempt} if self._run.attempt else {}
         continuation = Continuation(runner=RUNNER, target=self._view.agent.name, key=key.id, args=args)
-        asker: dict[str, Any] = {"by": self._by, "continuation": continuation}
+        asker: dict[str, Any] = {"by": self._view.host.asker, "continuation": continuation}
         asker |= {"starter": await self._view.host.starter()} if ask.exclude else {}
 
         async def submit(*, is_known: bool = False) -> Request:

@@ -14,6 +14,7 @@ from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, ThreadStatus
+from ringi.domain.voting import Decider, decider_of
 from ringi.errors import (
     ConflictError,
     InvalidError,
@@ -80,7 +81,7 @@ class Runner:
         agent: str,
         input: dict[str, Any],
         *,
-        by: str,
+        by: Decider | str,
         images: Sequence[NewImage] = (),
         once: bool = False,
         check: Callable[[Thread], object] = allow_anyone,
@@ -92,7 +93,7 @@ class Runner:
             thread_id: The id of a new or an existing thread.
             agent: The name of the agent.
             input: The run input, as the agent's `input_schema` allows it.
-            by: The name of the run's starter.
+            by: The starter of the run.
             images: The images of the newest message.
             once: True if a message that began the newest run, identified by its id, begins no other run.
             check: Called with an existing thread; it raises to refuse the caller.
@@ -106,8 +107,9 @@ class Runner:
             ThreadBusyError: The thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
-        run = Run(id=uuid.uuid4().hex, input=input, by=by)
-        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once, check=check)
+        starter = decider_of(by)
+        run = Run(id=uuid.uuid4().hex, input=input, by=starter.name, subject=starter.subject)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, starter.name, images, once=once, check=check)
         if images or thread.run_id != run.id:  # Otherwise it was submitted with the thread.
             await self.backend.jobs.submit(start_job(thread))
         return thread

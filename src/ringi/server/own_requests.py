@@ -46,7 +46,7 @@ async def submit_for(components: ServerComponents, limits: AskLimits, caller: Pr
         await limits.check(inbox, caller, ask.id)
     if ask.thread_id is not None:
         await refuse_hidden_thread(inbox.store, caller, ask.thread_id)
-    return await inbox.submit(ask, by=caller.actor)
+    return await inbox.submit(ask, by=caller.asker)
 
 
 class CallerRequests:

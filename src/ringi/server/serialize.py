@@ -86,6 +86,8 @@ def for_readers(name: str, value: Any) -> Any:
     """Return the new value of a field in an event, as `Request.for_readers` shows the field."""
     if name == "held" and isinstance(value, dict):
         return {key: each for key, each in value.items() if key not in (*WORDS, *SIGN_INS)}
+    if name == "run" and isinstance(value, dict):
+        return {key: each for key, each in value.items() if key not in SIGN_INS}
     if name == "votes" and isinstance(value, list):
         return [{key: each for key, each in vote.items() if key not in SIGN_INS} for vote in value]
     return value

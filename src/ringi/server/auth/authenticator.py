@@ -75,6 +75,11 @@ class Principal(NamedTuple):
         return f"{AGENT}{self.name}" if self.role == "agent" else self.name
 
     @property
+    def asker(self) -> Decider:
+        """The caller as one who asks, or starts a run."""
+        return Decider(self.actor, subject=self.subject)
+
+    @property
     def viewer(self) -> Viewer:
         """The caller as a viewer of requests."""
         return viewer_of(self.name, self.groups, self.deputy_for)

@@ -94,7 +94,7 @@ class ThreadRoutes:
         images = [NewImage(image.name, decode_image(image.data)) for image in run.images]
         check = partial(require_readable_thread, caller)
         thread = await runner.start(
-            caller.tenant, thread_id, run.agent, run.input, by=caller.actor, images=images, check=check
+            caller.tenant, thread_id, run.agent, run.input, by=caller.asker, images=images, check=check
         )
         return reply(schemas.RunStarted(thread_id=thread.id, run_id=str(thread.run_id)), 202)
 

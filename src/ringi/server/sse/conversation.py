@@ -80,7 +80,7 @@ class Conversations:
                     # A thread of another caller who used the same id first remains hidden.
                     check = partial(require_readable_thread, caller)
                     return await runner.start(
-                        caller.tenant, id, agent, input, by=caller.actor, images=images, once=True, check=check
+                        caller.tenant, id, agent, input, by=caller.asker, images=images, once=True, check=check
                     )
                 except ThreadBusyError:
                     now = require_readable_thread(caller, await runner.get(caller.tenant, id))
