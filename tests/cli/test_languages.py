@@ -23,7 +23,7 @@ from ringi.cli import texts as texts_package
 from ringi.cli.app import app
 from ringi.cli.errors import error_text
 from ringi.cli.format.effect import effect_line
-from ringi.cli.format.requests import actor
+from ringi.cli.format.requests import about_line, actor
 from ringi.cli.texts import VARIABLES, catalogue, language, translations
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request
@@ -135,6 +135,31 @@ def test_the_target_of_an_effect_needs_no_preposition(locale: str, line: str, mo
     policy = Policy.parse({"rules": [{"tools": ["wipe"]}], "cards": {"wipe": card}})
     ask = question_of(policy, policy.rules[0], "wipe", {"customer": "c-1"}, facts={})
     assert effect_line(Request.asked(ask, id="r1", now=utc_now(), by=None)[0]) == line
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "text"),
+    [
+        (40.5, "EUR", "40.50 EUR"),
+        (40, "EUR", "40 EUR"),
+        (0.1 + 0.2, "EUR", "0.30000000000000004 EUR"),
+        (1182.0, "JPY", "1182 JPY"),
+        (0.4, "JPY", "0.4 JPY"),
+        (1.5, "KWD", "1.500 KWD"),
+        (-2.5, "kg", "-2.5 kg"),
+        (1e21, "XAF", "1000000000000000000000 XAF"),
+        (1e-07, "USD", "0.0000001 USD"),
+        (9007199254740991, None, "9007199254740991"),
+        (True, "EUR", "true EUR"),
+    ],
+)
+def test_an_amount_has_the_digits_of_its_currency(amount: float, unit: str | None, text: str) -> None:
+    card = {"effect": "pays", "amount": "amount", "limit": 0.5, **({"unit": unit} if unit else {})}
+    policy = Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": card}})
+    ask = question_of(policy, policy.rules[0], "pay", {"amount": amount}, facts={})
+    request = Request.asked(ask, id="r1", now=utc_now(), by=None)[0]
+    assert effect_line(request).split(" · ")[1] == text
+    assert text in about_line(request, utc_now()).split(" · ")
 
 
 def assert_translated(screen: Terminal, *allowed: str) -> None:

@@ -43,8 +43,10 @@ test("a cache that nothing came from is not mentioned, and calls without tokens 
   ]);
 });
 
-test("a cost below a cent is not rounded to nothing", () => {
-  expect(lines([calls({ cost: 0.000_432, currency: "USD" })])[0]).toMatch(/\$0\.00043$/);
+test.each([
+  [0.000_432, "USD", "$0.00043"], [0.5, "USD", "$0.50"], [0.4, "JPY", "¥0.4"], [1182, "JPY", "¥1,182"], [0.0045, "KWD", "KWD 0.005"], [0.000_45, "KWD", "KWD 0.00045"],
+])("a cost of %d %s has the digits of its currency, and is not rounded to nothing", (cost, currency, text) => {
+  expect(lines([calls({ cost, currency })])[0]?.split(" · ").at(-1)?.replaceAll("\u00A0", " ")).toBe(text);
 });
 
 test("signs that hide or reorder text are visible in the name of a model", () => {

@@ -3,8 +3,6 @@ import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 import { useDuration } from "./time-format";
 
-const smallestCent = 0.01;
-
 /** Return the use of one model as short parts: calls, tokens, time and cost. */
 function useParts(): (usage: ModelCalls) => string[] {
   const { language, usage: strings } = useStrings();
@@ -19,8 +17,12 @@ function useParts(): (usage: ModelCalls) => string[] {
       ...(unreported_calls > 0 && calls > 1 ? [strings.unreportedCalls(number(unreported_calls), unreported_calls === 1)] : []),
     ];
   };
-  const price = (cost: number, currency: string) =>
-    number(cost, { style: "currency", currency, ...(cost > 0 && cost < smallestCent && { maximumSignificantDigits: 2 }) });
+  const price = (cost: number, currency: string) => {
+    const money = { style: "currency", currency } as const;
+    // A yen has no cents, and a dinar has 1,000 fils.
+    const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat(language, money).resolvedOptions();
+    return number(cost, { ...money, ...(cost > 0 && cost < 10 ** -digits && { maximumSignificantDigits: 2 }) });
+  };
   return (usage) => [
     strings.calls(number(usage.calls), usage.calls === 1),
     ...tokens(usage),

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from ringi.base.texts import reason_text, translated
-from ringi.cli.format.effect import effect_line
+from ringi.cli.format.effect import effect_line, quantity
 from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
@@ -132,7 +132,7 @@ def age(since: datetime, now: datetime) -> str:
 def about_line(request: Request, now: datetime) -> str:
     """Return the agent, the tool, the declared amount or target, the age and what is at stake, in one line."""
     card = request.card
-    amount = f"{visible_value(card['amount'])} {visible(card.get('unit') or '')}".strip() if "amount" in card else ""
+    amount = quantity(card, "amount") if "amount" in card else ""
     target = visible_value(card["target"]) if "target" in card and not amount else ""
     tool = visible(request.action.name) if request.action else ""
     stake = text_or(f"tier.{request.tier}", "") if request.tier else ""
