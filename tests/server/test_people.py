@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from tests.server.world import World
 
 from ringi.domain.record import Query
+
+REQUESTS = "/v1/requests"
 
 
 def token_holders(world: World, *names: str, groups: tuple[str, ...] = ()) -> None:
@@ -101,6 +104,60 @@ async def test_an_unknown_name_is_taken_if_that_is_wanted_and_the_request_is_mar
 @pytest.mark.parametrize("unknown", [1, "true", None])
 async def test_only_true_takes_an_unknown_name(world: World, unknown: object) -> None:
     assert (await reassigned(world, assignee="an", unknown=unknown)).status_code == 422
+
+
+async def passed_on(world: World, *names: str, groups: tuple[str, ...] = (), **people: Any) -> str:
+    """Ask a request that each of these people passes to the next one; return its id."""
+    token_holders(world, *names, "carl")
+    id = (await world.asked(action={"name": "pay", "args": {}}, **people)).id
+    for giver, taker in itertools.pairwise(names):
+        reply = await world.client(name=giver, groups=groups).post(
+            f"{REQUESTS}/{id}/reassign", json={"assignee": taker}
+        )
+        assert reply.status_code == 200, reply.text
+    return id
+
+
+async def taken_back(world: World, id: str, name: str, *groups: str) -> tuple[int, object]:
+    """Take a reassignment back as this person; return the status, and the assignee or the code of the problem."""
+    reply = await world.client(name=name, groups=groups).post(f"{REQUESTS}/{id}/undo")
+    return reply.status_code, reply.json()["assignee" if reply.status_code == 200 else "code"]
+
+
+HIDDEN, NOTHING_TO_UNDO = (404, "not_found"), (409, "conflict")
+
+
+async def test_only_who_passed_a_request_on_takes_it_back_and_once(world: World) -> None:
+    id = await passed_on(world, "ann", "bob", "dora", assignee="ann")
+    assert (await world.client(name="dora").get(f"{REQUESTS}/{id}")).status_code == 200  # A look changes nothing.
+    for name, refused in {"ann": HIDDEN, "carl": HIDDEN, "dora": NOTHING_TO_UNDO}.items():
+        assert await taken_back(world, id, name) == refused
+    assert await taken_back(world, id, "bob") == (200, "bob")
+    assert await taken_back(world, id, "bob") == NOTHING_TO_UNDO
+    assert await taken_back(world, id, "dora") == HIDDEN
+
+
+async def test_what_was_open_to_everybody_is_so_again(world: World) -> None:
+    id = await passed_on(world, "ann", "bob")
+    assert await taken_back(world, id, "ann") == (200, None)
+    assert (await world.client(name="carl").get(f"{REQUESTS}/{id}")).status_code == 200
+
+
+async def test_who_has_left_the_group_takes_nothing_back(world: World) -> None:
+    id = await passed_on(world, "ann", "bob", groups=("finance",), candidate_groups=["finance"])
+    assert await taken_back(world, id, "ann") == HIDDEN
+    assert await taken_back(world, id, "ann", "finance") == (200, None)
+    assert (await world.inbox.get(id)).candidate_groups == ("finance",)
+
+
+@pytest.mark.parametrize("acts", [["claim"], ["claim", "release"], ["reassign"], ["respond"]])
+async def test_nothing_is_taken_back_once_somebody_has_acted(world: World, acts: list[str]) -> None:
+    id = await passed_on(world, "ann", "bob")
+    reject = {"decision": "reject", "digest": (await world.inbox.get(id)).digest}
+    for act in acts:
+        body = {"reassign": {"assignee": "carl"}, "respond": reject}.get(act)
+        assert (await world.client(name="bob").post(f"{REQUESTS}/{id}/{act}", json=body)).status_code == 200
+    assert await taken_back(world, id, "ann") == HIDDEN
 
 
 async def test_a_deputy_whom_nobody_knows_is_refused_unless_that_is_wanted(world: World) -> None:

@@ -201,7 +201,7 @@ def undo(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
     """Return the request without its held answer; see `Request.undone`."""
     held = request.held
     if held is None:
-        raise ConflictError(f"no answer to request {request.id!r} is held: there is nothing to undo")
+        raise ConflictError(f"no answer to request {request.id!r} is held, and no reassignment can be taken back")
     if held.subject != by.identity:
         raise ForbiddenError(f"only {held.responder!r} may undo the answer to request {request.id!r}")
     if request.is_released(now):

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
+from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.voting import PersonName
 from ringi.errors import FieldError, InvalidError
@@ -78,3 +79,39 @@ def unknown_name(field: str, name: str, known: Collection[str]) -> FieldError:
     remedy = f"write {nearest!r}" if nearest else "correct it"
     why = f"nobody here is known as {name!r}: {remedy}, or send `unknown` true to take it all the same"
     return FieldError(field, why, "unknown_name", {"name": name, "nearest": nearest})
+
+
+REASSIGNED = "request.reassigned"
+NOT_ACTING = frozenset({"request.seen", "request.reminded", "request.escalated"})
+"""Events that leave a reassignment as it is."""
+
+
+def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
+    """Return the request with its assignment before an event; None if its history does not show it."""
+    changes = [e.changed for e in history if e.record == Request.record and e.version < event.version]
+    assignment = next((changed for changed in reversed(changes) if "assignee" in changed), None)
+    if assignment is None:
+        return None
+    groups = tuple(assignment.get("candidate_groups", ()))
+    return request.model_copy(update={"assignee": assignment["assignee"], "candidate_groups": groups})
+
+
+def reassigned_from(request: Request, person: str, history: Sequence[Event]) -> Request | None:
+    """Return the request as it was assigned before this person reassigned it; None if somebody has changed it since.
+
+    Args:
+        request: The request.
+        person: The name of the person.
+        history: The events of the request up to this version, oldest first.
+    """
+    history = [event for event in history if event.record == Request.record]
+    changes = [event for event in history if event.type not in NOT_ACTING]
+    if not changes or history[-1].hash != request.head:
+        return None
+    own = [event for event in changes[-2:] if event.type == REASSIGNED and event.actor == person]
+    if not own or own[-1] is not changes[-1]:
+        return None
+    *earlier, before = [assigned_before(request, event, history) for event in own]
+    # Taking a request back reassigns it too: a second time must not pass it on again.
+    is_back = any(each and each.recipients == request.recipients for each in earlier)
+    return None if is_back else before

@@ -173,15 +173,18 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def undo(self, id: str, by: str) -> Request:
-        """Undo an answer that is held, and return the request, open again.
+        """Undo your held answer, or take back your reassignment as long as nobody has acted on the request since.
 
         Args:
             id: The id of the request.
-            by: The name of the person who gave the answer.
+            by: The name of the person who gave the answer, or reassigned the request.
+
+        Returns:
+            The request, open again, or assigned as before.
 
         Raises:
             ForbiddenError: Another person gave the answer.
-            ConflictError: No answer is held, or it has taken effect.
+            ConflictError: No answer is held and no reassignment can be taken back, or the answer has taken effect.
             NotFoundError: There is no such request.
         """
 

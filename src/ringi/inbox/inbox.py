@@ -339,6 +339,8 @@ class Inbox(
         return request
 
     async def undo(self, id: str, by: Decider | str) -> Request:
+        if request := await self._take_back(id, decider_of(by)):
+            return request
         return await self._change(id, lambda request: request.undone(by, self.clock()))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
@@ -484,9 +486,9 @@ class Inbox(
             raise DifferentAskError(asked_request.id)
         return stored
 
-    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
+    async def _change(self, id: str, step: Step, read: Request | None = None, check: Check | None = None) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
-            self._check(request)
+            (check or self._check)(request)
             return step(request)
 
         reviews: list[tuple[Request, Event]] = []

@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ringi.base.clock import Clock
 from ringi.base.settings import read_list
+from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import parse_body
-from ringi.domain.people import Known, Reassignment
-from ringi.domain.record import DEFAULT_TENANT, Event, Key, Query, cursor_of
+from ringi.domain.people import Known, Reassignment, reassigned_from
+from ringi.domain.record import DEFAULT_TENANT, START, Event, Key, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
+from ringi.errors import ConflictError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.receipts import Step
 
 log = logging.getLogger(__name__)
 PAGE = 500
+HISTORY = 1_000
+"""The number of a request's events from which a reassignment can be taken back."""
 NOBODY = Known()
 
 
@@ -132,8 +136,10 @@ class PeopleOperations(InboxAPI):
     """The part of an inbox that needs to know who is here."""
 
     tenant: str
+    store: Store
     clock: Clock
     people: People
+    _check: Callable[[Request], None]
 
     async def _marked(self, request: Request) -> Request:
         """Return a pending request with the mark of those that nobody here can answer."""
@@ -161,6 +167,30 @@ class PeopleOperations(InboxAPI):
             return after.marked(known.can_answer(after)), event
 
         return await self._change(id, step)
+
+    async def _take_back(self, id: str, by: Decider) -> Request | None:
+        """Assign a request as before this person reassigned it; None if there is no reassignment to take back.
+
+        Args:
+            id: The id of the request.
+            by: The person.
+        """
+        request = await self.store.get(Request, self.tenant, id)
+        history = await self.store.events(START, HISTORY, tenant=self.tenant, record_id=id)
+        before = reassigned_from(request, by.name, history)
+        if before is None:
+            return None
+        # A person who passed a request on may see it no more: the request as it was must be theirs.
+        self._check(before)
+        known = await self.people.known(self.tenant)
+
+        def step(now: Request) -> tuple[Request, Event]:
+            if now.head != request.head:
+                raise ConflictError(f"request {id!r} has just changed: look at it again")
+            after, event = now.reassigned(by, self.clock(), before.assignee, before.candidate_groups)
+            return after.marked(known.can_answer(after)), event
+
+        return await self._change(id, step, check=lambda _: None)
 
     async def mark_unanswerable(self, query: Query) -> None:
         """Compare pending requests with the people who are known now, after these have changed.
@@ -195,7 +225,9 @@ class PeopleOperations(InboxAPI):
         await self._change(request.id, lambda each: each.remarked(known.can_answer(each)))
 
     @abstractmethod
-    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
+    async def _change(
+        self, id: str, step: Step, read: Request | None = None, check: Callable[[Request], None] | None = None
+    ) -> Request:
         """Save the next version of a request."""
 
 

@@ -44,7 +44,7 @@ export function usePerson(): Person | null | undefined {
 export function useLeave() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (absence: Pick<Absence, "deputy" | "until">) => call<Away>("PUT", path, absence),
+    mutationFn: (absence: Pick<Absence, "deputy" | "until"> & { unknown?: true }) => call<Away>("PUT", path, absence),
     onSuccess: (away) => {
       client.setQueryData(queryKey, away);
       // A read that is under way would put back what it was before.

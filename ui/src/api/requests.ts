@@ -119,8 +119,8 @@ export function useRespond(request: Request) {
   });
 }
 
-/** Undo the person's own held answer. */
-export function useUndo(request: Request) {
+/** Undo the person's own held answer, or their reassignment. */
+export function useUndo(request: Pick<Request, "id">) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: () => call<Request>("POST", `${path(request.id)}/undo`),

@@ -53,7 +53,7 @@ test("a name that nobody has is asked about, with who could see the request then
   await userEvent.type(screen.getByRole("combobox", { name: "Groups" }), "x,");
   expect(screen.queryByTestId("unknown-names")).toBeNull();
   fireEvent.click(screen.getByTestId("confirm-reassign"));
-  fireEvent.click(await screen.findByTestId("reassign-unknown"));
+  fireEvent.click(await screen.findByTestId("take-unknown"));
   await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", candidate_groups: ["x"], unknown: true }));
 });
 

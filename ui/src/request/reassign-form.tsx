@@ -1,49 +1,15 @@
-import { Alert, AutoComplete, Button, Form, Select } from "antd";
+import { AutoComplete, Button, Form, Select } from "antd";
 import { useId, useState } from "react";
-import { isStatus, type ProblemError } from "../api/call";
+import type { ProblemError } from "../api/call";
 import { usePeople } from "../api/people";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { KeyLabel } from "../widgets/key-label";
 import { useMessages } from "../widgets/messages";
-import { visible } from "../widgets/visible";
+import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";
 import { namesOf, useAssignment } from "./assignment";
 import { RefusalAlert } from "./notices";
+import { TakeBack } from "./take-back";
 import type { DecisionFormState } from "./use-decision-form";
-
-interface UnknownNamesProps {
-  error: ProblemError;
-  person: string;
-  groups: string[];
-  onUse: (name: string) => void;
-  onConfirm: () => void;
-}
-
-/** Ask about names that nobody here has, and say who could see the request then. */
-function UnknownNames({ error, person, groups, onUse, onConfirm }: UnknownNamesProps) {
-  const strings = useRequestStrings();
-  const isUnknown = (field: string) => error.errors.some((fault) => fault.field === field);
-  const names = [...(isUnknown("assignee") ? [person] : []), ...groups.filter((_, n) => isUnknown(`candidate_groups.${n}`))];
-  const seeing = namesOf({
-    assignee: isUnknown("assignee") ? null : person,
-    candidate_groups: groups.filter((_, n) => !isUnknown(`candidate_groups.${n}`)),
-  }, strings);
-  const nearest = error.errors.find(({ field }) => field === "assignee")?.params["nearest"];
-  return (
-    <Alert
-      type="warning" showIcon role="alert" data-testid="unknown-names" title={strings.unknownNames(names.map(visible).join(", "))}
-      description={seeing ? strings.seenByKnown(seeing) : strings.seenByAdministrators}
-      action={
-        <>
-          {typeof nearest === "string" && <Button size="small" onClick={() => onUse(nearest)} data-testid="use-nearest">{strings.nearestName(visible(nearest))}</Button>}
-          <Button size="small" danger onClick={onConfirm} data-testid="reassign-unknown">{strings.reassignUnknown}</Button>
-        </>
-      }
-    />
-  );
-}
-
-const isAboutUnknownNames = (error: Error | null): error is ProblemError =>
-  isStatus(error, 422) && error.errors.length > 0 && error.errors.every(({ code }) => code === "unknown_name");
 
 interface ReassignFormProps {
   form: DecisionFormState;
@@ -69,11 +35,18 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
     const names = namesOf(request, strings) ?? "";
     if (!isSeen) return onReassigned(names);
     form.back();
-    void message.success(strings.reassignedTo(names));
+    const close = () => message.destroy(request.id);
+    void message.success({ key: request.id, duration: 10, content: <>{strings.reassignedTo(names)} <TakeBack id={request.id} onDone={close} /></> });
   });
   const reassign = (more: { unknown?: true } = {}) => {
     if (isEmpty || assignment.isPending) return;
     assignment.mutate({ verb: "reassign", body: { ...(typed && { assignee: typed }), candidate_groups: groups, ...more } });
+  };
+  const unknownIn = (error: ProblemError) => {
+    const isUnknown = (field: string) => error.errors.some((fault) => fault.field === field);
+    const [noPerson, noGroups] = [isUnknown("assignee"), groups.filter((_, n) => isUnknown(`candidate_groups.${n}`))];
+    const seeing = namesOf({ assignee: noPerson ? null : typed, candidate_groups: groups.filter((group) => !noGroups.includes(group)) }, strings);
+    return { names: [...(noPerson ? [typed] : []), ...noGroups], consequence: seeing ? strings.seenByKnown(seeing) : strings.seenByAdministrators };
   };
   const change = (name: string) => {
     setPerson(name);
@@ -111,7 +84,12 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
         </div>
       </Form>
       {isAboutUnknownNames(assignment.error)
-        ? <UnknownNames error={assignment.error} person={typed} groups={groups} onUse={change} onConfirm={() => reassign({ unknown: true })} />
+        ? (
+          <UnknownNames
+            error={assignment.error} field="assignee" {...unknownIn(assignment.error)}
+            confirmLabel={strings.reassignUnknown} onUse={change} onConfirm={() => reassign({ unknown: true })}
+          />
+        )
         : <RefusalAlert error={assignment.error} retry={() => reassign()} />}
       <div className="button-bar">
         <Button type="primary" onClick={() => reassign()} disabled={isEmpty} loading={assignment.isPending} data-testid="confirm-reassign">

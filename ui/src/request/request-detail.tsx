@@ -1,6 +1,6 @@
 import { useIsMutating } from "@tanstack/react-query";
 import { Empty } from "antd";
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
 import { useSession } from "../api/session";
@@ -22,6 +22,7 @@ import { RequestHeader } from "./heading";
 import { Deliveries, History } from "./history";
 import { RequestErasureNote, RequestWarnings, UnsentDrafts } from "./notices";
 import { isFullyErased } from "./outcome";
+import { TakeBack } from "./take-back";
 import { useFocusWithin } from "./use-focus-within";
 import { Votes } from "./votes";
 import { ownPart } from "./voting";
@@ -120,7 +121,7 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
 }
 
 /** A request that this person cannot see, with the text that they typed about it. */
-function UnavailableRequest({ id, title, more }: { id: string; title: string; more?: string }) {
+function UnavailableRequest({ id, title, more }: { id: string; title: string; more?: ReactNode }) {
   const strings = useRequestStrings();
   return (
     <article className="detail" data-testid="unavailable">
@@ -137,7 +138,10 @@ export function RequestDetail({ id, ...place }: RequestDetailOptions & { id: str
   const strings = useRequestStrings();
   const { data, error, refetch } = useRequest(id);
   const [reassignedTo, setReassignedTo] = useState<string | null>(null);
-  if (reassignedTo !== null) return <UnavailableRequest id={id} title={strings.reassignedTo(reassignedTo)} more={strings.noLongerVisible} />;
+  if (reassignedTo !== null) {
+    const more = <>{strings.noLongerVisible} <TakeBack id={id} onDone={() => setReassignedTo(null)} /></>;
+    return <UnavailableRequest id={id} title={strings.reassignedTo(reassignedTo)} more={more} />;
+  }
   if (data) return <ExpansionProvider key={`${id} ${data.digest}`}><Panel request={data} onReassigned={setReassignedTo} {...place} /></ExpansionProvider>;
   if (isStatus(error, 404)) return <UnavailableRequest id={id} title={strings.requestNotVisible} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;

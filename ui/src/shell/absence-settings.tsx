@@ -5,6 +5,7 @@ import { useStrings } from "../strings";
 import { MomentInput } from "../widgets/moment-input";
 import { Problem } from "../widgets/problem";
 import { clock } from "../widgets/time";
+import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";
 import { visible } from "../widgets/visible";
 import { BackButton } from "./absence-banner";
 
@@ -14,22 +15,36 @@ function AbsenceForm({ onBack }: { onBack: () => void }) {
   const leave = useLeave();
   const [deputy, setDeputy] = useState("");
   const [until, setUntil] = useState<string>();
-  const isReady = deputy.trim() !== "" && until !== undefined;
+  const name = deputy.trim();
+  const save = (more: { unknown?: true } = {}) => {
+    if (name && until !== undefined && !leave.isPending) leave.mutate({ deputy: name, until, ...more }, { onSuccess: onBack });
+  };
+  const change = (typed: string) => {
+    setDeputy(typed);
+    leave.reset();
+  };
   return (
     <form
       className="menu-ask" aria-label={away.title} noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (isReady && !leave.isPending) leave.mutate({ deputy: deputy.trim(), until }, { onSuccess: onBack });
+        save();
       }}
     >
       <p className="quiet">{away.hint}</p>
       <label htmlFor={`${id}-deputy`}>{away.deputyName}</label>
-      <Input id={`${id}-deputy`} value={deputy} autoFocus autoComplete="off" data-testid="away-deputy" onChange={(event) => setDeputy(event.target.value)} />
+      <Input id={`${id}-deputy`} value={deputy} autoFocus autoComplete="off" data-testid="away-deputy" onChange={(event) => change(event.target.value)} />
       <label htmlFor={`${id}-until`}>{away.untilLabel}</label>
       <MomentInput id={`${id}-until`} onChange={setUntil} testId="away-until" />
-      <Problem error={leave.error} />
-      <Button block type="primary" htmlType="submit" disabled={!isReady} loading={leave.isPending} data-testid="leave">{away.save}</Button>
+      {isAboutUnknownNames(leave.error)
+        ? (
+          <UnknownNames
+            error={leave.error} field="deputy" names={[name]} consequence={away.nobodyElse}
+            confirmLabel={away.saveUnknown} onUse={change} onConfirm={() => save({ unknown: true })}
+          />
+        )
+        : <Problem error={leave.error} />}
+      <Button block type="primary" htmlType="submit" disabled={!name || until === undefined} loading={leave.isPending} data-testid="leave">{away.save}</Button>
       <Button block onClick={onBack}>{back}</Button>
     </form>
   );

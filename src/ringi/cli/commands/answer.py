@@ -71,7 +71,7 @@ def respond(
 
 
 def undo(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """Undo your answer to a request before it takes effect."""
+    """Undo your answer before it takes effect, or take back your reassignment until somebody acts."""
     change_request(url, tenant, json_, lambda inbox: inbox.undo(id, name or person_name()))
 
 

@@ -151,7 +151,7 @@ class RequestRoutes:
         return response
 
     async def undo(self, http: HttpRequest) -> HttpResponse:
-        """Undo the caller's own answer while it is held."""
+        """Undo the caller's own answer while it is held, or take back their reassignment until somebody acts."""
         caller = self._decider(http)
         request = await self._inbox(caller, require_answerable).undo(id_of(http), caller.decider)
         return json_response(request_json(request))

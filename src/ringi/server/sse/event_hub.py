@@ -13,8 +13,9 @@ from typing import NamedTuple
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
 from ringi.domain import pauses
-from ringi.domain.events import FEED_EVENTS, FeedEventName, TenantEventName
+from ringi.domain.events import FEED_EVENTS, TenantEventName
 from ringi.domain.journal import WRITTEN
+from ringi.domain.people import REASSIGNED, assigned_before
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError, UnreadableError
@@ -27,7 +28,6 @@ from ringi.server.sse.sse import BEGINNING, Connection, encode_sse
 
 log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
-REASSIGNED: FeedEventName = "request.reassigned"
 PAUSES_CHANGED: TenantEventName = "pauses.changed"
 ALL = ""
 """Subscription key for all requests that the caller may read."""
@@ -298,16 +298,6 @@ class EventHub:
 
     def _connections(self) -> list[Connection]:
         return [c for groups in self._subscribers.values() for connections in groups.values() for c in connections]
-
-
-def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
-    """Return the request with its assignment before an event, as far as its history shows."""
-    changes = [e.changed for e in history if e.record == Request.record and e.version < event.version]
-    assignment = next((changed for changed in reversed(changes) if "assignee" in changed), None)
-    if assignment is None:
-        return None
-    groups = tuple(assignment.get("candidate_groups", ()))
-    return request.model_copy(update={"assignee": assignment["assignee"], "candidate_groups": groups})
 
 
 def _body(request: Request) -> bytes:

@@ -1,5 +1,6 @@
 /** The strings of absences, their deputies, and pauses of agents. */
 export const people = {
+  unknownNames: { title: (names: string) => `Nobody here is known as ${names}.`, use: (name: string) => `Use ${name}` },
   away: {
     until: (until: string, deputy: string) => `You are away until ${until}. Your deputy is ${deputy}.`,
     back: "I am back",
@@ -9,6 +10,8 @@ export const people = {
     deputyName: "Deputy (the name with which they sign in)",
     untilLabel: "Away until",
     save: "Start the absence",
+    nobodyElse: "Only administrators could then answer in your place.",
+    saveUnknown: "Name the deputy all the same",
     standsIn: (person: string, until: string) => `You answer for ${person}, away until ${until}.`,
     all: "Absences",
     standsFor: (deputy: string, person: string, until: string) => `${deputy} answers for ${person}, who is away until ${until}.`,

@@ -1,6 +1,7 @@
 import type { people as en } from "../en/people";
 
 export const people: typeof en = {
+  unknownNames: { title: (names: string) => `${names} という名前の人やグループはありません。`, use: (name: string) => `${name} にする` },
   away: {
     until: (until, deputy) => `${until} まで不在です。代理人は ${deputy} さんです。`,
     back: "戻りました",
@@ -10,6 +11,8 @@ export const people: typeof en = {
     deputyName: "代理人（サインインに使う名前）",
     untilLabel: "不在の終わり",
     save: "不在を開始",
+    nobodyElse: "このまま指定すると、不在の間は管理者だけが代わりに回答できます。",
+    saveUnknown: "それでも指定する",
     standsIn: (person, until) => `${until} まで不在の ${person} さんの代理として回答します。`,
     all: "不在",
     standsFor: (deputy, person, until) => `${until} まで不在の ${person} さんの代理として ${deputy} さんが回答します。`,

@@ -1,6 +1,7 @@
 import type { people as en } from "../en/people";
 
 export const people: typeof en = {
+  unknownNames: { title: (names: string) => `这里没有名为 ${names} 的人员或群组。`, use: (name: string) => `改为 ${name}` },
   away: {
     until: (until, deputy) => `您在 ${until} 之前不在。代理人是 ${deputy}。`,
     back: "我回来了",
@@ -10,6 +11,8 @@ export const people: typeof en = {
     deputyName: "代理人（登录时使用的姓名）",
     untilLabel: "不在至",
     save: "开始不在",
+    nobodyElse: "如仍指定，不在期间只有管理员能代您答复。",
+    saveUnknown: "仍然指定",
     standsIn: (person, until) => `您代 ${person} 答复，其在 ${until} 之前不在。`,
     all: "不在",
     standsFor: (deputy, person, until) => `${deputy} 代 ${person} 答复，其在 ${until} 之前不在。`,
