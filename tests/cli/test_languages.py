@@ -29,6 +29,7 @@ from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
+from ringi.inbox.offboarding import HoldingKind
 from ringi.policy import Policy
 from ringi.policy.question import question_of
 
@@ -432,3 +433,8 @@ def test_an_expiry_and_what_a_run_needs_are_told_in_japanese(desk: Desk, monkeyp
     assert "期限までに回答がありませんでした" in output_of(desk, "show", expired.id)
     text = "".join(output_of(desk, "show", stuck.id).split())
     assert "確認が必要：配備中のエージェント'shop'（langgraph1.2.20）には、“発送”を質問したステップ'pay'がもう" in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_thing_that_ends_with_a_person_has_a_line(language: Any) -> None:
+    assert {f"ended.{kind}" for kind in get_args(HoldingKind)} <= catalogue(language).keys()
