@@ -92,6 +92,25 @@ test("an edited argument is read in the same notation, and one that is not read 
   await waitFor(() => expect(argsOf(sent)).toEqual({ amount: 19.99 }));
 });
 
+const stepped = (multipleOf: number) => ({ type: "object", properties: { amount: { type: "number", multipleOf } } });
+test.each([[0.01, "19,99", 19.99], [0.05, "1,15", 1.15], [0.01, "9007199254740,99", 9_007_199_254_740.99]])("with steps of %d, %s is sent without loss", async (step, text, amount) => {
+  const sent = await edit({ amount: 1 }, stepped(step));
+  await write(text);
+  press("confirm-edit");
+  await waitFor(() => expect(argsOf(sent)).toEqual({ amount }));
+});
+
+test("an edited integer that a browser cannot hold is refused in words, and its text is sent as it is", async () => {
+  const sent = await edit({ order: 1, account: "9007199254740993" });
+  await write("9007199254740993");
+  expect(screen.getByTestId("number-refused").textContent).toContain("above 9007199254740991");
+  press("confirm-edit");
+  expect(sent).toEqual([]);
+  await write("2");
+  press("confirm-edit");
+  await waitFor(() => expect(argsOf(sent)).toEqual({ order: 2, account: "9007199254740993" }));
+});
+
 const lines = { type: "object", properties: { lines: { type: "array", items: { type: "object", properties: { n: { type: "number" } }, required: ["n"] } } } };
 test.each([["by its schema", lines], ["by its own types", undefined]])("a number inside of a value (%s) keeps its field while it is typed", async (_title, schema) => {
   const sent = await edit({ lines: [{ n: 1 }] }, schema);
