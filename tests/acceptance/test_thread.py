@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -21,6 +22,7 @@ from tests.acceptance.thread_steps import (
     sign_in,
     until_status,
 )
+from tests.client.network import HoldingProxy, listening
 from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
@@ -64,6 +66,37 @@ async def test_a_refund_from_its_start_to_its_end_by_keyboard(page: Page, shop: 
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")
     await until_status(page, "done")
+
+
+FITS = """tag => {
+  const { left, right } = tag.getBoundingClientRect();
+  const isInside = left >= 0 && right <= innerWidth && tag.scrollWidth <= tag.clientWidth + 1;
+  return isInside && document.documentElement.scrollWidth <= innerWidth;
+}"""
+
+
+@WIDE
+@pytest.mark.parametrize("locale", ["en-GB", "ja-JP", "zh-CN"])
+async def test_behind_a_proxy_that_holds_streams_a_thread_is_read_on_and_says_so(
+    browser: Browser, shop: DemoServer, locale: str
+) -> None:
+    thread = f"held-{locale}"
+    shop.run(thread, "two_questions", {})
+    shop.until(thread, "interrupted")
+    context = await browser.new_context(viewport={"width": 390, "height": 844}, locale=locale)
+    async with listening(HoldingProxy(int(urlsplit(shop.url).port or 0)).serve) as url:
+        await context.add_cookies([{"name": "ringi_session", "value": shop.token("admin", "root"), "url": url}])
+        page = await context.new_page()
+        await page.clock.install()
+        await page.goto(f"{url}/t/{thread}")
+        await expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
+        await expect(page.get_by_test_id("stream-held")).to_have_count(0)
+        await page.clock.fast_forward(31_000)
+        await expect(page.get_by_test_id("stream-held")).to_be_visible(timeout=WAIT)
+        await expect(page.get_by_test_id("request-detail")).to_have_count(2, timeout=WAIT)
+        await expect(page.get_by_test_id("held-back")).to_be_visible(timeout=WAIT)
+        assert await page.get_by_test_id("held-back").evaluate(FITS)
+        await context.close()
 
 
 async def tab_to(page: Page, id: str) -> None:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 HELD_BYTES = 65_536
+LAST_CHUNK = b"0\r\n\r\n"
 CLOSED_AT_ONCE = -1
 """In place of a number of bytes: the call does not even arrive."""
 
@@ -61,7 +62,7 @@ class Proxy:
 
 
 class HoldingProxy:
-    """Passes on connections to a server, but holds back its event streams until it has 64 kB of them."""
+    """Passes on connections to a server, but holds back its event streams until they end or it has 64 kB of them."""
 
     def __init__(self, port: int) -> None:
         self._target, self.holds_back, self.held_back = port, True, 0
@@ -84,11 +85,13 @@ class HoldingProxy:
                     self._streams.add(writer)
                 head, end, body = data.partition(b"\r\n\r\n") if b"HTTP/1.1" in data else (b"", b"", data)
                 held += body
-                if is_stream and self.holds_back and len(held) < HELD_BYTES:
+                is_whole = held.endswith(LAST_CHUNK)
+                if is_stream and self.holds_back and len(held) < HELD_BYTES and not is_whole:
                     self.held_back += len(body)
                     data = head + end
                 else:
                     data, held = head + end + held, b""
+                    is_stream = is_stream and not is_whole
                 if writer not in self._dead:
                     writer.write(data)
                     await writer.drain()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
@@ -165,6 +166,19 @@ async def test_a_place_past_the_end_is_refused_and_the_end_itself_is_not(world: 
             (await world.client().head(path, headers={"last-event-id": str(end + n)})).status_code for n in (-1, 0, 1)
         ]
         assert statuses == [200, 200, 400], path
+
+
+async def test_a_thread_is_read_without_following_it(live: World) -> None:
+    client = live.client()
+    await client.post("/v1/threads/t1/runs", json={"agent": "two_questions"})
+    await until_status(live, "interrupted")
+    whole = await client.get("/v1/threads/t1/stream?follow=false")
+    numbers = [int(number) for number in re.findall(r"^id: (\d+)$", whole.text, re.MULTILINE)]
+    assert numbers
+    assert "RUN_FINISHED" in whole.text
+    rest = await client.get(f"/v1/threads/t1/stream?follow=false&after={numbers[-2]}")
+    assert re.findall(r"^id: (\d+)$", rest.text, re.MULTILINE) == [str(numbers[-1])]
+    assert (await client.get("/v1/threads/t1/stream?follow=perhaps")).status_code == 400
 
 
 async def test_a_thread_streams_on_over_a_pause_and_a_reload(live: World) -> None:

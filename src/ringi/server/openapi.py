@@ -160,6 +160,8 @@ def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dic
         {"name": "Last-Event-ID", "in": "header", "required": False, "schema": text},
         {"name": "after", "in": "query", "required": False, "schema": text},
     ]
+    if path.startswith("/v1/threads/"):
+        places.append({"name": "follow", "in": "query", "required": False, "schema": {"type": "boolean"}})
     schema = {"x-event-data": schema_reference(model)} if model else {}
     return {
         "operationId": id,

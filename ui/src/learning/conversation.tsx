@@ -73,7 +73,7 @@ export function LearningConversation(props: ConversationProps) {
   const { turns, conversation } = state;
   const newest = turns.at(-1);
   const column = useScrollToNewest(turns);
-  const { stream, isDisconnected } = useStream(newest?.threadId ?? id, () => conversation !== undefined);
+  const { stream, interruption } = useStream(newest?.threadId ?? id, () => conversation !== undefined);
   useRefreshConversation(id, stream);
   const [text, type] = useMessageDraft(`learning.${draftKey}`);
   const [expected, expect] = useState("");
@@ -113,7 +113,8 @@ export function LearningConversation(props: ConversationProps) {
         {turns.length === 0 && conversation?.status === "running" && <WorkingSpinner label={strings.phaseLabels.answering} />}
         <RunError conversation={conversation} />
         {!(conversation && isStatus(state.error, 0)) && !state.isMissing && <Problem error={state.error} retry={() => void state.refetch()} />}
-        {(isDisconnected || isStatus(state.error, 0)) && <p className="quiet" data-testid="stream-lost">{strings.streamLost}</p>}
+        {interruption === "held" && <p className="quiet" data-testid="stream-held">{strings.heldBack}</p>}
+        {(interruption === "lost" || isStatus(state.error, 0)) && <p className="quiet" data-testid="stream-lost">{strings.streamLost}</p>}
       </section>
       <div className="chat-input-bar">
         <Problem error={state.refusal} />

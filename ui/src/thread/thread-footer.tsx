@@ -7,6 +7,7 @@ import { AgentText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { isStuck, RunControls } from "./run-controls";
 import type { Item } from "./stream";
+import type { Interruption } from "./use-stream";
 import { useDuration } from "./time-format";
 import { UsageLines } from "./usage-lines";
 
@@ -55,18 +56,19 @@ export function StuckAlert({ thread, isErrorShown }: { thread: Thread; isErrorSh
 interface ThreadFooterProps {
   thread: Thread;
   items: Item[];
-  isDisconnected: boolean;
+  interruption: Interruption;
 }
 
 /** The status below the newest item, with the possible actions. */
-export function ThreadFooter({ thread, items, isDisconnected }: ThreadFooterProps) {
+export function ThreadFooter({ thread, items, interruption }: ThreadFooterProps) {
   const strings = useStrings();
   const { status } = thread;
   const last = items.findLast(({ kind }) => kind === "error" || kind === "run")?.kind;
   return (
     <div className="thread-footer">
-      {isDisconnected && <Alert type="warning" showIcon title={strings.streamLost} data-testid="stream-lost" />}
-      {status === "running" && !isDisconnected && <ActivityIndicator items={items} />}
+      {interruption === "lost" && <Alert type="warning" showIcon title={strings.streamLost} data-testid="stream-lost" />}
+      {interruption === "held" && <Alert type="warning" showIcon title={strings.heldBack} description={strings.heldBackWhy} data-testid="stream-held" />}
+      {status === "running" && interruption !== "lost" && <ActivityIndicator items={items} />}
       {isStuck(thread) && <StuckAlert thread={thread} isErrorShown={last === "error"} />}
       {status === "interrupted" && !thread.attention && (
         <p className="quiet" data-testid="waiting">{thread.pending.length === 0 ? strings.runWaitsForOthers : strings.runWaitsForYou}</p>

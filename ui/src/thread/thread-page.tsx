@@ -71,7 +71,7 @@ function RunPictureSection({ stream }: { stream: StreamState }) {
 /** One thread, live: the agent's output, its questions in place, and the outcome. */
 export default function ThreadPage({ id }: { id: string }) {
   const strings = useStrings();
-  const { stream, isDisconnected } = useStream(id);
+  const { stream, interruption } = useStream(id);
   const { data: thread, error, refetch } = useThread(id, stream.phase === "running");
   const openRequests = useMemo(() => new Set(thread?.pending.map((request) => request.id)), [thread]);
   useKeys(strings.threads, [{ key: "Escape", label: strings.backToThreads, run: () => go("/threads") }]);
@@ -89,7 +89,7 @@ export default function ThreadPage({ id }: { id: string }) {
           {requestsOutsideStream(thread, items).map((request) => (
             <section key={request} className="pause" data-testid="pause"><RequestDetail id={request} isInThread /></section>
           ))}
-          {thread && <ThreadFooter thread={thread} items={items} isDisconnected={isDisconnected} />}
+          {thread && <ThreadFooter thread={thread} items={items} interruption={interruption} />}
         </ThreadTimeline>
         <LiveAnnouncer items={items} />
       </div>

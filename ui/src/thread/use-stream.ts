@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { listen } from "../api/listen";
 import { threadPath } from "../api/threads";
 import { reduce } from "./reduce";
+import { readStored } from "./stored-events";
 import { emptyStream, type NumberedEvent, type StreamEvent, type StreamState } from "./stream";
 
 function applyBatch(client: QueryClient, id: string, batch: NumberedEvent[]): void {
@@ -12,16 +13,18 @@ function applyBatch(client: QueryClient, id: string, batch: NumberedEvent[]): vo
   }
 }
 
+export type Interruption = "held" | "lost" | null;
+
 interface ThreadStream {
   stream: StreamState;
-  /** The connection is lost and is being retried. */
-  isDisconnected: boolean;
+  /** "lost" while the connection is retried, "held" while the stream is silent and is read every few seconds. */
+  interruption: Interruption;
 }
 
 /** Follow a thread's stream while `shouldFollow` returns true; events already received are kept. */
 export function useStream(id: string, shouldFollow: (stream: StreamState) => boolean = () => true): ThreadStream {
   const client = useQueryClient();
-  const [isDisconnected, setDisconnected] = useState(false);
+  const [interruption, setInterruption] = useState<Interruption>(null);
   const stream = useQuery<StreamState>({
     queryKey: ["stream", id],
     queryFn: skipToken,
@@ -43,7 +46,7 @@ export function useStream(id: string, shouldFollow: (stream: StreamState) => boo
       url: () => `${threadPath(id)}/stream?after=${last()}`,
       names: ["message"],
       onOpen: () => {
-        setDisconnected(false);
+        setInterruption((before) => (before === "held" ? before : null));
         void client.invalidateQueries({ queryKey: ["thread", id] });
       },
       onEvent: (message) => {
@@ -51,11 +54,12 @@ export function useStream(id: string, shouldFollow: (stream: StreamState) => boo
         timer ??= setTimeout(flush, 16);
       },
       onHeldBack: () => {
-        setDisconnected(true);
+        setInterruption("held");
         void client.invalidateQueries({ queryKey: ["thread", id] });
+        readStored(id, last()).then((found) => applyBatch(client, id, found), () => setInterruption("lost"));
       },
-      onPassing: () => setDisconnected(false),
-      onLost: () => setDisconnected(true),
+      onPassing: () => setInterruption(null),
+      onLost: () => setInterruption("lost"),
     });
     return () => {
       stop();
@@ -63,5 +67,5 @@ export function useStream(id: string, shouldFollow: (stream: StreamState) => boo
       if (batch.length > 0) flush();
     };
   }, [client, id, enabled]);
-  return { stream, isDisconnected };
+  return { stream, interruption };
 }

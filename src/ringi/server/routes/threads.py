@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Query
 from pydantic import BeforeValidator
+from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
@@ -27,6 +28,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
+from ringi.server.refusals import MalformedError
 from ringi.server.replies import reply
 from ringi.server.routes.request_lists import Cursor, blank_to_none
 from ringi.server.schemas import Operation
@@ -72,7 +74,11 @@ class ThreadRoutes:
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
         stream = EventStream(self._auth, self._streams, self._open)
-        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=POSITION_PARAMETERS)]
+        return [
+            StrictPlainRoute(
+                "/v1/threads/{id}/stream", stream, methods=["GET"], allowed=POSITION_PARAMETERS | {"follow"}
+            )
+        ]
 
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that callers can start."""
@@ -167,4 +173,8 @@ class ThreadRoutes:
         key = Key(caller.tenant, scope["path_params"]["id"])
         await self._readable(scope, key.id)
         after = await self._hub.check(key, last_event_id(scope))
-        return Opening(lambda connection: self._hub.feed(connection, key, after), lambda c: self._hub.leave(c, key))
+        follows = QueryParams(scope["query_string"]).get("follow", "true")
+        if follows not in ("true", "false"):
+            raise MalformedError("`follow` is true or false")
+        feed = partial(self._hub.feed, key=key, after=after, follows=follows == "true")
+        return Opening(feed, lambda connection: self._hub.leave(connection, key))

@@ -81,14 +81,16 @@ class ThreadHub:
             raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
         return number
 
-    async def feed(self, connection: Connection, key: Key, after: int) -> None:
-        """Send the output after a number, then subscribe the connection."""
+    async def feed(self, connection: Connection, key: Key, after: int, *, follows: bool = True) -> None:
+        """Send the output after a number, then subscribe the connection, or end it if it does not follow."""
         while True:
             async with connection.turns:
                 page = await self._single_flight.read((key, after), partial(self._page, key, after))
             if chunk := page.output.chunk(connection.caller):
                 await connection.write(chunk)
             after = page.last
+            if page.is_end and not follows:
+                return connection.end()
             if connection.is_over or (page.is_end and self._reader(key, after).subscribe(connection, after)):
                 return
 
