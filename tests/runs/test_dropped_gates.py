@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 from tests.runs.test_operations import State, chain, gate, side_by_side
 from tests.runs.world import World, model, opened, working
 
@@ -230,6 +231,78 @@ class Hurry(AgentMiddleware[Any, Any, Any]):
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Jump."""
         return {"jump_to": "tools"} if len(state["messages"]) <= 4 else None
+
+
+class Pause(AgentMiddleware[Any, Any, Any]):
+    """A middleware that asks whether to go on after each answer of the model."""
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        """Ask."""
+        interrupt("Go on?")
+
+
+class PauseAgain(Pause):
+    """The same under another name."""
+
+
+def nested(agent: Agent, how: str) -> Agent:
+    """Return an agent that is nested in a step of another graph in this way."""
+    if how == "outermost":
+        return agent
+    if how == "node":
+        return Agent("shop", StateGraph(MessagesState).add_node("work", agent.target).add_edge(START, "work").compile())
+    inner = {"agent": agent.target}  # LangGraph finds no graph in a dictionary.
+
+    async def work(state: Any) -> Any:
+        return {"messages": (await inner["agent"].ainvoke({"messages": state["messages"]}))["messages"]}
+
+    return Agent("shop", StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile())
+
+
+@pytest.mark.parametrize("how", ["outermost", "node", "hidden"])
+async def test_a_jump_some_questions_after_the_review_runs_no_rejected_call(file: str, how: str) -> None:
+    ran: list[int] = []
+    review = HumanInTheLoopMiddleware[Any, Any, Any]({"refund": True})
+    agent = nested(shop(ran, 1, 2)(Hurry(), PauseAgain(), Pause(), review), how)
+    async with opened(file, [agent]) as world:
+        async with working(world):
+            await world.run("shop", {"messages": [{"role": "user", "content": "Go."}]})
+            first, last = await world.pending()
+            await world.respond(first, "reject")
+            await world.answer(last, "reject")
+            await world.answer(await world.one(), "respond", message="Yes.")
+        deployed = World(world.backend, world.inbox, [agent])
+        async with working(deployed):
+            thread = await deployed.answer(await world.one(), "respond", message="Yes.")
+    assert (ran, thread.status) == ([], "error")
+    assert "a jump to the tools past their review" in str(thread.attention)
+
+
+class BreakOnce(AgentMiddleware[Any, Any, Any]):
+    """A middleware that fails after the first answer of the model, but not again."""
+
+    has_failed = False
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        """Fail once."""
+        if not self.has_failed:
+            self.has_failed = True
+            raise ValueError("not yet")
+
+
+@pytest.mark.parametrize("how", ["outermost", "node", "hidden"])
+async def test_a_jump_after_a_failure_between_it_and_the_review_runs_no_rejected_call(file: str, how: str) -> None:
+    ran: list[int] = []
+    review = HumanInTheLoopMiddleware[Any, Any, Any]({"refund": True})
+    agent = nested(shop(ran, 1)(Hurry(), BreakOnce(), review), how)
+    async with opened(file, [agent]) as world, working(world):
+        await world.run("shop", {"messages": [{"role": "user", "content": "Go."}]})
+        failed = await world.answer(await world.one(), "reject")
+        assert (failed.status, failed.attention) == ("error", None)
+        await retry(world.backend, world.inbox, "t1", by="root")
+        thread = await world.rest()
+    assert (ran, thread.status) == ([], "error")
+    assert "a jump to the tools past their review" in str(thread.attention)
 
 
 @pytest.mark.parametrize("is_nested", [False, True])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -62,6 +63,8 @@ class FencedSaver(Saver):
     """Returns a checkpoint that was read, as the graph receives it."""
     check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(accept)
     """Raises an error to refuse a task's results, or a whole checkpoint; the arguments are those of `before_write`."""
+    notes: Mapping[str, Any] = MappingProxyType({})
+    """Metadata that each checkpoint gets in addition when it is written."""
 
     def __init__(self, held: Thread) -> None:
         self.serializer = CompactSerializer()
@@ -98,6 +101,9 @@ class FencedSaver(Saver):
         if not config["configurable"].get("checkpoint_ns"):
             self._places.end_step()
         self._places.note_step(checkpoint["id"], metadata)
+
+    def _noted(self, metadata: CheckpointMetadata) -> dict[str, Any]:
+        return {**metadata, **self.notes}
 
     def _stored_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -151,7 +157,7 @@ class FencedSaver(Saver):
         self._note_put(config, checkpoint, metadata)
         self._flush_before(None)
         with report_outages():
-            placed: RunnableConfig = self._write_now("put", config, checkpoint, metadata, new_versions)
+            placed: RunnableConfig = self._write_now("put", config, checkpoint, self._noted(metadata), new_versions)
         return placed
 
     def put_writes(
@@ -232,7 +238,7 @@ class FencedSaver(Saver):
         self._note_put(config, checkpoint, metadata)
         with report_outages():
             await self.before_write(None)
-            placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
+            placed: RunnableConfig = await self._write("put", config, checkpoint, self._noted(metadata), new_versions)
         return placed
 
     async def aput_writes(

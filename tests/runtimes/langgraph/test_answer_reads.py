@@ -8,7 +8,8 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.types import Interrupt
 
-from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
+from ringi.contracts.runtime import UnreadAnswersError
+from ringi.runtimes.langgraph.answer_reads import REVIEWED, AnswerReads, WaitingCalls
 
 OUTER, INNER = "outer-task", "inner-task"
 ASKED = ("__interrupt__", [Interrupt("Go?", id="one")])
@@ -43,3 +44,33 @@ def test_an_answer_is_read_once_the_step_of_an_inner_graph_that_asked_has_ended(
             # LangGraph prepares a task that has ended like one that runs.
             value.append(reads.values["one"])
     assert (not reads.unread) == is_read
+
+
+REVIEW = {
+    "action_requests": [{"name": "refund", "args": {"order": 1}}],
+    "review_configs": [{"action_name": "refund", "allowed_decisions": ["approve", "reject"]}],
+}
+REVIEW_ENDED = [("__interrupt__", [Interrupt(REVIEW, id="one")]), ("messages", [])]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "writes", "metadata", "is_refused"),
+    [
+        ("", REVIEW_ENDED, {}, True),
+        (f"learn:{OUTER}", REVIEW_ENDED, {}, True),
+        ("", [], {REVIEWED: "this run"}, True),
+        ("", [], {REVIEWED: "an earlier run"}, False),
+        ("", [ASKED, ("request", "yes")], {}, False),
+    ],
+)
+def test_a_jump_to_the_tools_is_refused_after_a_review_that_only_the_checkpoints_show(
+    namespace: str, writes: list[tuple[str, Any]], metadata: Any, is_refused: bool
+) -> None:
+    reads = AnswerReads({}, {}, frozenset(), "this run")
+    reads.observe(saved(namespace, INNER, *writes)._replace(metadata=metadata))
+    try:
+        reads.check("hurry", [("jump_to", "tools")])
+    except UnreadAnswersError:
+        assert is_refused
+    else:
+        assert not is_refused

@@ -17,9 +17,12 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.contracts.runtime import UnreadAnswersError
 from ringi.errors import FenceError, UnavailableError
+from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
 """The channels in which LangGraph stores what happened to a task; all others hold the results of one that has ended."""
+REVIEWED = "ringi_reviewed"
+"""The metadata key of a checkpoint with the run in which people have reviewed calls before they start."""
 JUMP = "jump_to"
 """The channel in which a middleware of LangChain names the node to go to."""
 
@@ -43,8 +46,7 @@ class AnswerReads(BaseCallbackHandler):
         values: The answers by the ids of their interrupts.
         waiting: The calls by the ids of all interrupts that wait, answered or not.
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
-        has_review: Whether a review of a whole turn of the model may have ended before this stretch, so that a jump to
-            the tools would run calls that people rejected.
+        run_id: The id of the run; empty for its first stretch, before which it has asked nobody.
     """
 
     raise_error = True
@@ -55,15 +57,15 @@ class AnswerReads(BaseCallbackHandler):
         values: Mapping[str, Any],
         waiting: Mapping[str, WaitingCalls],
         refused: Set[str],
-        *,
-        has_review: bool = False,
+        run_id: str = "",
     ) -> None:
         self.values = _ResumeValues(values, self)
-        self._waiting, self._refused = waiting, refused
+        self._waiting, self._refused, self._run_id = waiting, refused, run_id
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
-        self._has_review = has_review or any(each.calls and each.call is None for each in waiting.values())
+        self._has_review = any(each.calls and each.call is None for each in waiting.values())
+        self._notes = dict[str, str]()
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
         self._running = dict[UUID, str]()
@@ -80,7 +82,7 @@ class AnswerReads(BaseCallbackHandler):
             UnreadAnswersError: A step has ended without reading its answer, or a call was about to run without it.
         """
         token = READS.set(self if self._waiting else None)
-        saver.after_read, saver.check_write = self.observe, self.check
+        saver.after_read, saver.check_write, saver.notes = self.observe, self.check, self._notes
         try:
             yield
         except (FenceError, UnavailableError, UnreadAnswersError):
@@ -92,7 +94,7 @@ class AnswerReads(BaseCallbackHandler):
             raise
         finally:
             READS.reset(token)
-            del saver.after_read, saver.check_write
+            del saver.after_read, saver.check_write, saver.notes
         if self.unread & self.values.keys():
             raise self._error()
 
@@ -110,6 +112,7 @@ class AnswerReads(BaseCallbackHandler):
             return None
         writes = saved.pending_writes or []
         asking = interrupts_of(writes)
+        self._notice_review(saved)
         self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), asking)
         asked = {task: ids for task, each in asking.items() if (ids := each & self._waiting.keys())}
         if not asked:
@@ -119,6 +122,17 @@ class AnswerReads(BaseCallbackHandler):
         others = [write for write in writes if write[1] != RESUME or write[0] not in asked]
         lists = [(task, RESUME, _ResumeList(known.get(task, ()), self)) for task in asked]
         return saved._replace(pending_writes=[*others, *lists])
+
+    def _notice_review(self, saved: CheckpointTuple) -> None:
+        """Note that people review calls in this run: a jump to the tools would run those that they rejected.
+
+        The checkpoints of a graph that a function calls are the only place that shows its earlier reviews.
+        """
+        if not self._run_id:
+            return
+        asked = [each for _, channel, value in saved.pending_writes or () if channel == INTERRUPT for each in value]
+        if saved.metadata.get(REVIEWED) == self._run_id or any(map(reviews_calls, asked)):
+            self._has_review, self._notes[REVIEWED] = True, self._run_id
 
     def _notice_progress(self, namespace: str, asking: Mapping[str, Set[str]]) -> None:
         """Count answers as read that an inner graph no longer waits for: a step that read them was stored earlier.

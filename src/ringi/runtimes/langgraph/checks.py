@@ -53,11 +53,6 @@ def jumps_past_review(graph: Any) -> list[str]:
     return sorted(jumps)
 
 
-def has_review_of_turns(graph: Any) -> bool:
-    """Return whether calls of a graph, or of one of its subgraphs, are reviewed once for each turn of the model."""
-    return any(reviews_turns(middleware) for middleware in middleware_of(graph))
-
-
 def reviews_turns(middleware: list[Any]) -> bool:
     """Return whether the middleware of a graph asks about all calls of a turn at once."""
     return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware)

@@ -31,7 +31,7 @@ from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.call_places import CALL_PLACES, CallPlaces
-from ringi.runtimes.langgraph.checks import answer_spec, has_review_of_turns
+from ringi.runtimes.langgraph.checks import answer_spec
 from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import Memories
@@ -165,8 +165,7 @@ class GraphRun:
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
             waiting = {id: question.waiting_calls for id, question in asked.items()}
-            is_interrupted = not asked and has_review_of_turns(self._graph)
-            reads = AnswerReads(values, waiting, run.host.refused_calls, has_review=is_interrupted)
+            reads = AnswerReads(values, waiting, run.host.refused_calls, run.id)
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):

@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from langgraph.types import Interrupt
 from pydantic import BaseModel, Field, ValidationError
 
+from ringi.backends.interrupt_places import without_place
 from ringi.domain.ask import Ask, Button, Decision, digest_of
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, approval_ask, decision_on
@@ -161,13 +163,12 @@ def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
 
 OWN = InterruptFormat(read_own, answer_own)
 PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
-REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), InterruptFormat(read_batched, answer_batched))
+BATCHED = InterruptFormat(read_batched, answer_batched)
+REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), BATCHED)
 """The formats in which the model receives the reason for a refused call."""
-FORMATS = (
-    OWN,
-    *REFUSABLE,
-    InterruptFormat(read_agent_inbox, answer_agent_inbox),
-)
+REVIEWS = (BATCHED, InterruptFormat(read_agent_inbox, answer_agent_inbox))
+"""The formats of reviews that have ended before their calls start."""
+FORMATS = (OWN, *REFUSABLE, *REVIEWS[1:])
 
 
 def read_interrupt(
@@ -177,6 +178,12 @@ def read_interrupt(
     found = ((format, tuple(asks)) for format in FORMATS if (asks := format.read(value, schema)))
     own_spec = answer_spec._replace(schema=schema) if schema else answer_spec
     return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_spec),))
+
+
+def reviews_calls(interrupt: Interrupt) -> bool:
+    """Return whether an interrupt asks about calls of a model that start later, such as all calls of a turn."""
+    format, _ = read_interrupt(interrupt.value, without_place(interrupt.response_schema))
+    return format in REVIEWS
 
 
 def langchain_decision(request: Request) -> dict[str, Any]:

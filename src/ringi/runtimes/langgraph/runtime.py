@@ -31,6 +31,9 @@ class LangGraphRuntime:
     def describe(self, agent: Any) -> Description | None:
         """Return the description of a compiled graph; None for an object of another framework.
 
+        Not seen before the call is the inside of a step: without its question, a later deploy does the work first, and
+        the run stops before anything of the step is stored.
+
         Raises:
             SettingError: The graph is not compiled, has static breakpoints, or may run calls past their review.
             UnsupportedError: LangGraph is too old.

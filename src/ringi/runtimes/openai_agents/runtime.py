@@ -21,7 +21,11 @@ class OpenAIAgentsRuntime:
     """
 
     def describe(self, agent: Agent) -> Description | None:
-        """Return the description of an agent; None for an object of another framework."""
+        """Return the description of an agent; None for an object of another framework.
+
+        A rejected call does not run, whatever a later deploy has dropped: the stored state has the answer. Not seen
+        before the call is a question that a tool itself waits for: without it, a repeated tool does its work unasked.
+        """
         if not is_sdk_agent(agent.target):
             return None
         from ringi.runtimes.openai_agents.reachable_tools import tools_of

@@ -53,7 +53,11 @@ class PydanticAIRuntime:
     """Runs agents of Pydantic AI."""
 
     def describe(self, agent: Agent) -> Description | None:
-        """Return the description of an agent; None for an object of another framework."""
+        """Return the description of an agent; None for an object of another framework.
+
+        A rejected call does not run, whatever a later deploy has dropped: the stored state has the answer. Not seen
+        before the call is a question that a tool itself waits for: without it, a repeated tool does its work unasked.
+        """
         target = agent.target
         if not isinstance(target, PydanticAgent):
             return None
