@@ -62,7 +62,7 @@ class InterruptPlaces:
         answers = sum(len(value) for channel, value in writes if channel == RESUME and isinstance(value, list))
         own = Place(depth, f"{graph}:{self._steps.get(id, id)}:{task_path}:{answers}")
         return [
-            (channel, tuple(self._with_place(each, own) for each in value) if is_asking(channel, value) else value)
+            (channel, tuple(self._with_place(each, own) for each in value) if channel == INTERRUPT else value)
             for channel, value in writes
         ]
 
@@ -75,11 +75,6 @@ class InterruptPlaces:
         self._places[interrupt.id] = own
         schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else {}
         return Interrupt(interrupt.value, interrupt.id, response_schema={**schema, PLACE: own.text})
-
-
-def is_asking(channel: str, value: Any) -> bool:
-    """Return whether a write has interrupts."""
-    return channel == INTERRUPT and not isinstance(value, str)
 
 
 def specificity(place: Place) -> int:

@@ -75,7 +75,7 @@ def writes_of(saver: Any) -> list[tuple[str, tuple[Any, ...]]]:
     changed = {**first, "channel_values": {**values, "text": "two"}}
     several: list[list[tuple[str, Any]]] = [
         [("text", "x"), ("messages", [AIMessage("y", id="3")]), ("none", None)],
-        [("text", "of a repeated step"), (INTERRUPT, "mixed")],
+        [("text", "of a repeated step"), (INTERRUPT, [Interrupt("mixed", id="1")])],
         [(INTERRUPT, [Interrupt("a", id="1")]), (INTERRUPT, [Interrupt("b", id="1")]), (RESUME, ["c"])],
         [(INTERRUPT, [Interrupt("later", id="1")])],
         [(ERROR, "e"), ("text", "first"), (ERROR, "f")],

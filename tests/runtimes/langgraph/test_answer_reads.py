@@ -46,6 +46,15 @@ def test_an_answer_is_read_once_the_step_of_an_inner_graph_that_asked_has_ended(
     assert (not reads.unread) == is_read
 
 
+def test_an_answer_is_read_once_the_step_of_a_graph_within_an_inner_graph_has_ended() -> None:
+    reads = AnswerReads({"one": "yes"}, {"one": WaitingCalls(None, frozenset())}, frozenset())
+    reads.observe(saved("", OUTER, ASKED))
+    reads.observe(saved(f"learn:{OUTER}", INNER, ASKED))
+    assert reads.unread
+    reads.observe(saved(f"learn:{OUTER}|read:{INNER}", "innermost-task", ASKED, ("request", "yes")))
+    assert not reads.unread
+
+
 REVIEW = {
     "action_requests": [{"name": "refund", "args": {"order": 1}}],
     "review_configs": [{"action_name": "refund", "allowed_decisions": ["approve", "reject"]}],
