@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import QUIET
 from tests.acceptance.thread_steps import question, respond, shop_server, sign_in
+from tests.client.network import HoldingProxy, listening
 from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
@@ -70,6 +72,28 @@ def id_of(page: Page) -> str:
 
 
 HALF = "You said this: "
+
+
+@WIDE
+async def test_behind_a_proxy_that_holds_streams_a_chat_is_read_on(browser: Browser, house: DemoServer) -> None:
+    go = word(house)
+    context = await browser.new_context(viewport={"width": 390, "height": 844}, locale="en-GB")
+    async with listening(HoldingProxy(int(urlsplit(house.url).port or 0)).serve) as url:
+        await context.add_cookies([{"name": "ringi_session", "value": house.token("person", "ann"), "url": url}])
+        page = await context.new_page()
+        await page.clock.install()
+        await page.goto(f"{url}/chat")
+        await page.get_by_test_id("chat-agent").click()
+        await page.locator(".ant-select-item[title='Echo']").click()
+        await write(page, go.name)
+        await says(page, go.name)
+        await page.clock.fast_forward(31_000)
+        await says(page, go.name, HALF.strip())
+        await expect(page.get_by_test_id("held-back")).to_be_visible(timeout=WAIT)
+        go.touch()
+        await until_ready(page)
+        await says(page, go.name, f"{HALF}{go.name}. And that is all.")
+        await context.close()
 
 
 @MAIN

@@ -1,12 +1,14 @@
 """The state machine of a request, without a clock or a store."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from ringi.domain.ask import Action, Ask
-from ringi.domain.record import Viewer
+from ringi.domain.people import reassigned_from
+from ringi.domain.record import Event, Viewer
 from ringi.domain.request import Request
 from ringi.errors import ClaimedError, DigestMismatchError, InvalidError, NotAuthorizedError, RequestEndedError
 from ringi.forms.form import Form, Number, Select
@@ -181,6 +183,28 @@ def test_reassigning_ends_the_claim() -> None:
     request, _ = held.reassigned("ann", NOON, None, ["legal"])
 
     assert (request.claimed_by, request.assignee, request.candidate_groups) == (None, None, ("legal",))
+
+
+def test_a_look_a_reminder_and_an_escalation_leave_a_reassignment_to_be_taken_back() -> None:
+    request, created = a_request(assignee="ann", escalation=[{"after": 60, "to": ["eve"]}])
+    history = [created]
+    steps: list[Callable[[Request], tuple[Request, Event | None]]] = [
+        lambda old: old.reassigned("ann", NOON, "bob", ["legal"]),
+        lambda old: old.seen("bob", NOON),
+        lambda old: old.reminded(NOON),
+        lambda old: old.timed(NOON + timedelta(hours=1)),
+    ]
+    for step in steps:
+        request, event = step(request)
+        history += [event] if event else []
+    before = reassigned_from(request, "ann", history)
+
+    assert [event.type.partition(".")[2] for event in history[2:]] == ["seen", "reminded", "escalated"]
+    assert before
+    assert (before.assignee, before.candidate_groups) == ("ann", ())
+    assert reassigned_from(request, "bob", history) is None
+    claimed, claim = request.claimed("bob", NOON, LEASE)
+    assert reassigned_from(claimed, "ann", [*history, claim]) is None
 
 
 def test_a_request_is_open_to_whom_it_names() -> None:

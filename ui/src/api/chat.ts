@@ -62,13 +62,51 @@ export type Send = (url: string, init: RequestInit) => Promise<globalThis.Respon
 /** In a text the quotation marks would be escaped. */
 const hasImages = ({ body }: RequestInit) => typeof body === "string" && body.includes('"type":"file"');
 
+const ends = new Set<() => void>();
+
+/** End all streams as if their answers were complete, because something holds them back. */
+export function endStreams(): void {
+  for (const end of ends) end();
+}
+
+/** Return a reply whose stream can be ended without an error. */
+function endable(reply: globalThis.Response): globalThis.Response {
+  if (!reply.body) return reply;
+  const reader = reply.body.getReader();
+  let end = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      end = () => {
+        ends.delete(end);
+        controller.close();
+        void reader.cancel();
+      };
+      ends.add(end);
+    },
+    pull: async (controller) => {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        ends.delete(end);
+        throw error;
+      });
+      if (!ends.has(end)) return;
+      if (done) end();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => {
+      ends.delete(end);
+      return reader.cancel(reason);
+    },
+  });
+  return new Response(body, reply);
+}
+
 async function fetchStream(send: Send, input: string, init: RequestInit): Promise<globalThis.Response> {
   const reply = await (hasImages(init) ? send : fetch)(input, init).catch((error: unknown) => {
     if (init.signal?.aborted || hasImages(init)) throw error;
     throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
   });
   if (!reply.ok) throw await problemOf(reply);
-  return reply;
+  return endable(reply);
 }
 
 /** Requests are answered outside the stream, so the stream stays open while they wait. */

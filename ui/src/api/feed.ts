@@ -1,5 +1,5 @@
-import { useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { skipToken, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { listen } from "./listen";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import { serverNow } from "./server-clock";
@@ -11,6 +11,11 @@ const handOver = 2_000;
 
 /** The state of the feed; "held" if it is open and silent, so that the page is read again every few seconds. */
 type Connection = "connecting" | "live" | "held" | "lost";
+
+const connectionKey = ["connection"];
+
+/** The state of the feed, for what else streams from the same server. */
+export const useConnection = () => useQuery<Connection>({ queryKey: connectionKey, queryFn: skipToken }).data ?? "connecting";
 
 /** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {
@@ -24,13 +29,14 @@ function refetchAfterGap(client: QueryClient, resumed: boolean): void {
 /** Keep the cached requests equal to the server's while mounted; return the state of the connection. */
 export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
   const client = useQueryClient();
-  const [connection, setConnection] = useState<Connection>("connecting");
+  const connection = useConnection();
   const latestOnEvent = useRef(onEvent);
   useEffect(() => {
     latestOnEvent.current = onEvent;
   });
   useEffect(() => reapplyFeedUpdates(client), [client]);
   useEffect(() => {
+    const setConnection = (next: Connection) => void client.setQueryData(connectionKey, next);
     let last = "";
     let notifiedUntil = Number.NEGATIVE_INFINITY;
     return listen({
@@ -40,7 +46,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
       onTakeOver: () => { notifiedUntil = serverNow() - handOver; },
       names: [...feedEvents, ...tenantEvents],
       onOpen: () => {
-        setConnection((before) => (before === "held" ? before : "live"));
+        if (client.getQueryData(connectionKey) !== "held") setConnection("live");
         refetchAfterGap(client, last !== "");
       },
       onEvent: (event) => {

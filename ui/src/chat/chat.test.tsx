@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import { cacheRequest } from "../api/requests";
@@ -80,6 +80,27 @@ test("a stream that was cut off is taken up again: nothing is missed, repeated o
   await waitFor(() => expect(messageTexts()).toEqual(["hello", "one two three"]));
   observer.disconnect();
   expect([...seen].filter((seenText) => !seenText.startsWith("one two"))).toEqual([]);
+});
+
+test("while streams are held back the chat is read every five seconds, and streams again afterwards", async () => {
+  const intervals = vi.spyOn(globalThis, "setInterval");
+  const { server, client } = await startedAnswer("one ");
+  intervals.mockClear();
+  act(() => void client.setQueryData(["connection"], "held"));
+  await waitFor(() => expect(server.listeners).toBe(0));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one"]));
+  const readOn = () => act(() => intervals.mock.calls.filter(([, pause]) => pause === 5_000).forEach(([run]) => (run as () => void)()));
+  for (const word of ["two ", "three "]) {
+    server.say(text(word));
+    readOn();
+    await waitFor(() => expect(messageTexts()[1]).toContain(word.trim())); // eslint-disable-line no-await-in-loop
+  }
+  expect(server.listeners).toBe(0);
+  act(() => void client.setQueryData(["connection"], "live"));
+  await waitFor(() => expect(server.listeners).toBe(1));
+  server.say(text("four"));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one two three four"]));
+  intervals.mockRestore();
 });
 
 test("while the server is away the page says so, and goes on by itself when it is back", async () => {

@@ -1,8 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { endStreams } from "../api/chat";
 import type { Thread } from "../api/types";
 
 const minPause = 100;
 const maxPause = 5_000;
+const heldInterval = 5_000;
 
 /** Return a stamp that changes when a thread may have something new to read. */
 const stampOf = (thread: Thread | undefined) => (thread ? `${thread.run_id} ${thread.status}` : "none");
@@ -12,6 +14,8 @@ interface SyncOptions {
   thread: Thread | undefined;
   /** A stream is being read, or there is nothing to read yet. */
   busy: boolean;
+  /** Something holds streams back: read every few seconds instead. */
+  isHeld: boolean;
   /** Read the messages and resume the stream; return the current thread. */
   read: () => Promise<Thread | undefined>;
 }
@@ -24,7 +28,7 @@ interface ConversationSync {
 }
 
 /** Keep a conversation equal to the server's: read it when its thread changed and nothing is being read. */
-export function useConversationSync({ thread, busy, read }: SyncOptions): ConversationSync {
+export function useConversationSync({ thread, busy, isHeld, read }: SyncOptions): ConversationSync {
   const syncedStamp = useRef<string | null>(null);
   const failures = useRef(0);
   const [round, setRound] = useState(0);
@@ -56,5 +60,18 @@ export function useConversationSync({ thread, busy, read }: SyncOptions): Conver
     const timer = setTimeout(() => void latest.current().then(onSuccess, onFailure), round === 0 ? 0 : pause);
     return () => clearTimeout(timer);
   }, [busy, stamp, round, resync]);
+  useEffect(() => {
+    if (!isHeld) return undefined;
+    const readOn = () => {
+      endStreams();
+      resync();
+    };
+    readOn();
+    const timer = setInterval(readOn, heldInterval);
+    return () => {
+      clearInterval(timer);
+      resync();
+    };
+  }, [isHeld, resync]);
   return { isDisconnected, resync };
 }

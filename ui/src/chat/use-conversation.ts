@@ -4,6 +4,7 @@ import type { FileUIPart } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call, isStatus } from "../api/call";
 import { chatTransport, readEarlier, readChat, useOpenRequests } from "../api/chat";
+import { useConnection } from "../api/feed";
 import { threadPath } from "../api/threads";
 import type { Thread } from "../api/types";
 import { isImage } from "./image-picker";
@@ -55,6 +56,8 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const [unsent, setUnsent] = useState<ChatMessage>();
   const [earlierCursor, setEarlierCursor] = useState<string | null>(null);
   const isBusy = useRef(false);
+  const isHeld = useConnection() === "held";
+  const latestIsHeld = useRef(isHeld);
 
   const { uploadPercent, upload, cancelUpload } = useUpload();
   const transport = useMemo(() => chatTransport<ChatMessage>(agent, upload), [agent, upload]);
@@ -75,6 +78,7 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const latestCursor = useRef(earlierCursor);
   useEffect(() => {
     isBusy.current = busy;
+    latestIsHeld.current = isHeld;
     latestMessages.current = messages;
     latestCursor.current = earlierCursor;
   });
@@ -98,10 +102,10 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     if (earlierMessages.length === 0) setEarlierCursor(reply.earlierCursor);
     setMessages([...earlierMessages, ...reply.messages, ...(unsentLocal ? [unsentLocal] : [])]);
     setRead(true);
-    if (isLive(reply.thread)) void chat.resumeStream();
+    if (isLive(reply.thread) && !latestIsHeld.current) void chat.resumeStream();
     return reply.thread;
   };
-  const sync = useConversationSync({ thread, busy: busy || !isStarted, read });
+  const sync = useConversationSync({ thread, busy: busy || !isStarted, isHeld, read });
   usePageVisibility({ onHidden: () => status === "streaming" && void chat.stop(), onVisible: sync.resync });
 
   const write = (sending: () => Promise<void>) => {
