@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from ringi.integrations.langchain.approval import Approval
     from ringi.policy.cards import ToolCard
     from ringi.policy.rules import AutoApproval, Policy, Rule
-    from ringi.privacy.erasure import Erasure
+    from ringi.privacy.candidates import Erasure
     from ringi.runs.agent import Agent
     from ringi.runs.call_outcomes import idempotency_key
 
@@ -215,7 +215,7 @@ _export = lazy_exports(
         "integrations.langchain.approval": "Approval",
         "policy.cards": "ToolCard",
         "policy.rules": "AutoApproval Policy Rule",
-        "privacy.erasure": "Erasure",
+        "privacy.candidates": "Erasure",
         "runs.agent": "Agent",
         "runs.call_outcomes": "idempotency_key",
     },

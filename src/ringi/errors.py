@@ -152,6 +152,16 @@ class PendingError(ConflictError):
         super().__init__(f"request {id!r} is pending: cancel it, or wait for its end, and then erase it")
 
 
+class UnderReviewError(ConflictError):
+    """The content of the request `id` stays until `review`, the review of an override, ends; then it is erased."""
+
+    code = "under_review"
+
+    def __init__(self, id: str, review: str) -> None:
+        self.id, self.review = id, review
+        super().__init__(f"request {id!r} is erased when the review {review!r} ends: another administrator decides it")
+
+
 class LegalHoldError(ConflictError):
     """The request `id` is on legal hold: neither it nor its thread can be erased."""
 

@@ -1,4 +1,4 @@
-"""The command that erases what agents keep in their stores."""
+"""The command that erases what agents keep in their stores, and requests that wait for a review."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 
+import ringi
 from ringi.cli.commands.erase import erase
 from ringi.connect import open_backend
+from ringi.domain.ask import Answer
+from ringi.domain.reviews import review_id
+from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 
 PLACES = [("default", "shop"), ("default", "shop2"), ("other", "shop")]
@@ -85,3 +90,26 @@ def test_what_is_unclear_erases_nothing(url: str, options: dict[str, str], why: 
     with pytest.raises(InvalidError, match=why):
         erase(**options, url=url, yes=True)  # type: ignore[arg-type]
     assert left(url) == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "another administrator"), ("ja", "別の管理者"), ("zh", "另一位管理员")]
+)
+def test_a_request_that_waits_for_a_review_is_left_with_the_reason(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, language: str, text: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", f"{language}.UTF-8")
+    asyncio.run(override(url))
+    for selected in ({"ids": ["r1"]}, {"person": "root"}, {"person": "root", "yes": True}):
+        with pytest.raises(typer.Exit):
+            erase(**selected, name="boss", url=url)
+        printed = capsys.readouterr().out
+        assert text in printed
+        assert f"'{review_id('r1')}'" in printed
+
+
+async def override(url: str) -> None:
+    async with ringi.open(url) as inbox:
+        asked = await inbox.ask("Go?", id="r1")
+        answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
+        await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")

@@ -18,7 +18,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError
 from ringi.forms.field_parts import Option
 from ringi.inbox.inbox import Inbox
-from ringi.privacy.erasure import Sweep
+from ringi.privacy.candidates import Sweep
 from ringi.testing import Clock
 
 FORM = Form(

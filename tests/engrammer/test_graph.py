@@ -16,7 +16,7 @@ from ringi.engrammer.playbook import fold, proposal_stats
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.errors import InvalidError, NotAuthorizedError, ThreadBusyError
-from ringi.privacy.erasure import Sweep
+from ringi.privacy.candidates import Sweep
 
 GLUE = "Clamp a glued joint for thirty minutes before you unclamp it."
 AGAIN = "Please clamp a glued joint for thirty minutes before you unclamp it again."

@@ -7,7 +7,8 @@ import json
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +16,38 @@ import asyncpg
 import pytest
 from redis.asyncio import Redis
 from tests.runs.world import World, opened, working
+from tests.server.world import until
 
 from ringi import Action, Form, Text
 from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
 from ringi.base.canonical_json import sha256_of
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Query
 from ringi.domain.request import Request
+from ringi.domain.request_data import Status
+from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
     InvalidError,
+    LegalHoldError,
     NotAuthorizedError,
     PendingError,
     RequestEndedError,
     RingiError,
     ThreadBusyError,
+    UnderReviewError,
 )
-from ringi.privacy.erasure import Sweep
+from ringi.inbox.legal_holds import lift_hold, set_hold
+from ringi.privacy.candidates import Sweep
+from ringi.server.serialize import request_json
 from ringi.testing.clock import NOON, Clock
 
 PLANTED = "zwetschge4711"
@@ -170,6 +180,7 @@ async def test_an_erased_override_keeps_its_fact_the_digest_of_its_reason_and_it
     asked = await place.inbox.ask("Go?", id="r1")
     answer = Answer(decision="respond", message=PLANTED, digest=asked.digest, override=PLANTED)
     before = await place.inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
+    await decide(place, review_id("r1"))
     for _ in range(2):
         if person:
             await place.inbox.erase_some(Sweep(person=person), by="boss")
@@ -652,3 +663,276 @@ async def test_a_journal_is_never_too_old(file: Place) -> None:
     assert (done.requests, done.journals) == (("r1",), ())
     assert (await file.store.get(Journal, "default", "playbook")).erased is None
     await file.verified()
+
+
+async def overridden(place: Place, **ask: Any) -> tuple[Request, str]:
+    """Return a request with the planted words that an administrator has overridden, and the id of its open review."""
+    asked = await place.inbox.submit(Ask(title=f"May {PLANTED} go?", id="r1", **ask), by="annzwetschge")
+    answer = Answer(decision="respond", message=PLANTED, digest=asked.digest, override=f"{PLANTED} burns")
+    done = await place.inbox.answer("r1", answer, by=Decider("rootzwetschge", is_admin=True), channel="test")
+    return done, review_id("r1")
+
+
+async def decide(place: Place, review: str, message: str = "right") -> Request:
+    digest = (await place.inbox.get(review)).digest
+    return await place.inbox.respond(review, "approve", digest=digest, responder="cat", message=message)
+
+
+async def erased_by(place: Place, id: str) -> tuple[str, str] | None:
+    erased = (await place.inbox.get(id)).erased
+    return (erased.by, erased.rule) if erased else None
+
+
+async def test_an_overridden_request_waits_for_its_review_and_is_erased_with_it(place: Place) -> None:
+    _, review = await overridden(place)
+    await place.answered("r0", by="bob")
+    await redelivered(place, by="bob")
+
+    for _ in range(2):
+        with pytest.raises(UnderReviewError, match=f"'r1' is erased when the review '{review}' ends: another admin"):
+            await place.inbox.erase("r1", "boss")
+    assert await AttemptLog(place.stream).of_request("default", "r1") == []
+    waiting = await place.inbox.get(review)
+    assert PLANTED in waiting.title
+    assert [(each.request, each.by, each.person) for each in waiting.waiting_erasures] == [("r1", "boss", None)]
+    assert "waiting" not in request_json(waiting).decode()
+    await place.verified()
+    place.clock.advance(60)
+    await decide(place, review, PLANTED)
+
+    if place.url != "memory://":
+        left = await place.everything()
+        assert "burns" not in left
+        assert "rootzwetschge" not in left
+    assert [await erased_by(place, id) for id in ("r0", "r1", review)] == [None, *[("boss", "request")] * 2]
+    after = await place.inbox.get(review)
+    assert (after.title, after.waiting_erasures) == ("erased", ())
+    assert after.response
+    assert after.response.decision == "approve"
+    assert after.erased
+    assert after.erased.at == place.clock()
+    assert await place.inbox.find(Query(text="burns")) == []
+    await place.verified()
+    assert (await place.inbox.erase("r1", "boss")) == await place.inbox.get("r1")
+
+
+async def test_a_request_whose_review_has_ended_is_erased_with_it_at_once(place: Place) -> None:
+    _, review = await overridden(place)
+    await decide(place, review, PLANTED)
+
+    await place.inbox.erase("r1", "boss")
+
+    if place.url != "memory://":
+        assert PLANTED not in (await place.everything()).casefold()
+    assert [await erased_by(place, id) for id in ("r1", review)] == [("boss", "request")] * 2
+    await place.verified()
+
+
+@pytest.mark.parametrize("person", ["annzwetschge", "rootzwetschge", "dan"])
+async def test_a_persons_part_waits_for_the_review_and_everything_else_is_erased(place: Place, person: str) -> None:
+    """Ann asked, so the title is hers; root overrode, so the reason is theirs; Dan has only claimed it before."""
+    asked = await place.inbox.submit(Ask(title=f"May {PLANTED} go?", id="r1"), by="annzwetschge")
+    await place.inbox.claim("r1", "dan")
+    await place.inbox.release("r1", "dan")
+    answer = Answer(decision="respond", message=PLANTED, digest=asked.digest, override="it burns")
+    await place.inbox.answer("r1", answer, by=Decider("rootzwetschge", is_admin=True), channel="test")
+    review = review_id("r1")
+    await place.answered("r0", by=person)
+
+    looked = await place.inbox.erase_all("boss", person=person, dry_run=True)
+    assert (await place.inbox.get(review)).waiting_erasures == ()
+    done = await place.inbox.erase_all("boss", person=person)
+    assert (looked.requests, looked.left) == (done.requests, done.left)
+    assert (done.requests, done.left) == (("r0",), {"r1": str(UnderReviewError("r1", review))})
+    await place.verified()
+    await decide(place, review)
+
+    if place.url != "memory://":
+        assert person not in await place.everything()
+    after = await place.inbox.get(review)
+    assert (PLANTED in after.title, after.waiting_erasures) == (person == "dan", ())
+    assert after.response
+    assert after.response.message == ("right" if person == "dan" else None)
+    assert (await place.inbox.erase_all("boss", person=person)).requests == ()
+    await place.verified()
+
+
+async def test_who_has_seen_an_open_review_is_erased_from_it_when_it_ends(file: Place) -> None:
+    _, review = await overridden(file)
+    await file.inbox.record_seen(review, "danzwetschge")
+
+    looked = await file.inbox.erase_all("boss", person="danzwetschge", dry_run=True)
+    done = await file.inbox.erase_all("boss", person="danzwetschge")
+    assert looked.left == done.left == {review: str(UnderReviewError(review, review))}
+    await decide(file, review)
+
+    assert "danzwetschge" not in await file.everything()
+    assert (await file.inbox.get("r1")).erased is None
+    await file.verified()
+
+
+async def test_who_ordered_an_erasure_that_waits_can_be_erased_too(file: Place) -> None:
+    _, review = await overridden(file)
+    with pytest.raises(UnderReviewError):
+        await file.inbox.erase("r1", "bosszwetschge")
+
+    done = await file.inbox.erase_all("second", person="bosszwetschge")
+    assert list(done.left) == [review]
+    await decide(file, review)
+
+    assert await erased_by(file, "r1") == ("second", "request")
+    assert "bosszwetschge" not in await file.everything()
+    await file.verified()
+
+
+async def test_the_retention_erases_an_overridden_request_when_its_review_ends(place: Place) -> None:
+    _, review = await overridden(place)
+    place.clock.advance(days=10)
+    before = place.clock() - timedelta(days=9)
+
+    looked = await place.inbox.erase_all("boss", before=before, dry_run=True)
+    assert looked.left == {"r1": str(UnderReviewError("r1", review))}
+    assert await place.inbox.retain(9) == 0
+    await decide(place, review)
+
+    assert [await erased_by(place, id) for id in ("r1", review)] == [("system", "age")] * 2
+    await place.verified()
+
+
+async def test_a_hold_on_the_review_holds_the_request_and_what_waits_for_it(file: Place) -> None:
+    _, review = await overridden(file)
+    with pytest.raises(UnderReviewError):
+        await file.inbox.erase("r1", "boss")
+    await set_hold(file.inbox, review, "boss", "Case 7")
+    await decide(file, review)
+    with pytest.raises(LegalHoldError, match=review):
+        await file.inbox.erase("r1", "boss")
+    for selected in ({"person": "rootzwetschge"}, {"before": file.clock() + timedelta(days=1)}):
+        for is_dry in (True, False):
+            done = await file.inbox.erase_all("boss", dry_run=is_dry, **selected)
+            assert done.left == dict.fromkeys(("r1", review), str(LegalHoldError(review)))
+    assert [await erased_by(file, id) for id in ("r1", review)] == [None, None]
+
+    await lift_hold(file.inbox, review, "boss")
+
+    assert [await erased_by(file, id) for id in ("r1", review)] == [("boss", "request")] * 2
+    await file.verified()
+
+
+@pytest.mark.parametrize("held", ["r1", "review"])
+async def test_what_a_hold_kept_from_the_retention_is_erased_after_it_is_lifted(file: Place, held: str) -> None:
+    _, review = await overridden(file)
+    await decide(file, review)
+    await set_hold(file.inbox, held if held == "r1" else review, "boss", "Case 7")
+    file.clock.advance(days=10)
+    assert await file.inbox.retain(9) == int(held == "r1")
+    await lift_hold(file.inbox, held if held == "r1" else review, "boss")
+    file.clock.advance(days=10)
+
+    await file.inbox.retain(9)
+
+    assert [await erased_by(file, id) for id in ("r1", review)] == [("system", "age")] * 2
+    await file.verified()
+
+
+async def test_a_hold_that_begins_while_the_request_waits_is_kept_after_the_review(file: Place) -> None:
+    _, review = await overridden(file)
+    with pytest.raises(UnderReviewError):
+        await file.inbox.erase("r1", "boss")
+    await set_hold(file.inbox, "r1", "boss", "Case 7")
+
+    await decide(file, review)
+    assert [await erased_by(file, id) for id in ("r1", review)] == [None, None]
+    await lift_hold(file.inbox, "r1", "boss")
+
+    assert [await erased_by(file, id) for id in ("r1", review)] == [("boss", "request")] * 2
+
+
+async def test_the_thread_of_an_overridden_request_is_erased_although_its_review_is_open(file: Place) -> None:
+    async with working(file.world):
+        await file.world.run("preferences", {})
+        asked = await file.world.one()
+        data = {"sport": "running", "notes": f"{PLANTED} of hers"}
+        answer = Answer(decision="approve", data=data, digest=asked.digest, override="it burns")
+        await file.inbox.answer(asked.id, answer, by=Decider("root", is_admin=True), channel="test")
+        assert PLANTED in json.dumps((await file.world.rest()).values)
+
+    with pytest.raises(UnderReviewError):
+        await file.inbox.erase(asked.id, "boss")
+
+    assert (await file.world.thread()).values == {}
+    assert (await file.inbox.get(asked.id)).erased is None
+    await decide(file, review_id(asked.id))
+    assert await erased_by(file, asked.id) == ("boss", "request")
+    assert PLANTED not in await file.everything()
+
+
+@pytest.mark.parametrize("end", ["cancelled", "expired"])
+async def test_a_review_that_ends_without_a_decision_ends_the_wait(file: Place, end: Status) -> None:
+    """Nobody can cancel a review today; a newer or older version may."""
+    _, review = await overridden(file)
+    with pytest.raises(UnderReviewError):
+        await file.inbox.erase("r1", "boss")
+
+    await file.inbox.save_unchained(review, lambda each: each.ended(end, "system", file.clock()))
+
+    assert [await erased_by(file, id) for id in ("r1", review)] == [("boss", "request")] * 2
+
+
+async def test_reviews_that_end_while_erasures_begin_leave_none_behind(place: Place) -> None:
+    for n in range(6):
+        asked = await place.inbox.ask(f"May {PLANTED} go?", id=f"r{n}")
+        answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
+        await place.inbox.answer(f"r{n}", answer, by=Decider("root", is_admin=True), channel="test")
+
+    async def erase(id: str) -> None:
+        with suppress(UnderReviewError):
+            await place.inbox.erase(id, "boss")
+
+    reviews = [review_id(f"r{n}") for n in range(6)]
+    await asyncio.gather(*(work for n in range(6) for work in (erase(f"r{n}"), decide(place, reviews[n]))))
+
+    for n in range(6):
+        assert await erased_by(place, f"r{n}") == await erased_by(place, reviews[n]) == ("boss", "request")
+        assert (await place.inbox.get(reviews[n])).waiting_erasures == ()
+    await place.verified()
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("point", ["change.after_commit", "erase.after_review", "erase.before_commit"])
+async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_review_was_killed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    _, review = await overridden(place)
+    with pytest.raises(UnderReviewError):
+        await place.inbox.erase("r1", "boss")
+    follower = Deliveries(place.world.backend, place.inbox, DeliverySettings.of({}))
+
+    def killed(name: str) -> None:
+        if name == point:
+            raise KilledError
+
+    with monkeypatch.context() as patched:
+        for module in ("ringi.inbox.inbox", "ringi.privacy.erasure"):
+            patched.setattr(f"{module}.failpoint", killed)
+        with pytest.raises(KilledError):
+            await decide(place, review)
+    assert await erased_by(place, "r1") is None
+    await place.verified()
+    stop = asyncio.Event()
+    work = asyncio.create_task(follower.work(stop))
+
+    async def is_finished() -> bool:
+        return not (await place.inbox.get(review)).waiting_erasures
+
+    await until(is_finished)
+    stop.set()
+    await work
+
+    assert [await erased_by(place, id) for id in ("r1", review)] == [("boss", "request")] * 2
+    if place.url != "memory://":
+        assert PLANTED not in (await place.everything()).casefold()
+    await place.verified()

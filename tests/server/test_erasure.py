@@ -9,7 +9,11 @@ import pytest
 from tests.server.world import World, listening
 
 import ringi
-from ringi.errors import ForbiddenError, PendingError
+from ringi.audit.verify import verify
+from ringi.domain.ask import Answer
+from ringi.domain.reviews import review_id
+from ringi.domain.voting import Decider
+from ringi.errors import ForbiddenError, PendingError, UnderReviewError
 
 
 async def ended(world: World, id: str = "r1", by: str = "ann", **ask: Any) -> None:
@@ -119,3 +123,44 @@ async def test_a_client_erases_as_an_inbox_does(live: World, monkeypatch: pytest
     async with ringi.Client(live.url, live.token("person", "ann")) as client:
         with pytest.raises(ForbiddenError, match="admin"):
             await client.erase("r1")
+
+
+async def test_a_request_under_review_is_erased_over_http_when_the_review_ends(world: World) -> None:
+    request = await world.asked(id="r1", title="Zwetschge?", quorum=({"count": 2},), action=ringi.Action("pay"))
+    reason = {"decision": "approve", "digest": request.digest, "override": "the bank closes at five"}
+    assert (await root(world).post("/v1/requests/r1/respond", json=reason)).status_code == 200
+    review = await world.inbox.get(review_id("r1"))
+
+    refused = await root(world).post("/v1/requests/r1/erase")
+    looked, done = [
+        (await world.client("admin", "second").post("/v1/erasures", json={"person": "root", "dry_run": dry})).json()
+        for dry in (True, False)
+    ]
+    assert (refused.status_code, refused.json()["code"]) == (409, "under_review")
+    assert refused.json()["review"] == review.id
+    assert looked["left"] == done["left"] == {"r1": refused.json()["detail"]}
+    body = {"decision": "reject", "digest": review.digest, "message": "Zwetschge was wrong"}
+    assert (await world.client("admin", "boss").post(f"/v1/requests/{review.id}/respond", json=body)).status_code == 200
+
+    for id in ("r1", review.id):
+        left = await root(world).get(f"/v1/requests/{id}")
+        assert (left.json()["title"], left.json()["erased"]["by"]) == ("erased", "second")
+        for word in ("Zwetschge", "bank", "waiting_erasures"):
+            assert word not in left.text
+    audit = (await root(world).get(f"/v1/audit?request_id={review.id}")).json()["items"]
+    assert [each["type"] for each in audit][:2] == ["request.created", "request.completed"]
+    assert {each["type"] for each in audit[2:]} == {"request.erased"}
+    assert "Zwetschge" not in str(audit)
+    assert (await verify(world.backend.store))[1] == []
+
+
+async def test_a_client_reads_which_review_an_erasure_waits_for(live: World) -> None:
+    request = await live.asked(id="r1", quorum=({"count": 2},), action=ringi.Action("pay"))
+    answer = Answer(decision="approve", digest=request.digest, override="it burns")
+    await live.inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
+    async with ringi.Client(live.url, live.token("admin", "boss")) as client:
+        with pytest.raises(UnderReviewError) as refused:
+            await client.erase("r1")
+        done = await client.erase_all(person="root")
+    assert (refused.value.id, refused.value.review) == ("r1", review_id("r1"))
+    assert done.left == {"r1": str(refused.value)}

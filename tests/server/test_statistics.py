@@ -19,7 +19,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.policy import Policy
 from ringi.policy.question import question_of
-from ringi.privacy.erasure import Sweep
+from ringi.privacy.candidates import Sweep
 
 
 async def decided(world: World, tool: str, decision: str, groups: tuple[str, ...] = (), **ask: Any) -> Request:

@@ -38,7 +38,7 @@ from ringi.errors import (
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox.api import id_of, ignore_progress
 from ringi.inbox.pauses import paused_error
-from ringi.privacy.erasure import Erasure, Sweep
+from ringi.privacy.candidates import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
 ABSENCES, AWAY, GRANTS, PAUSES = "/v1/absences", "/v1/away", "/v1/grants", "/v1/pauses"

@@ -259,6 +259,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
         str(reply.problem.get("responder", "somebody else")),
         datetime.fromisoformat(str(reply.problem["until"])) if "until" in reply.problem else utc_now(),
     ),
+    "under_review": lambda reply: errors.UnderReviewError(reply.call.id, str(reply.problem.get("review", ""))),
     "legal_hold": lambda reply: errors.LegalHoldError(reply.call.id),
     "different": lambda reply: errors.DifferentAskError(reply.call.id),
     "conflict": lambda reply: errors.ConflictError(reply.detail),

@@ -16,6 +16,8 @@ from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.tls import check_trust
+from ringi.delivery.waiting_erasures import KIND as ERASE
+from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
 from ringi.domain.record import Event
@@ -46,6 +48,7 @@ class Deliveries:
         self._inbox = inbox
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
+        self._erasures = WaitingErasures(inbox)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
         """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
@@ -60,10 +63,10 @@ class Deliveries:
         try:
             async with WebhookClient(self.settings, self._clock) as client:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
-                remind = self._reminders.remind
-                handle = lambda job: remind(job) if job.kind == KIND else deliver(job)  # noqa: E731
+                own = {KIND: self._reminders.remind, ERASE: self._erasures.finish}
+                handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
-                kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))
+                kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
             follow_task.cancel()
@@ -99,7 +102,7 @@ class Deliveries:
         return Delivery.of([*attempts, queued])
 
     async def _jobs_of(self, event: Event, request: Request) -> AsyncIterator[Job]:
-        for job in self._reminders.of(event, request):
+        for job in (*self._reminders.of(event, request), *self._erasures.of(event, request)):
             yield job
         names = [receiver.name for receiver in self._receivers.of(event.type, request)]
         for name in (*names, *[mailbox.id for mailbox in await self._mailboxes(event.type, request)]):

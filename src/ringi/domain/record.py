@@ -128,6 +128,15 @@ class Erased(StrictModel):
     """`request`: an admin selected the record. `person`: only this person's content. `age`: the retention period."""
 
 
+class WaitingErasure(Erased):
+    """An erasure of a request that waits for the end of a review; `at` is the time at which somebody asked for it."""
+
+    request: str
+    """The id of the request: the overridden one, or the review itself."""
+    person: str | None = None
+    """The person whose part to erase; None for all content."""
+
+
 class Record(StrictModel):
     """A versioned record with a tenant, an id and a chain of events."""
 

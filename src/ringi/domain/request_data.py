@@ -24,7 +24,7 @@ from ringi.domain.ask import (
 from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block
 from ringi.domain.grants import FOLDER, GrantableCall
-from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
+from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, searchable, texts_in
 from ringi.domain.response import Outcome, Receipt, Remembered, Response
 from ringi.domain.voting import (
     GROUP,
@@ -51,6 +51,7 @@ SUBJECTS = {"asker_subject", "starter_subject", "responder_subject", "absent_sub
 """The fields with sign-ins, which no reader sees."""
 PRIVATE = SUBJECTS | {
     *("head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"),
+    "waiting_erasures",
 }
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
@@ -69,7 +70,10 @@ class RequestData(Record):
     # A legal hold may begin after the final event: the journal of legal holds records it.
     # Who is known here changes without the request.
     # The digest of an event would betray a check to whoever computes it: the journal of checks records it.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check", "seed", "unanswerable"}
+    # An erasure that waits may name the person to erase.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {
+        *("webhooks", "legal_hold", "check", "seed", "unanswerable", "waiting_erasures")
+    }
 
     kind: Kind
     title: str
@@ -141,6 +145,8 @@ class RequestData(Record):
     """The names of the people who opened the request while it was pending, if the server records it."""
     legal_hold: bool = Field(default=False, exclude_if=is_empty)
     """True while no erasure may remove the content."""
+    waiting_erasures: tuple[WaitingErasure, ...] = Field(default=(), exclude_if=is_empty)
+    """The erasures to do when this review ends."""
     check: Check | None = Field(default=None, exclude_if=is_empty)
     """What is wrong with a request that was planted to measure attention; it can never run."""
     seed: str | None = Field(default=None, exclude_if=is_empty)
@@ -476,6 +482,24 @@ class RequestData(Record):
         if self.legal_hold == is_held:
             return self, None
         return self.model_copy(update={"legal_hold": is_held, "version": self.version + 1}), None
+
+    def with_waiting_erasure(self, new: WaitingErasure) -> tuple[Self, None]:
+        """Return the next version of this review with one more erasure to do at its end, without an event.
+
+        The review is unchanged if it has ended, or if the same erasure waits already.
+
+        Args:
+            new: The erasure.
+        """
+        # The data of the person to erase may include the erasures that they have asked for.
+        waiting = tuple(
+            each.model_copy(update={"by": new.by}) if each.by == new.person else each for each in self.waiting_erasures
+        )
+        if (new.request, new.person) not in [(each.request, each.person) for each in waiting]:
+            waiting += (new,)
+        if self.is_final or waiting == self.waiting_erasures:
+            return self, None
+        return self.model_copy(update={"waiting_erasures": waiting, "version": self.version + 1}), None
 
     def refuse_closed(self, by: str, now: datetime) -> None:
         """Check that this person may still change the request.

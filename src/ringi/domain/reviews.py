@@ -8,7 +8,7 @@ from urllib.parse import quote
 from ringi.base.canonical_json import sha256_of
 from ringi.base.texts import Sentence, sentences_text
 from ringi.domain.ask import Ask, Wording
-from ringi.domain.record import Event
+from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
 
@@ -27,6 +27,27 @@ def review_id(request_id: str) -> str:
         request_id: The id of the overridden request.
     """
     return f"o-{sha256_of(request_id.encode()).removeprefix('sha256:')[:32]}"
+
+
+def review_key(request: Request) -> Key | None:
+    """Return the key of the review that an erasure of a request waits for; that of a review is its own.
+
+    Args:
+        request: The request; if nobody has overridden it, nothing waits.
+    """
+    if request.is_review:
+        return request.key
+    return Key(request.tenant, review_id(request.id)) if request.is_overridden else None
+
+
+def overridden_key(review: Request) -> Key | None:
+    """Return the key of the request that a review is about; None for other requests, and for an erased review.
+
+    Args:
+        review: The review.
+    """
+    about = review.context.get(OVERRIDDEN) if review.is_review else None
+    return Key(review.tenant, about["request"]) if about else None
 
 
 def review_of(request: Request, groups: Sequence[str]) -> tuple[Request, Event]:

@@ -20,7 +20,7 @@ from ringi.domain.response import Outcome
 from ringi.domain.suggestions import Suggestion
 from ringi.domain.webhook import Webhook
 from ringi.forms.field_parts import AttachedFile
-from ringi.privacy.erasure import Erasure, Sweep
+from ringi.privacy.candidates import Erasure, Sweep
 
 
 def ignore_progress(done: Erasure) -> None:

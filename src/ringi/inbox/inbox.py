@@ -17,12 +17,12 @@ from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds
 from ringi.base.model import StrictModel
-from ringi.contracts.notifier import ABSENCES, Notifier
+from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.grants import NewGrant
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_of
 from ringi.domain.urgency import own_query
@@ -35,6 +35,7 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
 from ringi.inbox.checks import CheckOperations
+from ringi.inbox.erasures import ErasureOperations
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
@@ -43,7 +44,7 @@ from ringi.inbox.pauses import PausableInbox
 from ringi.inbox.people import People, PeopleOperations
 from ringi.inbox.receipts import ReceiptOperations, Step
 from ringi.inbox.suggestions import SuggestionOperations
-from ringi.privacy.erasure import Eraser, Erasure, Sweep
+from ringi.privacy.erasure import Eraser
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
@@ -51,8 +52,6 @@ SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
 """The number of requests that expire concurrently; the limit leaves room for other users of the store."""
-RETENTION = "retention"
-"""The name of the cursor up to which old content was erased."""
 
 
 def allow_everybody(request: Request) -> None:
@@ -79,6 +78,7 @@ class NewRequest(NamedTuple):
 class Inbox(
     PausableInbox,
     AbsenceOperations,
+    ErasureOperations,
     GrantOperations,
     ReceiptOperations,
     CheckOperations,
@@ -362,47 +362,6 @@ class Inbox(
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
         return await self._end_unanswered(id, lambda request: request.cancelled(by, self.clock(), reason), by)
 
-    async def erase(self, id: str, by: str) -> Request:
-        erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
-        request = await self._eraser.request(key, erased, self._check)
-        await self._notify(request)
-        return request
-
-    async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=sweep.checked(by).rule), self.tenant)
-        if done.requests and not sweep.dry_run:
-            self.feed.forget()
-            await self._publish(TOPIC)
-        if done.journals and not sweep.dry_run:
-            await self._publish(ABSENCES)
-        if sweep.person and done.next is None and not sweep.dry_run:
-            await self.people.forget(self.tenant, sweep.person)
-        return done
-
-    async def retain(self, days: float) -> int:
-        """Erase the content of old requests and of their threads, for all tenants.
-
-        Args:
-            days: The minimum time since the end of a request, in days.
-
-        Returns:
-            The number of erased requests.
-        """
-        number, before = 0, self.clock() - timedelta(days=days)
-        while True:
-            after = await self.store.cursor(RETENTION)
-            sweep = Sweep(before=before, after=after)
-            done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
-            number += len(done.requests)
-            if done.requests:
-                self.feed.forget()
-            for skipped, why in done.left.items():
-                log.warning("the retention skipped %s: %s", skipped, why)
-            if done.upto != after:
-                await self.store.move_cursor(RETENTION, after, done.upto)
-            if done.next is None:
-                return number
-
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.
 
@@ -504,8 +463,8 @@ class Inbox(
             await self.announce_change(before, after)
             for review, asked in reviews:
                 await self.announce_new(NewRequest(review, asked, tracing.start_span("asked", review.created_at)))
-            if after.is_final and not before.is_final:
-                await self._eraser.attachments.end(after)
+            if await self._eraser.after_change(before, after, self.clock()):
+                await self._forget_erased()
         return after
 
     async def announce_change(self, before: Request, after: Request) -> None:

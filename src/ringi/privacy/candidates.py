@@ -1,18 +1,84 @@
-"""Selects the records of a sweep: no clock and no I/O."""
+"""What a sweep selects and reports: no clock and no I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Self
 
+from pydantic import ConfigDict, StrictBool
+
+from ringi.base.model import StrictModel
+from ringi.base.times import Time
 from ringi.contracts.store import R
 from ringi.domain.journal import LEGAL_HOLDS, Journal
-from ringi.domain.record import Event, Key
+from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, START, SYSTEM, Event, Key, Position
 from ringi.domain.request import Request
+from ringi.domain.reviews import review_key
 from ringi.domain.thread import Thread
-from ringi.errors import LegalHoldError, PendingError, ThreadBusyError
+from ringi.errors import InvalidError, LegalHoldError, PendingError, ThreadBusyError, UnderReviewError
 from ringi.privacy.redaction import newer_fields, unknown_in
+
+
+class Sweep(StrictModel):
+    """The selection of an erasure: all data of one person, or all data that ended before a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    person: str | None = None
+    before: Time | None = None
+    dry_run: StrictBool = False
+    """Only report the candidates; erase nothing."""
+    after: Position = START
+    """The position in the feed to start at: `next` of the previous part."""
+
+    @property
+    def rule(self) -> Literal["person", "age"]:
+        """The rule of the erasure."""
+        return "age" if self.person is None else "person"
+
+    def checked(self, by: str) -> Self:
+        """Return the sweep itself, or raise `InvalidError` if the caller cannot erase this."""
+        if (self.person is None) == (self.before is None):
+            raise InvalidError.of("person", "give either a person or a time in `before`")
+        nobody = self.person in ("", SYSTEM, ERASED_PERSON) or (self.person or "").startswith((AGENT, POLICY))
+        if nobody:
+            raise InvalidError.of("person", f"{self.person!r} is not a person: use a name from the audit trail")
+        if self.person == by:
+            raise InvalidError.of(
+                "person", f"{by!r} would be recorded again: another administrator must erase your data"
+            )
+        return self
+
+
+class Erasure(StrictModel):
+    """The result of an erasure, or of a dry run."""
+
+    requests: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+    """The journals that contained a person's name and words."""
+    left: dict[str, str] = {}
+    """The ids that cannot be erased now, and the reasons."""
+    upto: Position = START
+    """The position up to which the feed was read."""
+    next: Position | None = None
+    """The start of the next part; None if this was the last."""
+
+    def and_then(self, more: Erasure) -> Erasure:
+        """Return the sum of both results."""
+
+        def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys([*mine, *theirs]))
+
+        return Erasure(
+            requests=one(self.requests, more.requests),
+            threads=one(self.threads, more.threads),
+            journals=one(self.journals, more.journals),
+            left={**self.left, **more.left},
+            upto=more.upto,
+            next=more.next,
+        )
 
 
 class ErasureCandidates(NamedTuple):
@@ -48,26 +114,44 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
 
     The events of the threads in `naming` name the person.
     """
+    reviews = {review_key(request) for request in requests if not request.is_review}
+    # An open review waits with the request that it is about, or by itself.
+    requests = [each for each in requests if each.is_final or each.key not in reviews]
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
     left = {id: str(newer_fields(id, unknown)) for id, unknown in newer.items()}
-    left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
+    left |= {each.id: str(PendingError(each.id)) for each in requests if not each.is_final and not each.is_review}
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
     return ErasureCandidates([request for request in requests if request.id not in left], over, left)
 
 
-def without_held(due: ErasureCandidates) -> ErasureCandidates:
-    """Return the candidates without requests on legal hold and their threads, which are left with the reason."""
-    held = [request for request in due.requests if request.legal_hold]
-    if not held:
-        return due
-    reasons = {key: str(LegalHoldError(each.id)) for each in held if (key := thread_key(each))}
-    left = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
-    left |= {each.id: str(LegalHoldError(each.id)) for each in held}
+def held_id(request: Request, review: Request | None) -> str | None:
+    """Return the id of a request, or of its review, if that is on legal hold."""
+    return next((each.id for each in (request, review) if each and each.legal_hold), None)
+
+
+def without_held(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
+    """Return the candidates without requests on legal hold and their threads, which are left with the reason.
+
+    A hold on the review of a request in `reviews` holds the request too.
+    """
+    held = {each.id: str(LegalHoldError(id)) for each in due.requests if (id := held_id(each, reviews.get(each.key)))}
+    reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key(each))}
+    threads = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
     return due._replace(
-        requests=[request for request in due.requests if not request.legal_hold],
+        requests=[request for request in due.requests if request.id not in held],
         threads=[thread for thread in due.threads if thread.key not in reasons],
-        left={**due.left, **left},
+        left={**due.left, **threads, **held},
+    )
+
+
+def without_reviewed(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
+    """Return the candidates without requests whose review in `reviews` is open, which are left with the reason."""
+    pairs = [(each.key, reviews[each.key]) for each in due.requests if each.key in reviews]
+    open_reviews = {key: review.id for key, review in pairs if not review.is_final}
+    return due._replace(
+        requests=[request for request in due.requests if request.key not in open_reviews],
+        left=due.left | {key.id: str(UnderReviewError(key.id, review)) for key, review in open_reviews.items()},
     )
 
 

@@ -3,55 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import takewhile
-from typing import Any, Literal, Self
-
-from pydantic import ConfigDict, StrictBool
+from typing import Any
 
 from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
 from ringi.contracts.store import R, Store, readable
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.journal import Journal
-from ringi.domain.record import (
-    AGENT,
-    ERASED_PERSON,
-    POLICY,
-    START,
-    SYSTEM,
-    THREAD,
-    Erased,
-    Event,
-    Key,
-    Position,
-    Query,
-    Record,
-    cursor_of,
-)
+from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.reviews import overridden_key
 from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
     FenceError,
-    InvalidError,
     LegalHoldError,
     NotFoundError,
     PendingError,
+    RingiError,
     ThreadBusyError,
     UnreadableError,
 )
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
+    Erasure,
     ErasureCandidates,
+    Sweep,
     by_age,
     by_person,
+    held_id,
     is_of,
     key_of,
     keys_of,
@@ -60,18 +48,21 @@ from ringi.privacy.candidates import (
     unique,
     unique_keys,
     without_held,
+    without_reviewed,
 )
 from ringi.privacy.redaction import (
+    changes_of,
     has_spoken,
+    is_bare,
     left_of,
     names,
     newer_fields,
-    request_without,
-    request_without_content,
     thread_without_content,
     unknown_in,
 )
+from ringi.privacy.reviews import done_erasures, find_review, find_reviews, is_awaited_by, wait_for_review
 
+log = logging.getLogger(__name__)
 BATCH = 500
 """The number of events that one part of a sweep reads."""
 AT_ONCE = 50
@@ -85,67 +76,6 @@ ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
 Check = Callable[[Request], None]
 
 
-class Sweep(StrictModel):
-    """The selection of an erasure: all data of one person, or all data that ended before a time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    person: str | None = None
-    before: Time | None = None
-    dry_run: StrictBool = False
-    """Only report the candidates; erase nothing."""
-    after: Position = START
-    """The position in the feed to start at: `next` of the previous part."""
-
-    @property
-    def rule(self) -> Literal["person", "age"]:
-        """The rule of the erasure."""
-        return "age" if self.person is None else "person"
-
-    def checked(self, by: str) -> Self:
-        """Return the sweep itself, or raise `InvalidError` if the caller cannot erase this."""
-        if (self.person is None) == (self.before is None):
-            raise InvalidError.of("person", "give either a person or a time in `before`")
-        nobody = self.person in ("", SYSTEM, ERASED_PERSON) or (self.person or "").startswith((AGENT, POLICY))
-        if nobody:
-            raise InvalidError.of("person", f"{self.person!r} is not a person: use a name from the audit trail")
-        if self.person == by:
-            raise InvalidError.of(
-                "person", f"{by!r} would be recorded again: another administrator must erase your data"
-            )
-        return self
-
-
-class Erasure(StrictModel):
-    """The result of an erasure, or of a dry run."""
-
-    requests: tuple[str, ...] = ()
-    threads: tuple[str, ...] = ()
-    journals: tuple[str, ...] = ()
-    """The journals that contained a person's name and words."""
-    left: dict[str, str] = {}
-    """The ids that cannot be erased now, and the reasons."""
-    upto: Position = START
-    """The position up to which the feed was read."""
-    next: Position | None = None
-    """The start of the next part; None if this was the last."""
-
-    def and_then(self, more: Erasure) -> Erasure:
-        """Return the sum of both results."""
-
-        def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys([*mine, *theirs]))
-
-        return Erasure(
-            requests=one(self.requests, more.requests),
-            threads=one(self.threads, more.threads),
-            journals=one(self.journals, more.journals),
-            left={**self.left, **more.left},
-            upto=more.upto,
-            next=more.next,
-        )
-
-
 class Eraser:
     """Erases the data beside a record first and the record last, so that an interrupted erasure can be repeated."""
 
@@ -156,30 +86,41 @@ class Eraser:
     async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
         """Erase an ended request and its thread's content, or only one person's part; idempotent.
 
-        Raises `PendingError` for a request that has not ended, `ThreadBusyError` while its run is in progress.
+        The review of an override is erased first. While it is open, only the rest is erased; the request waits for the
+        end of the review.
+
+        Raises `PendingError` for a request that has not ended, `UnderReviewError` while its review is open, and
+        `ThreadBusyError` while its run is in progress.
         """
+        request = await self._erased_request(key, erased, check, person)
+        await self._end_wait(request, erased, person)
+        return request
+
+    async def _erased_request(self, key: Key, erased: Erased, check: Check, person: str | None) -> Request:
         for _ in range(TRIES):
             request = await self._store.get(Request, *key)
             check(request)
-            if request.legal_hold:
-                raise LegalHoldError(request.id)
-            if not request.is_final:
+            review = await find_review(self._store, request)
+            if held := held_id(request, review):
+                raise LegalHoldError(held)
+            if not request.is_final and not review:
                 raise PendingError(request.id)
             if person and (unknown := unknown_in(request)):
                 raise newer_fields(request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
             redacted_events = [event for event in history if person is None or names(event, person)]
-            is_beside = person is not None and await self._is_beside(key, person)
-            if is_bare(request, person):
-                # A previous erasure may have been killed before this step.
-                await self._forget_tries(key)
+            if not (changes or redacted_events or (person and await self._is_beside(key, person))):
                 return request
-            if not (changes or redacted_events or is_beside):
-                return request
-            if person is None or has_spoken(request, person, history):
+            is_done = is_bare(request, person)
+            if not is_done and (person is None or has_spoken(request, person, history)):
                 await self._thread_of(request, erased)
+            # A previous erasure may have been killed before this step.
             await self._forget_tries(key)
+            if review and not await self._is_reviewed(request, review, erased, person):
+                continue
+            if is_done:
+                return request
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
             if after := await self._saved(request, erased, changes, redacted_events, history, person):
@@ -187,6 +128,62 @@ class Eraser:
                 await self._forget_tries(key)
                 return after
         raise ConflictError.too_often(Request.record, key.id)
+
+    async def _is_reviewed(self, request: Request, review: Request, erased: Erased, person: str | None) -> bool:
+        """Erase the ended review of a request; return False if it has ended just now."""
+        if not review.is_final:
+            await wait_for_review(self._store, request, review, erased, person)
+            return False
+        if review is not request:
+            # It repeats the title: if that is the person's, nothing of it may stay.
+            is_whole = person is None or request.asked_by == person
+            how = erased.model_copy(update={"rule": "request"}) if is_whole and person else erased
+            await self.request(review.key, how, lambda _: None, None if is_whole else person)
+            failpoint("erase.after_review")
+        return True
+
+    async def _end_wait(self, request: Request, erased: Erased, person: str | None) -> None:
+        for _ in range(TRIES):
+            review = await find_review(self._store, request)
+            if not review or not (done := done_erasures(request, review, person)):
+                return
+            changes = {"waiting_erasures": tuple(each for each in review.waiting_erasures if each not in done)}
+            # As an erasure: the store may keep no earlier version, which names the person.
+            if await self._saved(review, erased, changes, [], await self._history(review), person):
+                return
+        raise ConflictError.too_often(Request.record, request.id)
+
+    async def after_change(self, before: Request, after: Request, now: datetime) -> bool:
+        """Do what the end of a request allows, or the end of its legal hold; return whether something was erased."""
+        if not after.is_final:
+            return False
+        if not before.is_final:
+            await self.attachments.end(after)
+        if after.legal_hold or (before.is_final and not before.legal_hold):
+            return False
+        try:
+            return await self.finish(after, now)
+        except RingiError as error:
+            log.warning("an erasure still waits after the end of %s: %s", after.id, error)
+            return False
+
+    async def finish(self, request: Request, now: datetime) -> bool:
+        """Do the erasures that waited for the review of a request; return False if there are none, or it is open.
+
+        Raises `ConflictError` for one that cannot be done now, after all others are done.
+        """
+        review, failures = await find_review(self._store, request), list[ConflictError]()
+        if not review or not review.is_final:
+            return False
+        for each in review.waiting_erasures:
+            erased, key = Erased(at=now, by=each.by, rule=each.rule), Key(review.tenant, each.request)
+            try:
+                await self.request(key, erased, lambda _: None, each.person)
+            except ConflictError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return bool(review.waiting_erasures)
 
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
         """Erase a thread's content, output and checkpoints; repeat it to remove the name of an earlier eraser.
@@ -208,8 +205,10 @@ class Eraser:
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
-            if held := next((each for each in await self._asked_by(thread) if each.legal_hold), None):
-                raise LegalHoldError(held.id)
+            asked = await self._asked_by(thread)
+            reviews = await find_reviews(self._store, asked)
+            if held := next((id for each in asked if (id := held_id(each, reviews.get(each.key)))), None):
+                raise LegalHoldError(held)
             if not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
@@ -233,7 +232,10 @@ class Eraser:
         events = await self._store.events(sweep.after, BATCH, tenant=tenant)
         # A fast clock may date an event after later ones: it must not end every sweep before them.
         read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
-        due = without_held(await self._due(read, sweep))
+        due = await self._due(read, sweep)
+        reviews = await find_reviews(self._store, due.requests)
+        due = without_held(due, reviews)
+        due = without_reviewed(due, reviews) if sweep.dry_run else due
         left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
         return Erasure(
             requests=tuple(request.id for request in due.requests if request.id not in left),
@@ -266,7 +268,9 @@ class Eraser:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
         # A hold that was lifted after the retention had passed the request's end.
         lifted = lifted_keys(events) if sweep.before else []
-        of_lifted = [key for each in await readable(self._store, Request, lifted) if (key := thread_key(each))]
+        lifted_requests = await readable(self._store, Request, lifted)
+        lifted += [key for each in lifted_requests if (key := overridden_key(each))]
+        of_lifted = [key for each in lifted_requests if (key := thread_key(each))]
         threads = await readable(self._store, Thread, unique_keys([*keys_of(wanted, Thread.record), *of_lifted]))
         asked = await self._found_beside(events, sweep.person) if sweep.person else []
         keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked, *lifted])
@@ -313,7 +317,9 @@ class Eraser:
             return True  # Its own erasure reports why it remains.
 
     async def _is_beside(self, key: Key, person: str) -> bool:
-        """Return whether a person redelivered a request's events, or attached a file to it."""
+        """Return whether a person redelivered a request's events, attached a file, or let an erasure wait for it."""
+        if await is_awaited_by(self._store, key, person):
+            return True
         if await self.attachments.is_from(key, person):
             return True
         after = 0
@@ -419,14 +425,3 @@ class Eraser:
         except ConflictError:
             return None
         return after
-
-
-def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
-    """Return an erasure's changes to a request."""
-    changes = request_without(request, person, history) if person else request_without_content(request)
-    return {name: value for name, value in changes.items() if getattr(request, name) != value}
-
-
-def is_bare(request: Request, person: str | None) -> bool:
-    """Return whether the content is erased; names of those who erased it may remain."""
-    return person is None and request.erased is not None and request.erased.rule != "person"

@@ -178,3 +178,14 @@ def thread_without_content(thread: Thread) -> dict[str, Any]:
         "started_by": nameless(thread.started_by),
         "fence": thread.fence + 1,
     }
+
+
+def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
+    """Return an erasure's changes to a request."""
+    changes = request_without(request, person, history) if person else request_without_content(request)
+    return {name: value for name, value in changes.items() if getattr(request, name) != value}
+
+
+def is_bare(request: Request, person: str | None) -> bool:
+    """Return whether the content is erased; names of those who erased it may remain."""
+    return person is None and request.erased is not None and request.erased.rule != "person"

@@ -25,6 +25,7 @@ from ringi.errors import (
     RequestEndedError,
     RingiError,
     UnavailableError,
+    UnderReviewError,
 )
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
@@ -33,7 +34,10 @@ SPREAD_SECONDS = 2
 """Maximum jitter of `Retry-After` in seconds: callers refused together would otherwise return together."""
 
 
-CONFLICTS = ("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "different", "busy", "conflict")
+CONFLICTS = (
+    *("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "under_review"),
+    *("different", "busy", "conflict"),
+)
 STATUSES = {
     **dict.fromkeys(("forbidden", "fresh_sign_in", "not_authorised"), 403),
     "not_found": 404,
@@ -77,6 +81,8 @@ def document_of(error: Exception) -> dict[str, Any]:
         more["winner"] = error.winner
     if isinstance(error, ClaimedError):
         more["claimed_by"] = error.claimed_by
+    if isinstance(error, UnderReviewError):
+        more["review"] = error.review
     if isinstance(error, HeldError):
         more |= {"responder": error.responder, "until": jsonable(error.until)}
     return document(status, code, str(error), **more)

@@ -24,7 +24,7 @@ from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
 from ringi.forms.form import Form
-from ringi.privacy.erasure import Erasure, Sweep
+from ringi.privacy.candidates import Erasure, Sweep
 from ringi.runs.operations import Trouble
 from ringi.server.audit_schemas import AccessPage, AuditPage
 from ringi.server.counts import Counts, Totals, absent_if_none

@@ -23,7 +23,7 @@ from ringi.domain.response import Outcome
 from ringi.errors import NotFoundError, RingiError
 from ringi.forms.form import Form, Select
 from ringi.inbox.inbox import Inbox, Limits
-from ringi.privacy.erasure import Erasure
+from ringi.privacy.candidates import Erasure
 from ringi.testing.clock import NOON, Clock
 
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])

@@ -36,7 +36,7 @@ from ringi.domain.thread import Run, Thread, conversation_stream
 from ringi.errors import InvalidError, ThreadBusyError, UnreadableError
 from ringi.integrations.pydantic_ai import RingiConversationStore
 from ringi.integrations.pydantic_ai.conversation_log import MAX_CONVERSATION
-from ringi.privacy.erasure import Sweep
+from ringi.privacy.candidates import Sweep
 
 MEGABYTE = 1_000_000
 SECRET = "sk-5ecret-in-a-message"

@@ -17,7 +17,7 @@ from ringi.connect import open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.inbox import Inbox
-from ringi.privacy.erasure import Erasure
+from ringi.privacy.candidates import Erasure
 
 
 def erase(

@@ -23,7 +23,7 @@ from ringi.domain.response import Receipt
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
-from ringi.privacy.erasure import Sweep
+from ringi.privacy.candidates import Sweep
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
     Check,
