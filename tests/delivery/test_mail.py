@@ -256,6 +256,9 @@ def test_the_environment_says_who_gets_mail() -> None:
     ("name", "value"),
     [
         ("RINGI_SMTP_URL", "mail.example.com"),
+        ("RINGI_SMTP_URL", "https://mail.example.com"),
+        ("RINGI_SMTP_URL", "smtp://"),
+        ("RINGI_SMTP_URL", "smtp://:587"),
         ("RINGI_MAIL_FROM", ""),
         ("RINGI_PUBLIC_URL", ""),
         ("RINGI_MAIL_TO", "nowhere.json"),
