@@ -171,7 +171,8 @@ def with_system_browser() -> None:
 
 def tier(name: str, *arguments: str) -> None:
     """Run the tests of a tier; tests/tiers.py lists them."""
-    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE, *arguments])
+    unused = ["-p", "no:schemathesis"] if name in ("fast", "quick") else []
+    run([PYTHON, "-m", "pytest", "--tier", name, *unused, *AT_ONCE, *arguments])
 
 
 def check(_: list[str]) -> None:

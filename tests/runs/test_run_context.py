@@ -49,9 +49,9 @@ async def puts(url: str, office: Any, thread: str, monkeypatch: pytest.MonkeyPat
     async with opened(url, [office]) as world:
         done, put = list[Any](), world.backend.store.put
 
-        async def counted(record: Any, event: Any) -> None:
+        async def counted(record: Any, event: Any, others: Any = ()) -> None:
             done.append(record)
-            await put(record, event)
+            await put(record, event, others)
 
         monkeypatch.setattr(world.backend.store, "put", counted)
         async with working(world):

@@ -27,6 +27,7 @@ UNFIT: dict[str, str] = {
 }
 """Calls that are not made, and why."""
 CURSOR = "a cursor is opaque: only what `next` said is one"
+LATER = "the end must be in the future"
 LOOSE: dict[str, str] = {
     "GET /v1/requests": f"{CURSOR}; the order urgent is for pending requests",
     "GET /v1/requests/totals": "totals are of pending requests",
@@ -34,12 +35,19 @@ LOOSE: dict[str, str] = {
     "GET /v1/memories": CURSOR,
     "GET /v1/operations": CURSOR,
     "GET /v1/audit": CURSOR,
+    "GET /v1/access-log": CURSOR,
     "GET /v1/deliveries": CURSOR,
     "GET /v1/playbooks/{id}": "only versions that exist",
     "GET /v1/playbooks/{id}/diff": "only versions that exist",
     "GET /v1/playbooks/{id}/history": CURSOR,
+    "GET /v1/statistics": "at most 366 days",
+    "GET /v1/report": "at most 366 days",
+    "POST /v1/pauses": LATER,
+    "PUT /v1/away": LATER,
+    "POST /v1/checks": "each check gives one of set, times and args",
     "POST /v1/playbooks/{id}/changes": "each `op` needs fields of its own",
     "POST /engrammerFlow_start": "a conversation keeps its agent",
+    "POST /engrammerFlow_getNote": "a source has no control characters",
     "POST /v1/engrammer/{id}/questions": "a conversation keeps its agent",
     "POST /v1/engrammer/{id}/feedback": "only turns that exist",
     "POST /v1/erasures": "a person or a time, one of them",
@@ -55,6 +63,8 @@ LENIENT: dict[str, str] = {
     "GET /v1/requests": "a filter that a form sends empty is none",
     "GET /v1/requests/totals": "a filter that a form sends empty is none",
     "GET /v1/threads": "a filter that a form sends empty is none",
+    "GET /v1/statistics": "a time that a form sends empty is none",
+    "GET /v1/report": "a time that a form sends empty is none",
     "POST /v1/requests/respond": "each answer of several is refused on its own, with its own status",
 }
 """Calls that take what their description does not, and why."""
