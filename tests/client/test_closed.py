@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,14 @@ VERBS: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "claim": lambda inbox: inbox.claim("r1", "ann"),
     "release": lambda inbox: inbox.release("r1", "ann"),
     "reassign": lambda inbox: inbox.reassign("r1", "ann", assignee="bob"),
+    "leave": lambda inbox: inbox.leave("bob", datetime.now(UTC) + timedelta(days=1), by="ann"),
+    "undo": lambda inbox: inbox.undo("r1", "ann"),
+    "absences": lambda inbox: inbox.find_absences(),
+    "grants": lambda inbox: inbox.grants(),
+    "pauses": lambda inbox: inbox.pauses(),
+    "checks": lambda inbox: inbox.checks(),
+    "suggestions": lambda inbox: inbox.suggestions(),
+    "attach": lambda inbox: inbox.attach("r1", "file", "a.txt", b"a", by="ann"),
     "cancel": lambda inbox: inbox.cancel("r1", "ann"),
     "report_outcome": lambda inbox: inbox.report_outcome("r1", "committed"),
     "erase": lambda inbox: inbox.erase("r1", "ann"),

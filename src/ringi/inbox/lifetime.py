@@ -9,14 +9,19 @@ import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
 from ringi.errors import ClosedError
 from ringi.privacy.erasure import Eraser
 
+if TYPE_CHECKING:
+    from ringi.inbox.grants import Grants
+    from ringi.inbox.people import People
+
 P = ParamSpec("P")
+V = TypeVar("V")
 
 
 class Lifetime:
@@ -62,10 +67,30 @@ class Lifetime:
                 self._running.discard(task)
 
 
-class Closable:
-    """The closable part of an inbox: every operation uses the store or the eraser."""
+class UntilClosed(Generic[V]):
+    """An attribute of an inbox: reading it raises `ClosedError` after the end."""
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, inbox: Closable, owner: type | None = None) -> V:
+        inbox.lifetime.check()
+        value: V = inbox.__dict__[self._name]
+        return value
+
+    def __set__(self, inbox: Closable, value: V) -> None:
+        inbox.lifetime.check()
+        inbox.__dict__[self._name] = value
+
+
+class Closable:
+    """The closable part of an inbox: every operation uses one of these attributes."""
+
+    store: UntilClosed[Store] = UntilClosed()
+    people: UntilClosed[People] = UntilClosed()
     notifier: Notifier
+    _grants: UntilClosed[Grants] = UntilClosed()
+    _eraser: UntilClosed[Eraser] = UntilClosed()
     _closing: Callable[[], Awaitable[None]] | None = None
 
     @property
@@ -74,26 +99,6 @@ class Closable:
         if "_lifetime" not in self.__dict__:
             self._lifetime = Lifetime("inbox")
         return self._lifetime
-
-    @property
-    def store(self) -> Store:
-        """The store; raises `ClosedError` after the end."""
-        self.lifetime.check()
-        return self._store
-
-    @store.setter
-    def store(self, store: Store) -> None:
-        self._store = store
-        self.lifetime.check()
-
-    @property
-    def _eraser(self) -> Eraser:
-        self.lifetime.check()
-        return self._erasing
-
-    @_eraser.setter
-    def _eraser(self, eraser: Eraser) -> None:
-        self._erasing = eraser
 
     def abort(self) -> None:
         """End the lifetime, and wake all waiters so that they raise `ClosedError`."""

@@ -54,7 +54,9 @@ CHATS = {
 }
 
 
-def route_docs(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
+def route_docs(
+    model: str | None, status: int = 200, *others: int, body: str | None = None, file: str | None = None
+) -> dict[str, Any]:
     """Return the OpenAPI metadata of a route, as keyword arguments of `add_api_route`.
 
     Args:
@@ -62,8 +64,12 @@ def route_docs(model: str | None, status: int = 200, *others: int, body: str | N
         status: The HTTP status of success.
         *others: Further statuses of success.
         body: The name of the body model; None if the call has no body.
+        file: The media type in which the reply comes too, such as `text/csv`.
     """
-    content = {"content": {"application/json": {"schema": schema_reference(model)}}} if model else {}
+    types: dict[str, Any] = {"application/json": {"schema": schema_reference(model)}} if model else {}
+    if file:
+        types[file] = {"schema": {"type": "string"}}
+    content = {"content": types} if types else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
     metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
     if body:

@@ -49,8 +49,8 @@ class StatisticsRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["statistics"])
-        add("/v1/statistics", self.figures, methods=["GET"], **route_docs("OverviewFigures"))
-        add("/v1/report", self.report, methods=["GET"], **route_docs("OversightReport"))
+        add("/v1/statistics", self.figures, methods=["GET"], **route_docs("OverviewFigures", file="text/csv"))
+        add("/v1/report", self.report, methods=["GET"], **route_docs("OversightReport", file="text/html"))
 
     async def figures(
         self,
