@@ -44,11 +44,11 @@ def value_text(value: object) -> str:
 
 def markdown_table(rows: Sequence[Mapping[str, object]], most: int | None) -> str:
     """Return rows as a Markdown table, with the number of further rows if there are more."""
-    shown = rows[:most]
-    names = list(dict.fromkeys(name for row in shown for name in row))
+    first = rows[:most]
+    names = list(dict.fromkeys(name for row in first for name in row))
     lines = [table_row(names), table_row("---" for _ in names)]
-    lines += [table_row("" if row.get(name) is None else value_text(row[name]) for name in names) for row in shown]
-    more = len(rows) - len(shown)
+    lines += [table_row("" if row.get(name) is None else value_text(row[name]) for name in names) for row in first]
+    more = len(rows) - len(first)
     return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
 
 
