@@ -104,13 +104,15 @@ async def texts_of(world: World) -> list[str]:
     return list(checked(await world.items(CHAT)).values())
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=WORKFLOWS)
-async def test_an_immediate_workflow_that_uses_a_model_says_its_answer_once(workflow: Any) -> None:
+@pytest.mark.parametrize(
+    ("workflow", "more"), [(each, ["- lamps: 2"] * (each is trimmed)) for each in WORKFLOWS.values()], ids=WORKFLOWS
+)
+async def test_an_immediate_workflow_that_uses_a_model_says_its_answer_once(workflow: Any, more: list[str]) -> None:
     async with at_work(URL, counting(workflow).agents()) as world:
         talk = ChatDriver(world)
         await talk.say("count")
         texts = [" ".join(text.split()) for text in await texts_of(world)]
-        assert texts == ["I look.", ANSWER]
+        assert texts == ["I look.", ANSWER, *more]
         await talk.send("action", action="count")
         assert (await talk.words()).count(ANSWER) == 2
 

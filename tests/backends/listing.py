@@ -15,6 +15,7 @@ from ringi.domain.memories import forgotten, person_in
 from ringi.domain.record import Event, Query, Viewer
 from ringi.domain.request import Request
 from ringi.domain.urgency import place_of, urgent_query
+from ringi.domain.voting import Decider
 from ringi.forms.form import Form, Text
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, answer_to
@@ -98,13 +99,14 @@ def next_version(
     request: Request, what: str, who: str, groups: tuple[str, ...], at: datetime
 ) -> tuple[Request, Event | None]:
     """Return what becomes of a request that is open."""
+    person = Decider(request.claimed_by or who, is_admin=True)
     if what == "claim":
-        return request.claimed(who, at, timedelta(seconds=9))
+        return request.claimed(person, at, timedelta(seconds=9))
     if what == "reassign":
-        return request.reassigned(request.claimed_by or who, at, who if len(groups) < 2 else None, groups)
+        return request.reassigned(person, at, who if len(groups) < 2 else None, groups)
     if what == "answer":
         answer = answer_to(request, data={"note": "kept"} if request.form else None)
-        return request.completed(answer, by=request.claimed_by or who, channel="test", now=at)
+        return request.completed(answer, by=person, channel="test", now=at)
     return request.cancelled(who, at, None) if what == "cancel" else request.expired(at)
 
 

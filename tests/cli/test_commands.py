@@ -110,11 +110,28 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
     assert printed(desk, "release", asked.id, "--name", "ann")["claimed_by"] is None
     assert "--to" in refused(desk, 2, "reassign", asked.id)
     assert printed(desk, "reassign", asked.id, "--to", "bob")["assignee"] == "bob"
-    assert printed(desk, "reassign", asked.id, "--groups", "a, b")["candidate_groups"] == ["a", "b"]
+    assert printed(desk, "reassign", asked.id, "--groups", "a, b", "--name", "bob")["candidate_groups"] == ["a", "b"]
     assert output_of(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
     ended = desk.get(asked)
     assert (ended.status, ended.reason, desk.events(asked)[-1].actor) == ("cancelled", "no need", "ann")
     assert "already cancelled" in refused(desk, 1, "cancel", asked.id)
+
+
+def test_who_may_answer_holds_on_the_command_line(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}), candidate_groups=["finance"])
+    mine = ("--groups", "finance, sales")
+    for command in (("respond", asked.id, "approve"), ("claim", asked.id), ("release", asked.id)):
+        why = refused(desk, 1, *command, "--name", "bob", "--groups", "sales")
+        assert "is assigned to 'group:finance', not to 'bob': give the name of one of them, and their groups" in why
+    assert "not to 'bob'" in refused(desk, 1, "reassign", asked.id, "--name", "bob", "--groups", "finance")
+    assert printed(desk, "claim", asked.id, "--name", "ann", *mine)["claimed_by"] == "ann"
+    assert printed(desk, "release", asked.id, "--name", "ann", *mine)["claimed_by"] is None
+    moved = printed(desk, "reassign", asked.id, "--name", "ann", "--to", "cem", "--by-groups", "finance")
+    assert moved["assignee"] == "cem"
+    answer = ("respond", asked.id, "approve", "--name", "bob")
+    assert "or a reason in `override`" in refused(desk, 1, *answer, "--message", "ok")
+    done = printed(desk, *answer, "--override", "Cem is on a plane.")
+    assert done["response"]["override"] == "Cem is on a plane."
 
 
 def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:

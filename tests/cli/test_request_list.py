@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ async def test_what_changes_further_down_than_the_list_was_read_is_no_news() -> 
         listing.take(await inbox.release(asked[-1].id, "ann"))
         assert listing.listed[asked[-1].id].claimed_by is None
         assert list(listing.news) == [new.id]
+
+
+async def test_the_person_answers_with_their_groups_and_as_a_deputy() -> None:
+    async with ringi.open("memory://") as inbox:
+        await inbox.leave("ann", inbox.clock() + timedelta(hours=1), by="dee", groups=["legal"])
+        person = await RequestList(inbox, "ann", ("finance",)).decider()
+        assert [(each.name, each.groups) for each in person.viewers] == [("ann", ("finance",)), ("dee", ("legal",))]
 
 
 async def reading_with(

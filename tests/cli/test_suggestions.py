@@ -25,7 +25,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(200):
             call = Action("refund", {"amount": number % 40, "currency": "JPY"})
             request = await inbox.ask("Refund?", action=call, candidate_groups=["finance"])
-            await inbox.respond(request.id, "approve", digest=request.digest, responder="fay")
+            await inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
 
     desk.work(decide)
     return desk.folder
@@ -45,7 +45,7 @@ def test_a_suggestion_is_listed_with_its_figures_and_switched_on(full: Desk) -> 
     assert "Tried on the last 200 requests: it would have approved 200, and none that people refused" in listed
     assert f"The newest such request: {rule['template']}\n" in listed
 
-    done = output_of(full, "suggestions", "accept", rule["id"], "--one-in", "7", "--name", "fay")
+    done = output_of(full, "suggestions", "accept", rule["id"], "--one-in", "7", "--name", "fay", "--groups", "finance")
     (grant,) = printed(full, "grants")["items"]
     assert done.startswith(f"switched on {grant['id']}: approves at most 1000 such calls of refund until ")
     assert done.endswith(f"; 1 in 7 still asks. `ringi revoke {grant['id']}` ends it\n")
@@ -60,6 +60,7 @@ def test_only_who_decides_such_calls_for_themselves_switches_a_rule_on(full: Des
     full.work(lambda inbox: inbox.leave("dan", utc_now() + timedelta(days=1), by="fay", groups=["finance"]))
     (rule,) = printed(full, "suggestions")["items"]
     accept = ("suggestions", "accept", rule["id"], "--name", "dan")
+    assert "is assigned to 'group:finance', not to 'eve'" in refused(full, 1, *accept[:-1], "eve")
     assert "a deputy decides each request alone" in refused(full, 1, *accept)
     made = printed(full, *accept, "--groups", "finance")
     assert (made["response"]["responder"], "seed" in made) == ("dan", False)
@@ -73,7 +74,7 @@ def test_suggestions_have_no_english(full: Desk, desk: Desk, monkeypatch: pytest
     ids = (rule["id"], rule["template"])
     walk = Walk(full, "refund", "amount", "at_least", "at_most", "currency", "one_of", "JPY", *ids)
     walk.run("suggestions")
-    done = output_of(full, "suggestions", "accept", rule["id"], "--name", "fay")
+    done = output_of(full, "suggestions", "accept", rule["id"], "--name", "fay", "--groups", "finance")
     (grant,) = printed(full, "grants")["items"]
     assert english(done, "refund", grant["id"]) == []
     walk.run("suggestions", "accept", rule["id"], "--one-in", "1", code=2)

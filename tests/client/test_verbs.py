@@ -21,6 +21,7 @@ from ringi.errors import (
     ConflictError,
     DifferentAskError,
     DigestMismatchError,
+    ForbiddenError,
     InvalidError,
     NotFoundError,
     RequestEndedError,
@@ -174,6 +175,16 @@ async def test_an_administrator_sees_and_ends_the_absences_of_others(desks: Desk
     assert await desks.bot.find_absences() == []
     with pytest.raises(NotFoundError, match="ann"):
         await desks.bot.end_absence("ann", "bot")
+
+
+async def test_a_request_of_another_person_is_decided_only_with_a_reason(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION, assignee="ann")
+
+    with pytest.raises((ForbiddenError, NotFoundError)):
+        await desks.bob.respond(asked.id, "approve", responder="bob", digest=asked.digest)
+    done = await desks.bot.respond(asked.id, "approve", responder="bot", digest=asked.digest, override="Ann is away.")
+
+    assert (done.response.responder, done.response.override) == ("bot", "Ann is away.")
 
 
 async def test_a_request_can_be_handed_on(desks: Desks) -> None:

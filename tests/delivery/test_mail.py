@@ -22,6 +22,7 @@ from tests.servers import free_port
 from ringi.base.clock import utc_now
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.delivery.settings import DeliverySettings
+from ringi.domain.voting import Decider
 from ringi.errors import SettingError
 
 ANN = Mailbox(name="ann", address="ann@example.com", language="ja")
@@ -84,7 +85,7 @@ async def test_what_nobody_known_may_answer_is_told_to_who_administers(
         lost = await here.asked(**to)
         await here.settled(lost, "delivered")
         assert post.to[1:] == ["root@example.com"]
-        await here.inbox.reassign(lost.id, "root", assignee="ann")
+        await here.inbox.reassign(lost.id, Decider("root", is_admin=True), assignee="ann")
         await here.settled(lost, "delivered", "delivered")
         assert post.to[2:] == ["ann@example.com"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -411,6 +412,57 @@ def test_an_administrator_overrides_with_a_reason() -> None:
     done = vote(request, Decider("ann", is_admin=True), override="fire")
     assert done.response
     assert (done.status, done.response.override, done.response.voters) == ("completed", "fire", ())
+
+
+BOB = Decider("bob")
+ASSIGNED = [{"assignee": "ann"}, {"candidate_groups": ["finance"]}, {"assignee": "ann", "quorum": STAGES}]
+
+
+@pytest.mark.parametrize("people", ASSIGNED)
+def test_a_request_of_other_people_is_refused_by_every_step(people: dict[str, Any]) -> None:
+    request = ask(**people)
+    names = {"assignee": "'ann'", "candidate_groups": "'group:finance'"}
+    recipient = next(names[each] for each in people)
+    for decision in ("approve", "reject"):
+        with pytest.raises(ForbiddenError, match=f"is assigned to {recipient}.* not to 'bob': .* `override`"):
+            vote(request, BOB, decision)
+    steps: list[Callable[[], object]] = [
+        lambda: request.claimed(BOB, NOON, SECOND),
+        lambda: request.released(BOB, NOON),
+        lambda: request.reassigned(BOB, NOON, "bob", []),
+    ]
+    for step in steps:
+        with pytest.raises(ForbiddenError, match=f"is assigned to {recipient}.* not to 'bob': [^`]*$"):
+            step()
+
+
+@pytest.mark.parametrize(
+    "able",
+    [
+        Decider("ann"),
+        in_groups("bob", "legal", "finance"),
+        Decider("bob", stands_for=(Viewer(name="ann"),)),
+        Decider("bob", is_admin=True),
+    ],
+)
+def test_the_assignee_a_group_their_deputy_and_an_administrator_decide(able: Decider) -> None:
+    request = ask(assignee="ann", candidate_groups=["finance"])
+    assert vote(request, able).status == "completed"
+    assert request.claimed(able, NOON, SECOND)[0].claimed_by == able.name
+    assert request.reassigned(able, NOON, "cem", [])[0].assignee == "cem"
+
+
+def test_an_escalation_lets_more_people_decide_from_its_time_on() -> None:
+    request = ask(assignee="ann", escalation=[{"after": 60, "to": ["bob"]}])
+    with pytest.raises(ForbiddenError):
+        vote(request, BOB)
+    assert vote(request.timed(NOON + 61 * SECOND)[0], BOB).status == "completed"
+
+
+def test_the_same_answer_again_is_no_new_decision_once_the_request_is_of_others() -> None:
+    request = vote(ask(assignee="ann", hold=5), "ann")
+    moved = request.model_copy(update={"assignee": "cem"})
+    assert moved.completed(answer(moved), by="ann", channel="test", now=NOON) == (moved, None)
 
 
 @pytest.mark.parametrize(

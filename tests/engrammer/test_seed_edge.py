@@ -172,7 +172,7 @@ async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Mo
         # Nobody works here.
         runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
         components = ServerComponents(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
-        idle = replace(world, app=App(components, [EXTENSION]), clients=[])
+        idle = replace(world, inbox=inbox, app=App(components, [EXTENSION]), clients=[])
         ann, body = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
         reply = (await ann.post(CONTINUE, json=body)).json()
         assert reply["status"] == "error"

@@ -57,7 +57,8 @@ async def granted(inbox: Inbox, clock: Clock, scope: dict[str, Any] | None = Non
 
 
 async def approve(inbox: Inbox, request: Request, grant: dict[str, Any], by: str = "ann") -> Request:
-    return await inbox.respond(request.id, "approve", digest=request.digest, responder=by, grant=grant)
+    more: dict[str, Any] = {"groups": request.candidate_groups, "grant": grant}
+    return await inbox.respond(request.id, "approve", digest=request.digest, responder=by, **more)
 
 
 def refund(**args: Any) -> Action:

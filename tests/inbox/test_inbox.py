@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -19,6 +21,7 @@ from ringi.errors import (
     ClaimedError,
     ConflictError,
     DifferentAskError,
+    ForbiddenError,
     InvalidError,
     NotFoundError,
     SettingError,
@@ -289,3 +292,58 @@ async def test_an_address_without_meaning_is_named(url: str) -> None:
 async def test_an_unknown_request_is_not_found(inbox: Inbox) -> None:
     with pytest.raises(NotFoundError, match="nowhere"):
         await inbox.wait("nowhere", 1)
+
+
+async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION, assignee="ann", candidate_groups=["finance"])
+    answer: dict[str, Any] = {"decision": "approve", "digest": asked.digest}
+
+    with pytest.raises(ForbiddenError, match="assigned to 'ann', 'group:finance', not to 'bob'"):
+        await inbox.respond(asked.id, **answer, responder="bob", groups=["sales"])
+    for step in (inbox.claim, inbox.release):
+        with pytest.raises(ForbiddenError, match="not to 'bob'"):
+            await step(asked.id, "bob")
+    with pytest.raises(ForbiddenError, match="not to 'bob'"):
+        await inbox.reassign(asked.id, "bob", assignee="bob", groups=["finance"])
+    assert await inbox.get(asked.id) == asked
+
+    await inbox.claim(asked.id, "bob", groups=["finance"])
+    await inbox.release(asked.id, "bob", groups=["finance"])
+    await inbox.reassign(asked.id, "bob", groups=["legal"], by_groups=["finance"])
+    done = await inbox.respond(asked.id, **answer, responder="bob", groups=["legal"])
+    assert done.winner
+    assert done.winner["responder"] == "bob"
+
+
+async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: Inbox) -> None:
+    await inbox.leave("dee", inbox.clock() + timedelta(hours=1), by="ann", groups=["finance"])
+    asked = [
+        await inbox.ask("Refund?", action=ACTION, **to)
+        for to in ({"assignee": "ann"}, {"candidate_groups": ["finance"]})
+    ]
+    await inbox.claim(asked[0].id, "dee")
+    for request in asked:
+        done = await inbox.respond(request.id, "approve", digest=request.digest, responder="dee")
+        assert done.response
+        assert (done.response.responder, done.response.stands_for) == ("dee", "ann")
+
+
+async def test_an_override_in_process_needs_a_reason_and_a_review(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
+    answer: dict[str, Any] = {"decision": "approve", "digest": asked.digest, "responder": "bob"}
+    with pytest.raises(InvalidError, match="override"):
+        await inbox.respond(asked.id, **answer, override=" ")
+
+    done = await inbox.respond(asked.id, **answer, override="Ann is on a plane.")
+
+    assert done.response
+    assert done.response.override == "Ann is on a plane."
+    (review,) = await inbox.find(Query(statuses=("pending",)))
+    assert review.is_review
+    for by, override in (("cem", None), ("cem", "urgent"), ("bob", "urgent")):
+        with pytest.raises(ForbiddenError):
+            await inbox.respond(review.id, "approve", digest=review.digest, responder=by, override=override)
+    judged = await inbox.respond(
+        review.id, "approve", digest=review.digest, responder="cem", groups=review.candidate_groups
+    )
+    assert judged.status == "completed"

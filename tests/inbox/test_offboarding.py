@@ -15,6 +15,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.domain import suggestions
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
@@ -92,6 +93,13 @@ async def check_that_all_ends(inbox: Inbox) -> None:
     assert await offboard(inbox, "dee", "root") == []
 
 
+async def test_a_claim_of_a_request_of_the_person_s_group_ends(inbox: Inbox) -> None:
+    asked = await inbox.ask("Go?", candidate_groups=["legal"])
+    await inbox.claim(asked.id, "dee", groups=["legal"])
+    assert [(each.kind, each.id) for each in await offboard(inbox, "dee", "root")] == [("claims", asked.id)]
+    assert (await inbox.get(asked.id)).claimed_by is None
+
+
 def test_each_kind_of_holding_has_one_way_to_end() -> None:
     kinds = [kind for holding in HOLDINGS for kind in holding.kinds]
     assert sorted(kinds) == sorted(get_args(HoldingKind))
@@ -106,7 +114,7 @@ async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
     await offboard(inbox, "dee", "root")
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [True, True]
     with pytest.raises(InvalidError, match="dee"):
-        await inbox.reassign(to_dee.id, "bob", assignee="dee")
+        await inbox.reassign(to_dee.id, Decider("root", is_admin=True), assignee="dee")
     await inbox.note_person("dee")
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [False, True]
 

@@ -62,7 +62,8 @@ async def opened(inbox: Inbox) -> Request:
 
 async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
     request = await opened(inbox)
-    return await inbox.respond(request.id, decision, digest=request.digest, responder="ann", **more)
+    more |= {"responder": "ann", "groups": request.candidate_groups}
+    return await inbox.respond(request.id, decision, digest=request.digest, **more)
 
 
 async def authorized(inbox: Inbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> Authorized:

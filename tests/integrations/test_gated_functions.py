@@ -72,7 +72,8 @@ async def pending(inbox: Inbox) -> Request:
 
 async def respond(inbox: Inbox, decision: Any, **rest: Any) -> Request:
     request = await pending(inbox)
-    return await inbox.respond(request.id, decision, digest=request.digest, responder="ann", **rest)
+    rest |= {"responder": "ann", "groups": request.candidate_groups}
+    return await inbox.respond(request.id, decision, digest=request.digest, **rest)
 
 
 async def test_a_function_waits_and_runs_after_an_approval(inbox: Inbox) -> None:

@@ -76,7 +76,8 @@ class Place:
         """Return a request that somebody has answered with the planted words."""
         asked = await self.inbox.ask(f"May {PLANTED} go?", id=id, form=Form([Text("why")]), **ask)
         data = {"why": f"because {PLANTED}"}
-        return await self.inbox.respond(asked.id, "approve", data, digest=asked.digest, responder=by, message=PLANTED)
+        answer: dict[str, Any] = {"data": data, "digest": asked.digest, "message": PLANTED}
+        return await self.inbox.respond(asked.id, "approve", **answer, responder=by, groups=asked.candidate_groups)
 
     async def verified(self) -> None:
         assert (await verify(self.store))[1] == []
@@ -270,8 +271,9 @@ async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> No
     inbox = place.inbox
     await place.answered("answered", by="annzwetschge", context={"by": "the agent"})
     await place.answered("other", by="bob")
-    assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge")
-    await inbox.respond("assigned", "respond", digest=assigned.digest, responder="bob", message="bob's words")
+    assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge", candidate_groups=["ops"])
+    bobs: dict[str, Any] = {"responder": "bob", "groups": ["ops"], "message": "bob's words"}
+    await inbox.respond("assigned", "respond", digest=assigned.digest, **bobs)
     await inbox.ask("Passed on?", id="passed", assignee="annzwetschge", kind="question")
     await inbox.claim("passed", "annzwetschge")
     await inbox.reassign("passed", "annzwetschge", assignee="bob")
@@ -675,7 +677,9 @@ async def overridden(place: Place, **ask: Any) -> tuple[Request, str]:
 
 async def decide(place: Place, review: str, message: str = "right") -> Request:
     digest = (await place.inbox.get(review)).digest
-    return await place.inbox.respond(review, "approve", digest=digest, responder="cat", message=message)
+    return await place.inbox.respond(
+        review, "approve", digest=digest, responder="cat", groups=("administrators",), message=message
+    )
 
 
 async def erased_by(place: Place, id: str) -> tuple[str, str] | None:

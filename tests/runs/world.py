@@ -27,6 +27,7 @@ from ringi.demo.script import say
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
+from ringi.domain.voting import Decider
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
@@ -117,7 +118,8 @@ class World:
 
     async def respond(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Request:
         inbox = self.inbox.for_tenant(request.tenant)
-        return await inbox.respond(request.id, decision, data, digest=request.digest, responder="ann", **rest)
+        rest.setdefault("responder", Decider("ann", tuple(request.candidate_groups)))
+        return await inbox.respond(request.id, decision, data, digest=request.digest, **rest)
 
     async def answer(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Thread:
         """Answer, and return the thread once the run went on as far as it can."""

@@ -82,7 +82,7 @@ async def test_an_unknown_parameter_is_refused_by_its_name(world: World) -> None
     [
         ("GET /v1/events?after=", "after"),
         ("GET /v1/requests/x1/events?after=", "after"),
-        ("GET /v1/threads/x1/stream?after=", "after"),
+        ("GET /v1/threads/x1/stream?after=", "after, follow"),
         ("POST /v1/chat?agent=chat&hold=true&sdk=6", "agent, hold, sdk"),
         ("GET /v1/chat/x1/stream?hold=true&sdk=5", "hold, sdk"),
     ],

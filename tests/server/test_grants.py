@@ -110,7 +110,7 @@ async def decide_refunds(world: World, by: str = "agent:bot", **more: Any) -> Re
     for number in range(200):
         call = {"name": "refund", "args": {"amount": number * 7 % 100, "to": "desk"}}
         request = await world.asked(by, title="Refund?", action=call, candidate_groups=["finance"], **more)
-        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay")
+        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
     return request
 
 

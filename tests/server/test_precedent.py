@@ -26,7 +26,8 @@ async def asked(world: World, amount: Any = 1, *, by: str = "agent:bot", tool: s
 async def decided(world: World, decision: Any = "approve", amount: Any = 1, **more: Any) -> Request:
     request = await asked(world, amount, **more)
     args: dict[str, Any] = {"args": {"amount": 7, "to": "bob"}} if decision == "edit" else {}
-    return await world.inbox.respond(request.id, decision, digest=request.digest, responder="ann", **args)
+    args |= {"digest": request.digest, "responder": "ann", "groups": request.candidate_groups}
+    return await world.inbox.respond(request.id, decision, **args)
 
 
 async def read(world: World, request: Request, *who: Any, **more: Any) -> Any:

@@ -224,7 +224,7 @@ ANSWERING = {
     *("server/routes/langgraph_api/access.py", "engrammer/routes.py", "assistant/routes.py"),
     "server/own_requests.py",
     "assistant/text_approval.py",
-    # The caller of these has the store itself.
+    # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
     *("inbox/inbox.py", "cli/commands/answer.py", "cli/terminal/request_screen.py", "testing/harness.py"),
 }
 """The files that call `Inbox.answer`."""

@@ -23,7 +23,7 @@ from ringi.contracts.store import Change, Store
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
-from ringi.domain.voting import PolicySource
+from ringi.domain.voting import Decider, PolicySource
 from ringi.errors import UnavailableError
 from ringi.statistics import counting
 from ringi.statistics.counting import Counts, Statistics
@@ -35,6 +35,8 @@ from ringi.testing.factories import answer_to
 GROUPS: tuple[tuple[str, ...], ...] = ((), ("finance",), ("legal",), ("finance", "legal"))
 START = NOON - timedelta(days=2)
 LAST = (NOON + timedelta(days=40)).date()
+ANN = Decider("ann", is_admin=True)
+"""Decides requests of all groups."""
 Step = tuple[Any, ...]
 NUMBER = st.integers(0, 30)
 STEPS = st.lists(
@@ -138,7 +140,7 @@ class World:
         if request := self.take(number):
             more = {"args": {"n": 2}} if decision == "edit" else {}
             at = max(self.now, request.created_at) + timedelta(seconds=seconds / 1_000)
-            after, event = request.completed(answer_to(request, decision, **more), by="ann", channel="x", now=at)
+            after, event = request.completed(answer_to(request, decision, **more), by=ANN, channel="x", now=at)
             await self.store.put(after, event)
             assert request.action
             self.sums[
@@ -162,7 +164,7 @@ class World:
 
     async def reassign(self, number: int, groups: tuple[str, ...]) -> None:
         if request := self.take(number):
-            after, event = request.reassigned("ann", self.now, None, groups)
+            after, event = request.reassigned(ANN, self.now, None, groups)
             await self.store.put(after, event)
             self.pending.append(after)
             self.by_group.update(

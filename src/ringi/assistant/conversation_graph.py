@@ -33,7 +33,7 @@ from ringi.assistant.memory import ContextMemory, Provenance, store_value
 from ringi.assistant.memory_cache import MemoryCache
 from ringi.assistant.plans import Plan
 from ringi.assistant.reducer import ConversationReducer
-from ringi.assistant.rendering import value_markdown
+from ringi.assistant.rendering import value_parts
 from ringi.assistant.sentences import LANGUAGES, detect_language, render_sentences, sentence
 from ringi.assistant.settings import AssistantSettings
 from ringi.assistant.stored_values import is_unfit, with_current_values
@@ -236,7 +236,7 @@ class ConversationNodes:
         ]
         calling = [self._call(memory, call, host, state["language"]) for call in calls[:MAX_CALLS]]
         events = await asyncio.gather(*fetching, *calling)
-        answers = [value_markdown(event["value"]) for event in events if is_answer_event(event)]
+        answers = [part for event in events if is_answer_event(event) for part in value_parts(event["value"])]
         # The front model may already have given this answer from the memory.
         answers = [answer for answer in answers if answer.split() != state.get("reply", "").split()]
         left = {**todo, "fetch": [], "calls": []}

@@ -26,15 +26,27 @@ def value_markdown(value: object, *, most_rows: int | None = MAX_ROWS) -> str:
         value: A JSON value.
         most_rows: The maximum number of rows of a table; None for no limit.
     """
+    return "\n\n".join(value_parts(value, most_rows=most_rows))
+
+
+def value_parts(value: object, *, most_rows: int | None = MAX_ROWS) -> list[str]:
+    """Return the parts of a value as Markdown: the `text` of an object, which may be said already, and the rest.
+
+    Args:
+        value: A JSON value. Fields of an object without content, such as `{}`, are left out.
+        most_rows: The maximum number of rows of a table; None for no limit.
+    """
     if isinstance(value, Mapping) and value:
         text = value.get("text")
         words = [text] if isinstance(text, str) else []
-        fields = [f"- {name}: {value_text(each)}" for name, each in value.items() if name != "text" or not words]
-        return "\n\n".join(part for part in (*words, "\n".join(fields)) if part)
+        others = {name: each for name, each in value.items() if name != "text" or not words}
+        fields = [f"- {name}: {value_text(each)}" for name, each in others.items() if each not in ({}, [], "", None)]
+        return [part for part in (*words, "\n".join(fields)) if part]
     if isinstance(value, list) and value:
         is_table = all(isinstance(row, Mapping) for row in value)
-        return markdown_table(value, most_rows) if is_table else "\n".join(f"- {value_text(each)}" for each in value)
-    return value_text(value)
+        table = markdown_table(value, most_rows) if is_table else "\n".join(f"- {value_text(each)}" for each in value)
+        return [table]
+    return [value_text(value)]
 
 
 def value_text(value: object) -> str:

@@ -47,6 +47,7 @@ class CheckCalls(InboxAPI):
         until: datetime | None = None,
         max_uses: int = 1_000,
         one_in: int = 20,
+        groups: Sequence[str] = (),
     ) -> Request:
         await self._refuse_other(by)
         body = {"until": jsonable(until), "max_uses": max_uses, "one_in": one_in}

@@ -142,9 +142,10 @@ class Client(CheckCalls):
         message: str | None = None,
         groups: Sequence[str] = (),
         grant: NewGrant | Mapping[str, Any] | None = None,
+        override: str | None = None,
     ) -> Request:
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message, "grant": grant}
-        return await self._change(id, "respond", responder, to_json(Answer.parse(body)))
+        return await self._change(id, "respond", responder, to_json(Answer.parse(body | {"override": override})))
 
     async def undo(self, id: str, by: str | None = None) -> Request:
         return await self._change(id, "undo", by, {})
@@ -172,12 +173,7 @@ class Client(CheckCalls):
     async def end_absence(self, name: str, by: str | None = None) -> None:
         await self._refuse_other(by)
         call = ApiCall("DELETE", ABSENCES, name, params={"person": name}, is_repeatable=False, kind="absence")
-        try:
-            await self._transport.call(call)
-        except LostReplyError:
-            # The first attempt may have ended it.
-            with suppress(NotFoundError):
-                await self._transport.call(call)
+        await self._end(call)
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         await self._refuse_other(by)
@@ -192,10 +188,10 @@ class Client(CheckCalls):
         content: bytes = await self._transport.call(call)
         return content
 
-    async def claim(self, id: str, by: str | None = None) -> Request:
+    async def claim(self, id: str, by: str | None = None, *, groups: Sequence[str] = ()) -> Request:
         return await self._change(id, "claim", by, {})
 
-    async def release(self, id: str, by: str | None = None) -> Request:
+    async def release(self, id: str, by: str | None = None, *, groups: Sequence[str] = ()) -> Request:
         return await self._change(id, "release", by, {})
 
     async def reassign(
@@ -206,6 +202,7 @@ class Client(CheckCalls):
         assignee: str | None = None,
         groups: Sequence[str] = (),
         unknown: bool = False,
+        by_groups: Sequence[str] = (),
     ) -> Request:
         # After the change, a retry could be rejected, or take the request away from the new assignee.
         to = {"assignee": assignee, "candidate_groups": list(groups), **({"unknown": True} if unknown else {})}
@@ -272,12 +269,7 @@ class Client(CheckCalls):
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
         await self._refuse_other(by)
-        try:
-            await self._transport.call(memory_call("DELETE", id))
-        except LostReplyError:
-            # The first attempt may have deleted it.
-            with suppress(NotFoundError):
-                await self._transport.call(memory_call("DELETE", id))
+        await self._end(memory_call("DELETE", id))
 
     async def pause(
         self, reason: str, *, by: str | None = None, agent: str | None = None, until: datetime | None = None
@@ -292,12 +284,7 @@ class Client(CheckCalls):
     async def resume(self, id: str, *, by: str | None = None) -> None:
         await self._refuse_other(by)
         call = ApiCall("DELETE", f"{PAUSES}/{quote(id, safe='')}", id, is_repeatable=False, kind="pause")
-        try:
-            await self._transport.call(call)
-        except LostReplyError:
-            # The first attempt may have ended it.
-            with suppress(NotFoundError):
-                await self._transport.call(call)
+        await self._end(call)
 
     async def grants(self) -> list[GrantView]:
         items = (await self._transport.call(ApiCall("GET", GRANTS)))["items"]
@@ -352,6 +339,15 @@ class Client(CheckCalls):
         await self._refuse_other(by)
         call = ApiCall("POST", f"{path_of(id)}/{operation}", id, body, is_repeatable=is_repeatable)
         return request_of(await self._transport.call(call))
+
+    async def _end(self, call: ApiCall) -> None:
+        """Make a call after which something no longer exists."""
+        try:
+            await self._transport.call(call)
+        except LostReplyError:
+            # The first attempt may have ended it.
+            with suppress(NotFoundError):
+                await self._transport.call(call)
 
     async def _list(self, path: str, params: dict[str, Any], limit: int) -> list[Any]:
         items = list[Any]()

@@ -13,11 +13,13 @@ from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
-from ringi.domain.voting import Decider, Held, Vote, is_same_person, missing_votes, open_stage
+from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_stage
 from ringi.errors import ConflictError, ForbiddenError, FreshSignInError, InvalidError
 
 MCP = "mcp"
 """The channel of an answer from an MCP client, in which an agent may have written it."""
+ONE_OF_THEM = "give the name of one of them, and their groups"
+ONE_OR_OVERRIDE = "give the name of one of them, and their groups, or a reason in `override`"
 R = TypeVar("R", bound=RequestData)
 IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
@@ -33,6 +35,7 @@ def decide(
     refuse_sign_in(request, by)
     if answer.override:
         refuse_override(request, by)
+    refuse_others(request, by, ONE_OR_OVERRIDE)
     data = checked_answer(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
     others = tuple(each for each in request.votes if each.subject != by.identity)
@@ -105,6 +108,24 @@ def refuse_override(request: RequestData, by: Decider) -> None:
         raise ForbiddenError(f"{what}: another administrator must decide it without `override`")
 
 
+def refuse_others(request: RequestData, by: Decider, remedy: str = ONE_OF_THEM) -> None:
+    """Check that the request is open to the person, or to one for whom the person stands.
+
+    Args:
+        request: The request.
+        by: The person; an administrator passes.
+        remedy: What the caller can do, for the error.
+
+    Raises:
+        ForbiddenError: The request is assigned to other people or groups.
+    """
+    if by.is_admin or any(request.is_open_to(each) for each in by.viewers):
+        return
+    people, groups = request.recipients
+    names = ", ".join(map(repr, [*sorted(people), *(f"{GROUP}{name}" for name in sorted(groups))]))
+    raise ForbiddenError(f"request {request.id!r} is assigned to {names}, not to {by.name!r}: {remedy}")
+
+
 def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
     """Return the person for whom a deputy decides; None if the person decides for themselves.
 
@@ -120,7 +141,7 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
         return None
     if request.excludes(by.name, by.subject):
         raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
-    # That the person may decide at all was checked by the caller, who may know no groups.
+    # An administrator may decide requests of others.
     able = [viewer for viewer in by.viewers if request.is_open_to(viewer)] or list(by.viewers[:1])
     able = [viewer for viewer in able if not groups or not set(groups).isdisjoint(viewer.groups)]
     if not able:
@@ -135,6 +156,7 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
 
 def refuse_deputy(request: RequestData, by: Decider) -> None:
     """Raise `ForbiddenError` unless the person may decide the request for themselves."""
+    refuse_others(request, by)
     if authority_of(request, by) is not None:
         raise ForbiddenError("a deputy decides each request alone: ask another person to switch on the rule")
 

@@ -234,7 +234,7 @@ class Request(RequestData):
     ) -> tuple[Self, Event | None]:
         """Return the request after an answer: completed, or still pending with a vote or a held answer.
 
-        The caller checks that the request is open to the person and that no time has come; see `timed`.
+        The caller checks that no time has come; see `timed`.
 
         Args:
             answer: The decision, its data, and the digest of the request that the person saw.
@@ -251,7 +251,7 @@ class Request(RequestData):
             RequestEndedError: The request has ended.
             DigestMismatchError: The person saw other content than this request has.
             HeldError: An answer is held.
-            ForbiddenError: A rule of the request excludes the person.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             FreshSignInError: The person signed in too long ago for the tier of the request.
             ClaimedError: Another person holds the claim.
             InvalidError: The decision is not allowed here, or its data or arguments are invalid.
@@ -324,7 +324,7 @@ class Request(RequestData):
         Raises:
             RequestEndedError: The request has ended.
             HeldError: An answer is held.
-            ForbiddenError: A rule of the request excludes the person.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
@@ -345,7 +345,7 @@ class Request(RequestData):
         Raises:
             RequestEndedError: The request has ended.
             HeldError: An answer is held.
-            ForbiddenError: A rule of the request excludes the person.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
@@ -367,7 +367,7 @@ class Request(RequestData):
         Raises:
             RequestEndedError: The request has ended.
             HeldError: An answer is held.
-            ForbiddenError: A rule of the request excludes the person.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
@@ -378,7 +378,8 @@ class Request(RequestData):
         """Return the name of a person who may change who decides the pending request."""
         person = decider_of(by)
         self.refuse_closed(person.name, now)
-        # Whoever may not decide may not choose who does, neither directly nor through a deputy.
+        decisions.refuse_others(self, person)
+        # A person who may not decide may not choose who does, neither directly nor through a deputy.
         decisions.authority_of(self, person)
         return person.name
 

@@ -131,6 +131,10 @@ class AbsenceOperations(InboxAPI):
         await self.absences.end_of(name, by)
         await self._publish(ABSENCES)
 
+    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
+        """Return the person with those for whom the person stands; a `Decider` already has them."""
+        return by if isinstance(by, Decider) else await self.absences.decider(Decider(by, tuple(groups)))
+
     @abstractmethod
     async def _publish(self, *topics: str) -> None:
         """Notify all processes."""

@@ -139,6 +139,7 @@ class InboxAPI(ABC):
         message: str | None = None,
         groups: Sequence[str] = (),
         grant: NewGrant | Mapping[str, Any] | None = None,
+        override: str | None = None,
     ) -> Request:
         """Decide a request and return it; the first answer wins.
 
@@ -156,13 +157,15 @@ class InboxAPI(ABC):
             responder: The name of the person.
             args: The whole edited arguments, for the decision `edit` on an action.
             message: The person's text.
-            groups: The groups of the person, for a quorum of groups; a client's token has them.
+            groups: The groups of the person, for requests that are open to groups; a client's token has them.
             grant: With `approve`: the later calls of the same tool that are approved too, such as
                 `{"until": …, "where": {"amount": {"at_most": 20}}, "max_uses": 10}`; see `NewGrant`.
+            override: The reason for a decision past the rules of the request; another administrator must review it. A
+                client needs the token of an administrator.
 
         Raises:
             RequestEndedError: The request has ended; the error contains the winner.
-            ForbiddenError: A rule of the request excludes the person.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             HeldError: Another answer is held.
             DigestMismatchError: `digest` differs from the stored digest.
             ClaimedError: Another person holds the claim.
@@ -276,27 +279,31 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
-    async def claim(self, id: str, by: str) -> Request:
+    async def claim(self, id: str, by: str, *, groups: Sequence[str] = ()) -> Request:
         """Reserve a request for one person for a limited time; claiming it again renews the claim.
 
         Args:
             id: The id of the request.
             by: The name of the person.
+            groups: The groups of the person, for requests that are open to groups; a client's token has them.
 
         Raises:
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             ClaimedError: Another person holds the claim.
             RequestEndedError: The request has ended.
         """
 
     @abstractmethod
-    async def release(self, id: str, by: str) -> Request:
+    async def release(self, id: str, by: str, *, groups: Sequence[str] = ()) -> Request:
         """Release a claim.
 
         Args:
             id: The id of the request.
             by: The person who holds the claim.
+            groups: The groups of the person, for requests that are open to groups; a client's token has them.
 
         Raises:
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             ClaimedError: Another person holds the claim.
             RequestEndedError: The request has ended.
         """
@@ -310,6 +317,7 @@ class InboxAPI(ABC):
         assignee: str | None = None,
         groups: Sequence[str] = (),
         unknown: bool = False,
+        by_groups: Sequence[str] = (),
     ) -> Request:
         """Assign a request to another person or to groups; a claim ends.
 
@@ -322,8 +330,10 @@ class InboxAPI(ABC):
             assignee: The person who may answer.
             groups: The groups whose members may answer.
             unknown: True to take names that nobody here has.
+            by_groups: The groups of the person who reassigns it; a client's token has them.
 
         Raises:
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             InvalidError: A name is invalid or unknown; the error has the nearest known name.
             ClaimedError: Another person holds the claim.
             RequestEndedError: The request has ended.
@@ -545,7 +555,14 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def accept_suggestion(
-        self, id: str, *, by: str, until: datetime | None = None, max_uses: int = 1_000, one_in: int = 20
+        self,
+        id: str,
+        *,
+        by: str,
+        until: datetime | None = None,
+        max_uses: int = 1_000,
+        one_in: int = 20,
+        groups: Sequence[str] = (),
     ) -> Request:
         """Switch on a suggested rule: it is a grant, and the request returned is its record; see `grants`.
 
@@ -558,10 +575,12 @@ class InboxAPI(ABC):
             until: The end, at most 30 days from now; None for 30 days.
             max_uses: The number of calls that it approves.
             one_in: One in so many of its calls still asks people, 2 to 100.
+            groups: The groups of the person; a client's token has them.
 
         Raises:
             NotFoundError: The suggestion has changed since, or the person may not decide such calls.
-            ForbiddenError: The person may decide such calls only as a deputy, or a rule of the request excludes them.
+            ForbiddenError: Such calls are assigned to other people, the person may decide them only as a deputy, or a
+                rule of the request excludes the person.
             InvalidError: A limit is out of range.
         """
 

@@ -295,10 +295,12 @@ class Inbox(
         message: str | None = None,
         groups: Sequence[str] = (),
         grant: NewGrant | Mapping[str, Any] | None = None,
+        override: str | None = None,
         channel: str = "python",
     ) -> Request:
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message, "grant": grant}
-        return await self.answer(id, Answer.parse(body), by=Decider(responder, tuple(groups)), channel=channel)
+        answer, person = Answer.parse(body | {"override": override}), await self._decider(responder, groups)
+        return await self.answer(id, answer, by=person._replace(is_admin=override is not None), channel=channel)
 
     async def answer(self, id: str, answer: Answer, *, by: Decider | str, channel: str) -> Request:
         """Decide a request with an answer that is already parsed; see `respond` for the errors.
@@ -309,7 +311,7 @@ class Inbox(
             by: The responder.
             channel: The channel of the answer, such as `python` or `http`, for the audit trail.
         """
-        claimed = decider_of(by)
+        claimed = await self._decider(by)
         # An absence may have ended since the caller looked.
         person = await self.absences.decider(claimed) if claimed.stands_for else claimed
 
@@ -352,12 +354,13 @@ class Inbox(
     async def attachment(self, id: str, number: int) -> bytes:
         return await self._eraser.attachments.content(await self.get(id), number)
 
-    async def claim(self, id: str, by: Decider | str) -> Request:
-        lease = timedelta(seconds=self.limits.claim_seconds)
-        return await self._change(id, lambda request: request.claimed(by, self.clock(), lease))
+    async def claim(self, id: str, by: Decider | str, *, groups: Sequence[str] = ()) -> Request:
+        person, lease = await self._decider(by, groups), timedelta(seconds=self.limits.claim_seconds)
+        return await self._change(id, lambda request: request.claimed(person, self.clock(), lease))
 
-    async def release(self, id: str, by: Decider | str) -> Request:
-        return await self._change(id, lambda request: request.released(by, self.clock()))
+    async def release(self, id: str, by: Decider | str, *, groups: Sequence[str] = ()) -> Request:
+        person = await self._decider(by, groups)
+        return await self._change(id, lambda request: request.released(person, self.clock()))
 
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
         return await self._end_unanswered(id, lambda request: request.cancelled(by, self.clock(), reason), by)

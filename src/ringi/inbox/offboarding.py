@@ -13,6 +13,7 @@ from ringi.domain import absence
 from ringi.domain.journal import Journal
 from ringi.domain.record import Event, Key, Query, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.inbox import Inbox
 
@@ -84,7 +85,8 @@ async def _release_claims(inbox: Inbox, person: str, by: str) -> list[Ended]:
     async for request in _pending(inbox, Query(assigned_or_claimed_by=person)):
         if request.claimed_by == person:
             with suppress(ConflictError):  # It ended, or another person took it, meanwhile.
-                await inbox.release(request.id, person)
+                # The person's groups are unknown here.
+                await inbox.release(request.id, Decider(person, is_admin=True))
                 ended.append(Ended(kind="claims", id=request.id))
     return ended
 

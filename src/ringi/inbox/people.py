@@ -155,12 +155,13 @@ class PeopleOperations(InboxAPI):
         assignee: str | None = None,
         groups: Sequence[str] = (),
         unknown: bool = False,
+        by_groups: Sequence[str] = (),
     ) -> Request:
         to = parse_body(Reassignment, {"assignee": assignee, "candidate_groups": tuple(groups), "unknown": unknown})
-        known = await self.people.known(self.tenant)
+        known, person = await self.people.known(self.tenant), await self._decider(by, by_groups)
 
         def step(request: Request) -> tuple[Request, Event]:
-            after, event = request.reassigned(by, self.clock(), to.assignee, to.candidate_groups)
+            after, event = request.reassigned(person, self.clock(), to.assignee, to.candidate_groups)
             # Not before: what a person may not change also says nothing about names.
             if not unknown:
                 known.refuse_unknown({"assignee": assignee}, to.candidate_groups)
@@ -183,11 +184,12 @@ class PeopleOperations(InboxAPI):
         # A person who passed a request on may see it no more: the request as it was must be theirs.
         self._check(before)
         known = await self.people.known(self.tenant)
+        former = by._replace(is_admin=True)  # It is assigned to others now.
 
         def step(now: Request) -> tuple[Request, Event]:
             if now.head != request.head:
                 raise ConflictError(f"request {id!r} has just changed: look at it again")
-            after, event = now.reassigned(by, self.clock(), before.assignee, before.candidate_groups)
+            after, event = now.reassigned(former, self.clock(), before.assignee, before.candidate_groups)
             return after.marked(known.can_answer(after)), event
 
         return await self._change(id, step, check=lambda _: None)
@@ -223,6 +225,10 @@ class PeopleOperations(InboxAPI):
         """
         known = await self.people.known(self.tenant)
         await self._change(request.id, lambda each: each.remarked(known.can_answer(each)))
+
+    @abstractmethod
+    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
+        """Return the person with those for whom the person stands."""
 
     @abstractmethod
     async def _change(

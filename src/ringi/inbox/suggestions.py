@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import uuid
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Query
 from ringi.domain.request import Request
 from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided, suggested
-from ringi.domain.voting import Decider, decider_of
+from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.grants import Grants
@@ -55,10 +55,11 @@ class SuggestionOperations(InboxAPI):
         until: datetime | None = None,
         max_uses: int = 1_000,
         one_in: int = 20,
+        groups: Sequence[str] = (),
         channel: str = "python",
     ) -> Request:
         new = parse_body(NewRule, {"until": until, "max_uses": max_uses, "one_in": one_in})
-        person = decider_of(by)
+        person = await self._decider(by, groups)
         if channel == MCP:
             raise ForbiddenError("later calls cannot be approved over MCP: use the page")
         async for found, template in self._suggested():
@@ -115,6 +116,10 @@ class SuggestionOperations(InboxAPI):
         query = Query(tenant=self.tenant, kind="approval", statuses=ENDED, limit=LOOKED_AT)
         newest = await self.store.find(Request, query)
         return sorted({request.action.name for request in newest if request.action and not is_by_rule(request)})
+
+    @abstractmethod
+    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
+        """Return the person with those for whom the person stands."""
 
     @abstractmethod
     async def _notify(self, request: Request) -> None:

@@ -23,6 +23,7 @@ from ringi.domain.ask import Answer, Ask
 from ringi.domain.record import DEFAULT_TENANT, MICROSECOND, START, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus, checkpoint_thread
+from ringi.domain.voting import Decider
 from ringi.errors import JobNotDueError, UnavailableError, WaitTimeoutError
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC
@@ -354,7 +355,8 @@ class TestHarness:
         answer = Answer(
             decision=reply.decision, digest=request.digest, data=reply.data, args=reply.args, message=reply.message
         )
-        await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
+        by = Decider(self.person.name, tuple(self.person.groups))
+        await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=by, channel="test")
 
     def _agent_of(self, graph: object) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.

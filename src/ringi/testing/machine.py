@@ -166,7 +166,7 @@ class InboxMachine(RuleBasedStateMachine):
 
         async def answer(inbox: Inbox) -> Request:
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
-            return await inbox.respond(id, decision, digest=digest, responder=by, **body)
+            return await inbox.respond(id, decision, digest=digest, responder=by, groups=GROUPS[by], **body)
 
         self.run_on_both(tenant, answer)
 
@@ -178,7 +178,8 @@ class InboxMachine(RuleBasedStateMachine):
             asked = await inbox.get(id)
             data = {"reason": "late"} if asked.form else None
             decision: Decision = asked.allowed[0]
-            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "data": data, "message": "go on"}
+            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "groups": GROUPS[by]}
+            body |= {"data": data, "message": "go on"}
             first = await inbox.respond(id, decision, **body)
             return first, await inbox.respond(id, decision, **body)
 
@@ -204,17 +205,18 @@ class InboxMachine(RuleBasedStateMachine):
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def claim(self, tenant: str, id: str, by: str) -> None:
         """Claim."""
-        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by))
+        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by, groups=GROUPS[by]))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def release(self, tenant: str, id: str, by: str) -> None:
         """Release."""
-        self.run_on_both(tenant, lambda inbox: inbox.release(id, by))
+        self.run_on_both(tenant, lambda inbox: inbox.release(id, by, groups=GROUPS[by]))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
     def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
         """Reassign a request."""
-        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups))
+        own = GROUPS[by]
+        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups, by_groups=own))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def cancel(self, tenant: str, id: str, by: str) -> None:

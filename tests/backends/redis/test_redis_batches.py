@@ -15,6 +15,7 @@ from ringi.backends.redis.server import Server, named
 from ringi.backends.redis.store import RedisStore
 from ringi.domain.record import Erased, Event, Key, Query, Viewer
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.testing import store_request
 from ringi.testing.clock import NOON
@@ -33,7 +34,7 @@ async def asked(store: RedisStore, count: int, **made: Any) -> list[Request]:
 
 
 def answered(request: Request, by: str = "ann") -> tuple[Request, Event | None]:
-    return request.completed(answer_to(request), by=by, channel="page", now=NOON)
+    return request.completed(answer_to(request), by=Decider(by, is_admin=True), channel="page", now=NOON)
 
 
 async def calls(server: Server, *commands: str) -> int:

@@ -16,6 +16,7 @@ from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.testing import store_request
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.erasures import erase_content, store_completed
@@ -115,10 +116,12 @@ async def test_what_does_not_fit_is_named(
 
 
 async def test_requests_that_change_while_they_are_compared_are_no_findings(server: Server, store: RedisStore) -> None:
+    root = Decider("root", is_admin=True)
+
     async def write() -> None:
         while True:
             for to in ("bob", "eve"):
-                give = lambda request, to=to: request.reassigned("ann", now=NOON, assignee=to, groups=())  # noqa: E731
+                give = lambda request, to=to: request.reassigned(root, now=NOON, assignee=to, groups=())  # noqa: E731
                 await change_record(store, Request, Key("tenant-1", "request-1"), give)
 
     writing = asyncio.create_task(write())

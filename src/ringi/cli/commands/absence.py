@@ -13,7 +13,7 @@ from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
-from ringi.cli.options import By, Json, Tenant, Unknown, Url
+from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
@@ -23,7 +23,7 @@ from ringi.errors import InvalidError
 def away(
     until: Annotated[str, typer.Option(help="The end: a day as 2026-08-31, or a time.")],
     deputy: Annotated[str, typer.Option(help="The person who may answer in your place.")],
-    groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
+    groups: Groups = "",
     unknown: Unknown = False,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ringi.cli.errors import error_text
 from ringi.cli.inputs import names_in, parsed_json, read_file
-from ringi.cli.options import By, Json, Tenant, Unknown, Url
+from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url
 from ringi.cli.session import change_request, person_name
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
@@ -37,7 +37,11 @@ def respond(
             help='With approve: the later calls to approve too, as JSON such as {"until": "2026-12-01T18:00:00Z"}.'
         ),
     ] = None,
-    groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
+    override: Annotated[
+        str | None,
+        typer.Option(help="Decide although the rules of the request exclude you, for this reason; it is reviewed."),
+    ] = None,
+    groups: Groups = "",
     digest: Annotated[
         str | None, typer.Option(help="Answer only if the request has this digest, from `ringi show`.")
     ] = None,
@@ -49,7 +53,7 @@ def respond(
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
-    body["grant"] = parsed_json("grant", grant)
+    body |= {"grant": parsed_json("grant", grant), "override": override}
     parsed, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
 
     async def answer(inbox: Inbox) -> Request:
@@ -60,7 +64,8 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            person = await inbox.absences.decider(Decider(by, names_in(groups)))
+            decider = Decider(by, names_in(groups), is_admin=override is not None)
+            person = await inbox.absences.decider(decider)
             return await inbox.answer(id, sent, by=person, channel="cli")
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
@@ -75,14 +80,30 @@ def undo(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = No
     change_request(url, tenant, json_, lambda inbox: inbox.undo(id, name or person_name()))
 
 
-def claim(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def claim(
+    id: Id,
+    groups: Groups = "",
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
     """Reserve a request for a while, so that others cannot answer it."""
-    change_request(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name()))
+    own = names_in(groups)
+    change_request(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name(), groups=own))
 
 
-def release(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def release(
+    id: Id,
+    groups: Groups = "",
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
     """Release a claimed request."""
-    change_request(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name()))
+    own = names_in(groups)
+    change_request(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name(), groups=own))
 
 
 def reassign(
@@ -90,6 +111,7 @@ def reassign(
     to: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
     groups: Annotated[str, typer.Option(help="Or the groups that should answer, separated by commas.")] = "",
     unknown: Unknown = False,
+    by_groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
@@ -99,8 +121,9 @@ def reassign(
     names = names_in(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
-    by = name or person_name()
-    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names, unknown=unknown))
+    by, own = name or person_name(), names_in(by_groups)
+    to_whom: dict[str, Any] = {"assignee": to, "groups": names, "unknown": unknown}
+    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, **to_whom, by_groups=own))
 
 
 def cancel(

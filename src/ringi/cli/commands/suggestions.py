@@ -11,7 +11,7 @@ from ringi.cli.format.output import say, say_list
 from ringi.cli.format.requests import clock, public
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
-from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.options import By, Groups, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
@@ -35,7 +35,7 @@ def accept(
     one_in: Annotated[
         int, typer.Option(help="One in so many of its calls still asks people, at random.", min=2, max=100)
     ] = 20,
-    groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
+    groups: Groups = "",
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,

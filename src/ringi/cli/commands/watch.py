@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ringi.cli.format.output import say
-from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.inputs import names_in
+from ringi.cli.options import By, Groups, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
 from ringi.cli.texts import text_of
 from ringi.connect import open, resolved_url
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from ringi.cli.terminal.app import WatchApp
 
 
-def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def watch(
+    groups: Groups = "", name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False
+) -> None:
     """Open the inbox in the terminal; with --json, print each change as it happens."""
     if json_:
         return run(_print_events(tenant, url))
@@ -35,16 +38,16 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
-        code = run(_watch(name or person_name(), tenant, url))
+        code = run(_watch(name or person_name(), names_in(groups), tenant, url))
     if code:
         raise typer.Exit(code)
 
 
-async def _watch(name: str, tenant: str, url: str | None) -> int:
+async def _watch(name: str, groups: tuple[str, ...], tenant: str, url: str | None) -> int:
     from ringi.cli.terminal.app import WatchApp
 
     async with open(existing_store(url), tenant=tenant) as inbox:
-        app = WatchApp(inbox, name)
+        app = WatchApp(inbox, name, groups)
         # Otherwise Textual treats it as a normal exit.
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)

@@ -42,12 +42,12 @@ class WatchApp(App[None]):
         Binding(keys_of("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True),
     ]
 
-    def __init__(self, inbox: Inbox, name: str) -> None:
+    def __init__(self, inbox: Inbox, name: str, groups: tuple[str, ...] = ()) -> None:
         no_color = bool(os.environ.get("NO_COLOR"))
         # With ANSI colors Textual writes only bold and reverse; otherwise it would write shades of gray.
         super().__init__(ansi_color=no_color or None)
         self.theme = "ansi-dark" if no_color else "textual-dark"
-        self.requests = RequestList(inbox, name)
+        self.requests = RequestList(inbox, name, groups)
         self.list = ListScreen(self.requests)
         self.unsent: dict[str, RequestScreen] = {}
         """Screens of other requests with text that was not sent."""

@@ -103,6 +103,9 @@ class InboxScreen(Screen[None]):
         """Leave what is open."""
         raise NotImplementedError
 
-    async def _change(self, key: str, change: Callable[[str, str], Awaitable[Request]]) -> None:
-        if self.chosen and (done := await self.attempt(change(self.chosen.id, self.requests.person))):
+    async def _change(self, key: str, change: Callable[..., Awaitable[Request]]) -> None:
+        if (chosen := self.chosen) is None:
+            return
+        requests = self.requests
+        if done := await self.attempt(change(chosen.id, requests.person, groups=requests.groups)):
             self.tell(text_of(key, at=clock(done.claimed_until) if done.claimed_until else ""))

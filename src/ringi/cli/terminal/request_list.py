@@ -11,6 +11,7 @@ from ringi.cli.errors import error_text
 from ringi.domain.record import Event, Key, Query, searchable
 from ringi.domain.request import Request
 from ringi.domain.urgency import Section, own_query, urgent_query
+from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 
@@ -25,8 +26,8 @@ COUNTED = 1_000
 class RequestList:
     """The listed requests in order, and new ones that are not listed yet."""
 
-    def __init__(self, inbox: Inbox, person: str) -> None:
-        self.inbox, self.person = inbox, person
+    def __init__(self, inbox: Inbox, person: str, groups: tuple[str, ...] = ()) -> None:
+        self.inbox, self.person, self.groups = inbox, person, groups
         self.search = ""
         self.listed: dict[str, Request] = {}
         self.news: dict[str, Request] = {}
@@ -47,6 +48,10 @@ class RequestList:
     def is_done(self) -> bool:
         """Whether all listed requests have ended."""
         return all(request.is_final for request in self.listed.values())
+
+    async def decider(self) -> Decider:
+        """Return the person, with their groups and those for whom the person stands now."""
+        return await self.inbox.absences.decider(Decider(self.person, self.groups))
 
     async def reload(self) -> None:
         """Read the list again: add new requests and remove ended ones."""

@@ -266,9 +266,9 @@ class RequestScreen(InboxScreen):
             return
         self._sending = True
         self.tell(text_of("sending"))
-        inbox, by = self.requests.inbox, self.requests.person
         try:
-            done = await inbox.answer(self.request.id, Answer.parse(self._body(decision)), by=by, channel="watch")
+            answer, by = Answer.parse(self._body(decision)), await self.requests.decider()
+            done = await self.requests.inbox.answer(self.request.id, answer, by=by, channel="watch")
         except InvalidError as error:
             self._complain(error)
         except RingiError as error:

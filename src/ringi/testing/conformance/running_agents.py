@@ -104,8 +104,9 @@ class RunningAgent:
         return sorted(requests, key=lambda request: request.action.args.get("order", 0) if request.action else 0)
 
     async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
-        """Answer a request as the person `bob`."""
-        return await self.inbox.respond(request.id, decision, digest=request.digest, responder="bob", **answer)
+        """Answer a request as the person `bob`, who is in the groups that may answer."""
+        answer |= {"responder": "bob", "groups": request.candidate_groups}
+        return await self.inbox.respond(request.id, decision, digest=request.digest, **answer)
 
     async def events(self) -> list[dict[str, Any]]:
         """Return the events of the thread's stream."""
