@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         ThreadBusyError,
         UnavailableError,
         UndecidedError,
+        UnderReviewError,
         UnreachableError,
         UnreadableError,
         UnsupportedError,
@@ -155,6 +156,7 @@ __all__ = [
     "ToolCard",
     "UnavailableError",
     "UndecidedError",
+    "UnderReviewError",
     "UnreachableError",
     "UnreadableError",
     "UnsupportedError",
@@ -203,7 +205,7 @@ _export = lazy_exports(
             "InvalidError JobNotDueError LegalHoldError LimitError LostReplyError MissingExtraError "
             "NotAuthorizedError NotFinishedError NotFoundError OutageError PausedError PendingError "
             "RequestEndedError RingiError SettingError SignatureError ThreadBusyError UnavailableError "
-            "UndecidedError UnreachableError UnreadableError UnsupportedError WaitTimeoutError"
+            "UndecidedError UnderReviewError UnreachableError UnreadableError UnsupportedError WaitTimeoutError"
         ),
         "forms.field_parts": "AttachedFile",
         "forms.form": (

@@ -316,6 +316,10 @@ async def is_idle(inbox: httpx.AsyncClient) -> bool:
     [
         ("threads", {"supersteps": [{"updates": []}]}, "supersteps"),
         ("threads", {"ttl": 5}, "ttl"),
+        ("assistants/search", {"dry_run": True}, "dry_run"),
+        ("assistants/search", {"limit": 0}, "limit"),
+        ("threads/search", {"dry_run": True}, "dry_run"),
+        ("threads/search", {"metadata": {"user": "u1"}}, "metadata.user"),
         ("threads/search", {"values": {"order": 7}}, "values"),
         ("threads/t1/state", {"as_node": "__end__", "checkpoint_id": "c1"}, "checkpoint_id"),
         ("threads/t1/history", {"before": {"checkpoint_id": "c1"}}, "before"),
@@ -327,6 +331,41 @@ async def test_other_routes_refuse_what_they_do_not_apply(world: World, path: st
     reply = await tool(world).post(path, json=body)
 
     assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [field]), reply.text
+
+
+@pytest.mark.parametrize(
+    ("criteria", "expected"),
+    [
+        ({"name": "REFU"}, ["refund"]),
+        ({"graph_id": "refund", "metadata": {"created_by": "system"}}, ["refund"]),
+        ({"graph_id": "refund", "metadata": {"graph_id": "chat"}}, []),
+        ({"metadata": {"graph_id": "refund"}, "limit": 5, "sort_by": "name", "select": ["name"]}, ["refund"]),
+        ({"metadata": {"owner": "ann"}}, []),
+        ({"limit": 1}, ["ringi"]),
+        ({"graph_id": "refund", "offset": 1}, []),
+    ],
+)
+async def test_a_search_for_assistants_applies_its_criteria(
+    world: World, criteria: dict[str, Any], expected: list[str]
+) -> None:
+    reply = await tool(world).post("assistants/search", json=criteria)
+
+    assert [each["graph_id"] for each in reply.json()] == expected
+
+
+async def test_threads_that_are_named_are_searched_by_all_criteria_too(world: World) -> None:
+    request = await waiting(world)
+    ids = ["t1", f"request:{request['id']}", "unknown"]
+    for criteria, expected in (
+        ({}, ids[:2]),
+        ({"status": "idle"}, []),
+        ({"status": "interrupted", "limit": 1}, ids[:1]),
+        ({"offset": 1}, ids[1:2]),
+        ({"metadata": {"graph_id": "refund"}}, ids[:1]),
+        ({"metadata": {"graph_id": "ringi"}}, ids[1:2]),
+    ):
+        found = (await tool(world).post("threads/search", json={"ids": ids, **criteria})).json()
+        assert [each["thread_id"] for each in found] == expected, criteria
 
 
 async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: World) -> None:

@@ -125,10 +125,11 @@ class Access:
             graph = await self.graph(criteria.graph) if criteria.graph else None
         except NotFoundError:
             return []
+        end = criteria.offset + criteria.limit
         if criteria.ids is not None:
             named = [await self._find_or_none(id) for id in criteria.ids[:PAGE]]
-            return [each.view for each in named if each]
-        end = criteria.offset + criteria.limit
+            views = [each.view for each in named if each and criteria.matches(each.view, graph)]
+            return views[criteria.offset : end]
         found = await (self._requests(criteria, end) if graph == ALL_REQUESTS else self._threads(criteria, graph, end))
         page = found[criteria.offset : end]
         for each in page:

@@ -6,12 +6,13 @@ with which it changes nothing. Fields that only say how a result is sent or stor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, Name, safe_repr
+from ringi.base.validation import FieldValidationError, Name, safe_name, safe_repr
 from ringi.domain.ask import Id
 
 END = "__end__"
@@ -33,10 +34,42 @@ Unsupported = Annotated[Any, neutral()]
 Ignored = Any
 
 
+class AssistantSearch(StrictModel):
+    """The criteria of a search for assistants."""
+
+    metadata: dict[str, Any] | None = None
+    graph_id: str | None = None
+    name: str | None = None
+    limit: int = Field(default=1000, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0)
+    sort_by: Ignored = None
+    sort_order: Ignored = None
+    select: Ignored = None
+
+    def matches(self, assistant: Mapping[str, Any]) -> bool:
+        """Return whether an assistant has the graph, the metadata, and the text in its name, in any case."""
+        more = dict(self.metadata or {})
+        graphs = {each for each in (self.graph_id, more.pop("graph_id", None)) if each}
+        return (
+            graphs <= {assistant["graph_id"], assistant["assistant_id"]}
+            and more.items() <= assistant["metadata"].items()
+            and (self.name or "").casefold() in assistant["name"].casefold()
+        )
+
+
+def check_thread_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a thread search; raise for a key that threads here do not have."""
+    for key in metadata.keys() - {"graph_id", "assistant_id"}:
+        raise FieldValidationError(
+            safe_name(key), "is not stored here: search by graph_id or assistant_id", "unexpected"
+        )
+    return metadata
+
+
 class ThreadSearch(StrictModel):
     """The criteria of a thread search."""
 
-    metadata: dict[str, Any] | None = None
+    metadata: Annotated[dict[str, Any], AfterValidator(check_thread_metadata)] | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
     limit: int = Field(default=10, ge=1, le=1000)
     offset: int = Field(default=0, ge=0)
@@ -53,6 +86,11 @@ class ThreadSearch(StrictModel):
         metadata_filter = self.metadata or {}
         name_or_id = metadata_filter.get("graph_id") or metadata_filter.get("assistant_id")
         return None if name_or_id is None else str(name_or_id)
+
+    def matches(self, thread: Mapping[str, Any], graph: str | None) -> bool:
+        """Return whether a thread has the status and is of the assistant."""
+        is_of_graph = graph is None or thread["metadata"]["graph_id"] == graph
+        return is_of_graph and self.status in (None, thread["status"])
 
 
 class NewThread(StrictModel):
@@ -78,6 +116,7 @@ class HistoryQuery(StrictModel):
     """The query of a thread's states."""
 
     limit: Ignored = None
+    select: Ignored = None
     before: Unsupported = None
     metadata: Unsupported = None
     checkpoint: Unsupported = None

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
 from fastapi import FastAPI
@@ -88,12 +89,9 @@ class LangGraphRoutes:
 
     async def search_assistants(self, http: HttpRequest) -> HttpResponse:
         """List the agents, and the assistant whose threads are all requests."""
-        access, body = self._access(http), await self._body(http)
-        body = body if isinstance(body, dict) else {}
-        more = body.get("metadata")
-        graph_filter = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
-        found = assistants(await access.available_agents(), self._since)
-        return json_reply([each for each in found if graph_filter in (None, each["graph_id"], each["assistant_id"])])
+        access, criteria = self._access(http), parse_body(models.AssistantSearch, await self._body(http) or {})
+        found = filter(criteria.matches, assistants(await access.available_agents(), self._since))
+        return json_reply(list(islice(found, criteria.offset, criteria.offset + criteria.limit)))
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
