@@ -15,6 +15,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
+from ringi.domain.voting import Decider
 from ringi.runs.agent import Agent
 from ringi.runs.call_outcomes import CallOutcomes
 from ringi.runs.call_policy import CallPolicy
@@ -133,7 +134,7 @@ def ended(question: Question, decision: Any, **answer: Any) -> dict[str, Sequenc
     """Return the answer to a question, as `advance` takes it."""
     request = asked(question)
     reply = Answer.parse({"decision": decision, "digest": request.digest, **answer})
-    return {question.id: [request.completed(reply, by="bob", channel="test", now=NOON)[0]]}
+    return {question.id: [request.completed(reply, by=Decider("bob", is_admin=True), channel="test", now=NOON)[0]]}
 
 
 def silent(question: Question) -> dict[str, Sequence[Request]]:

@@ -22,6 +22,7 @@ from tests.server.world import LIMIT, World, open_world, until
 
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.forms.form import Form
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
@@ -191,7 +192,7 @@ async def test_a_stream_of_a_thread_shows_a_request_to_its_readers_alone(
 async def test_who_may_read_no_more_is_shown_no_more(world: World) -> None:
     requests = await ask_finance(world)
     for request in requests:
-        await world.inbox.reassign(request.id, "root", assignee="sam")
+        await world.inbox.reassign(request.id, Decider("root", is_admin=True), assignee="sam")
     for reader in KNOWN:
         text = await read_until(client_of(world, reader), f"/v1/threads/{THREAD}/stream", has_paused(2))
         assert bool(leaked(text, requests)) is (reader.name in ("root", "bot", "sam")), reader
@@ -248,7 +249,7 @@ async def has_open(world: World, count: int) -> bool:
 async def assert_for_fay_alone(world: World, id: str, requests: list[Request]) -> None:
     """Give requests to one person, and read a conversation as everybody."""
     for request in requests:
-        await world.inbox.reassign(request.id, "root", assignee="fay", unknown=True)
+        await world.inbox.reassign(request.id, Decider("root", is_admin=True), assignee="fay", unknown=True)
     readers = set[Reader]()
     for reader in READERS:
         client = client_of(world, reader)

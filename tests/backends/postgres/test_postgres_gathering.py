@@ -22,6 +22,7 @@ from ringi.contracts.notifier import Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, NotFoundError
 from ringi.testing import store_request
 from ringi.testing.clock import NOON
@@ -56,7 +57,7 @@ async def asked(store: Store, count: int, **made: Any) -> list[Request]:
     return [await store_request(store, f"request-{n:03}", **made) for n in range(count)]
 
 
-def answered(request: Request, by: str = "ann") -> tuple[Request, Event | None]:
+def answered(request: Request, by: Decider | str = "ann") -> tuple[Request, Event | None]:
     return request.completed(answer_to(request), by=by, channel="page", now=NOON)
 
 
@@ -93,10 +94,11 @@ async def test_reads_of_one_moment_give_each_what_it_asked_for(store: PostgresSt
 
 def steps(request: Request) -> list[tuple[Request, Event | None]]:
     """Return all that can be done with a request."""
+    admin = Decider(ODD, is_admin=True)
     return [
-        answered(request, ODD),
-        request.claimed(ODD, NOON, timedelta(minutes=1)),
-        request.reassigned("ann", NOON, ODD, ["x", ODD]),
+        answered(request, admin),
+        request.claimed(admin, NOON, timedelta(minutes=1)),
+        request.reassigned(admin, NOON, ODD, ["x", ODD]),
         request.cancelled("ann", NOON, 'no "need"\0'),
         request.expired(NOON),
         request.needing_attention("why", NOON),
