@@ -65,6 +65,30 @@ async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> Non
         assert (await visible_texts(world))[1:] == ["I look.", "One chair is broken."]
 
 
+@pytest.mark.parametrize(("count", "left_out"), [(10, ""), (12, "a10, a11")])
+async def test_the_reply_names_the_actions_beyond_the_limit_of_a_turn(count: int, left_out: str) -> None:
+    ran, names = list[str](), [f"a{n}" for n in range(count)]
+
+    def counted(name: str) -> Any:
+        async def count(job: CallJob) -> str:
+            ran.append(name)
+            return f"{name} is done."
+
+        return count
+
+    front = parallel_tool_calls(tool_call(DECLARE, required_actions=[{"type": name} for name in names]), text="I look.")
+    actions = tuple(Action(name, "immediate", name, workflow=name) for name in names)
+    workflows = {name: counted(name) for name in names}
+    assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=lambda _: front), workflows)
+    async with at_work(URL, assistant.agents()) as world:
+        await ChatDriver(world).say("count")
+        texts = await visible_texts(world)
+    assert sorted(ran) == sorted(names[:10])
+    limit = f"I ran the first 10 actions only, and left out further ones of {left_out}. Ask me again for the rest."
+    assert [text for text in texts if "left out" in text] == ([limit] if left_out else [])
+    assert {f"{name} is done." for name in ran} <= set(texts)
+
+
 async def test_a_workflow_that_never_answers_ends_at_the_limit_of_its_assistant() -> None:
     canceled = asyncio.Event()
 

@@ -48,7 +48,7 @@ from ringi.runtimes.langgraph import Memories
 log = logging.getLogger(__name__)
 MAX_MEMORIES = 100
 MAX_CALLS = 10
-"""How many immediate actions one step of a turn may run."""
+"""How many immediate actions one step of a turn may run; the reply names the others."""
 MAX_MESSAGES = 60
 """How many messages the model receives. Facts from older messages are in the memory."""
 BACKGROUND_EVENTS = frozenset(
@@ -208,11 +208,15 @@ class ConversationNodes:
             outcome = outcome.then(partial(turn.apply, event=event))
         outcome = turn.report_failures(outcome, before)
         due = self._due_fetches(turn, outcome, state)
-        todo_before, words = state["todo"], render_sentences(outcome.sentences, state["language"])
+        todo_before = state["todo"]
+        calls = [call for n, call in enumerate(outcome.calls) if call not in outcome.calls[:n]]
+        left_out = [self._definitions.action(call.action).label for call in calls[MAX_CALLS:]]
+        unrun = (sentence("too_many", limit=MAX_CALLS, actions=list(dict.fromkeys(left_out))),) if left_out else ()
+        words = render_sentences((*outcome.sentences, *unrun), state["language"])
         todo = {
             "fetch": list(dict.fromkeys((*outcome.fetch, *due))),
             "asked_for": list(outcome.fetch),
-            "calls": to_json_list(outcome.calls),
+            "calls": to_json_list(calls[:MAX_CALLS]),
             "begin": [*todo_before.get("begin", []), *to_json_list(outcome.begin)],
             "stop": [*todo_before.get("stop", []), *outcome.stop],
         }
@@ -231,10 +235,8 @@ class ConversationNodes:
         host, todo = run_context(config), state["todo"]
         memory = self._current_memory(state, host.inbox.clock())
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
-        calls = [
-            ImmediateCall.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]
-        ]
-        calling = [self._call(memory, call, host, state["language"]) for call in calls[:MAX_CALLS]]
+        calls = map(ImmediateCall.model_validate, todo["calls"])
+        calling = [self._call(memory, call, host, state["language"]) for call in calls]
         events = await asyncio.gather(*fetching, *calling)
         answers = [part for event in events if is_answer_event(event) for part in value_parts(event["value"])]
         # The front model may already have given this answer from the memory.

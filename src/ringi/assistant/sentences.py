@@ -34,6 +34,13 @@ SENTENCES: dict[str, dict[str, str]] = {
         "別の言い方でお試しいただくか、「{action}」を押してください。",
         "zh": "未执行“{action}”：{what} 不符合要求。请换种说法，或按“{action}”。",
     },
+    "too_many": {
+        "en": "I ran the first {limit} actions only, and left out further ones of {actions}. "
+        "Ask me again for the rest.",
+        "ja": "一度に実行できるのは {limit} 件までです。{actions} の残りは実行していません。"
+        "残りはもう一度お申し付けください。",
+        "zh": "一次最多执行 {limit} 个操作，{actions} 中其余的没有执行。请再次提出其余的要求。",
+    },
     "disabled": {
         "en": "“{action}” is not possible yet: {why}. {todo}",
         "ja": "「{action}」はまだ実行できません。{why}。{todo}",

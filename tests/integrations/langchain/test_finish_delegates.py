@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, results
+from tests.integrations.langchain.test_finish_stops import look, looking
 from tests.runs.world import World, at_work, checked, of_type, opened, working
 
 from ringi.domain.request import Request
@@ -85,6 +87,20 @@ async def test_two_delegates_at_once_have_a_gate_each(file: str) -> None:
         assert "“paint a cat”" in heard[-1][-1]
         assert (await answered(world, "yes")).values["outcome"] == "completed"
         await world.verified()
+
+
+async def test_a_delegate_without_a_limit_reaches_its_gate_by_the_gates_own(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringi.integrations.langchain.finish_gate.DEFAULT_CALLS", 3)
+    heard: Heard = []
+    agent = create_agent(hearing(heard, looking), [look], middleware=[FinishGate()], name="writer")
+    writer = delegate(agent, name="writer", description="Have the writer do something.")
+    async with at_work(file, [manager([], writer)]) as world:
+        await world.run("manager", TASK)
+        request = await asking(world, "writer")
+        assert request.context["reason"].startswith("the default limit of 3 model calls was reached;")
+        assert len(heard) == 3
 
 
 async def test_a_delegate_that_is_refused_stops_its_delegator_at_the_gate(file: str) -> None:

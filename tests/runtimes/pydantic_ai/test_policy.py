@@ -18,6 +18,7 @@ from tests.runtimes.direct import Direct, ended
 from tests.runtimes.pydantic_ai.test_pydantic_ai import INPUT, Shop, Turn
 
 from ringi import Policy
+from ringi.contracts.runtime import Question
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.agent import Agent
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime
@@ -48,6 +49,12 @@ class PayShop(Shop):
 
 def pay(id: str, amount: int) -> Turn:
     return (id, "pay", {"amount": amount})
+
+
+def arguments(question: Question) -> dict[str, Any] | None:
+    """Return the arguments that a person sees."""
+    action = question.asks[0].action
+    return action.args if action else None
 
 
 async def test_each_call_pauses_that_the_policy_does_not_allow() -> None:
@@ -146,9 +153,88 @@ async def test_the_policy_decides_about_what_a_capability_makes_of_a_call() -> N
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
             return {**args, "amount": args["amount"] * 100}
 
-    shop = PayShop([pay("c1", 10)], ["Done."], capabilities=[Raising()])
+    shop = PayShop([pay("c1", 4)], ["Done."], capabilities=[Raising()])
+    run = shop.direct()
 
-    assert (await shop.direct().advance()).status == "paused"
+    (question,) = (await run.advance()).questions
+
+    assert arguments(question) == {"amount": 400, "order": 7}
+    assert shop.effects == []
+    assert (await run.advance(ended(question, "approve"))).status == "done"
+    assert shop.effects == [(7, 400)]
+
+
+class Clamping(AbstractCapability[Any]):
+    """Lets no call pay more than 300."""
+
+    async def after_tool_validate(self, ctx: Any, *, call: Any, tool_def: Any, args: dict[str, Any]) -> dict[str, Any]:
+        return {**args, "amount": min(args["amount"], 300)}
+
+
+async def test_a_person_decides_about_what_a_capability_makes_of_a_call() -> None:
+    shop = PayShop([pay("c1", 900), pay("c2", 40)], ["Done."], capabilities=[Clamping()])
+    run = shop.direct()
+
+    clamped, small = (await run.advance()).questions
+
+    assert (arguments(clamped), arguments(small)) == ({"amount": 300, "order": 7}, {"amount": 40})
+    done = await run.advance({**ended(clamped, "approve"), **ended(small, "approve")})
+    assert (done.status, sorted(shop.effects)) == ("done", [(7, 40), (7, 300)])
+
+
+async def test_a_person_is_asked_anew_about_what_a_capability_makes_of_an_edit() -> None:
+    shop = PayShop([pay("c1", 100), pay("c2", 50)], ["Done."], capabilities=[Clamping()])
+    run = shop.direct()
+    question, other = (await run.advance()).questions
+
+    (anew,) = (
+        await run.advance({**ended(question, "edit", args={"amount": 400}), **ended(other, "approve")})
+    ).questions
+
+    assert arguments(anew) == {"amount": 300, "order": 7}
+    assert shop.effects == [(7, 50)]
+    assert (await run.advance(ended(anew, "approve"))).status == "done"
+    assert shop.effects == [(7, 50), (7, 300)]
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+async def test_a_person_is_asked_anew_about_what_a_capability_makes_of_a_marked_call(decision: Any) -> None:
+    shop = PayShop([("c1", "give", {"amount": 900})], ["Done."], capabilities=[Clamping()])
+
+    @shop.pydantic.tool_plain(requires_approval=True)
+    def give(amount: int) -> str:
+        shop.effects.append((0, amount))
+        return "given"
+
+    run = shop.direct(policy=None)
+    (question,) = (await run.advance()).questions
+    assert arguments(question) == {"amount": 900}
+
+    (anew,) = (await run.advance(ended(question, "approve"))).questions
+
+    assert (arguments(anew), shop.effects) == ({"amount": 300}, [])
+    assert (await run.advance(ended(anew, decision))).status == "done"
+    assert shop.effects == ([(0, 300)] if decision == "approve" else [])
+
+
+async def test_a_call_does_not_run_if_a_capability_makes_something_else_of_it_after_its_approval() -> None:
+    class Growing(AbstractCapability[Any]):
+        grown = 0
+
+        async def after_tool_validate(
+            self, ctx: Any, *, call: Any, tool_def: Any, args: dict[str, Any]
+        ) -> dict[str, Any]:
+            Growing.grown += 1
+            return {**args, "amount": args["amount"] + Growing.grown}
+
+    shop = PayShop([pay("c1", 100)], ["Done."], capabilities=[Growing()])
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+    assert arguments(question) == {"amount": 101, "order": 7}
+
+    with pytest.raises(NotAuthorizedError, match="changed the arguments of 'pay'"):
+        await run.advance(ended(question, "approve"))
+
     assert shop.effects == []
 
 

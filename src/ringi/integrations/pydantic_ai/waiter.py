@@ -168,7 +168,7 @@ class RingiEventWaiter(ExternalEventWaiter):
     def _asks(
         self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas
     ) -> Iterator[tuple[str, Ask]]:
-        for question, ask in questions_of(requests, TURN, None, schemas).items():
+        for question, ask in questions_of(requests, TURN, None, schemas, {}).items():
             # A repeated run gives its calls new ids.
             context = {name: value for name, value in ask.context.items() if name != TOOL_CALL_ID}
             yield question, self._addressed(ask.model_copy(update={"context": context}), timeout)
@@ -180,7 +180,7 @@ class RingiEventWaiter(ExternalEventWaiter):
     async def _results(self, requests: DeferredToolRequests, ids: Mapping[str, str]) -> DeferredToolResults:
         ended = await asyncio.gather(*map(self._inbox.wait, ids.values()))
         answers = {question: [request] for question, request in zip(ids, ended, strict=True)}
-        return results_of(requests, TURN, answers)[0]
+        return results_of(requests, TURN, answers, {})[0]
 
     def _numbered(self, *content: str) -> str:
         """Return the next id for this content: a run may ask the same more than once."""

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, cast
 
-from agents import Agent, FunctionTool, Handoff, ToolInputGuardrailData
+from agents import Agent, AgentHooks, FunctionTool, Handoff, ToolInputGuardrailData
 from agents.exceptions import ToolInputGuardrailTripwireTriggered
 from agents.tool_context import ToolContext
 
@@ -134,6 +134,26 @@ class GuardedInvoker:
         return None
 
 
+class GuardedHooks:
+    """The hooks of an agent; after they have seen a call, its tool must still compare the arguments."""
+
+    def __init__(self, hooks: AgentHooks[Any], approved_calls: ApprovedCalls) -> None:
+        self._hooks, self._approved_calls = hooks, approved_calls
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # The SDK accepts only its own classes as hooks.
+        return type(self._hooks)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hooks, name)
+
+    async def on_tool_start(self, context: Any, agent: Agent[Any], tool: Any) -> None:
+        """Call the hook, and check the tool of an approved call right before it runs."""
+        await self._hooks.on_tool_start(context, agent, tool)
+        self._approved_calls.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
+
+
 class GuardedAgents:
     """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
 
@@ -153,6 +173,7 @@ class GuardedAgents:
         guarded.tools = [self._tool(tool, agent.name) for tool in agent.tools]
         guarded.handoffs = [self._handoff(each) for each in agent.handoffs]
         guarded.get_all_tools = self._all_tools(guarded)
+        guarded.hooks = agent.hooks and GuardedHooks(agent.hooks, self._approved_calls)
         return cast(Agent[Any], guarded)
 
     def _all_tools(self, agent: Agent[Any]) -> Callable[[Any], Awaitable[list[Any]]]:

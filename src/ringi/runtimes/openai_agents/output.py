@@ -122,7 +122,7 @@ def text_of_output(output: Any) -> str:
 
 
 class RunWatch(RunHooks[Any]):
-    """Counts the model calls of one stretch of a run, and checks the tools of edited calls."""
+    """Counts the model calls of one stretch of a run, and checks the tools of approved calls."""
 
     def __init__(self, run: Run, approved_calls: ApprovedCalls, pauses: ToolPauses) -> None:
         self._run, self._approved_calls, self._pauses = run, approved_calls, pauses

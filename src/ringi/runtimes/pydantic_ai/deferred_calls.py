@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
@@ -29,8 +29,36 @@ CALL = "call"
 ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
 
 
+class Rewrite(NamedTuple):
+    """What the agent's own capabilities or toolsets make of a call's arguments."""
+
+    before: dict[str, Any]
+    """The arguments that the framework gets."""
+    after: dict[str, Any]
+    """The arguments that the tool would get: people and the policy decide about these."""
+
+
+Rewrites: TypeAlias = Mapping[str, Rewrite]
+"""Rewrites by the ids of the calls."""
+
+
+class Approval(NamedTuple):
+    """An approved call of one stretch of a run."""
+
+    args: dict[str, Any]
+    """The authorized arguments."""
+    input_args: dict[str, Any]
+    """The arguments that the framework gets."""
+    is_rewritten: bool
+    """Whether the agent makes the authorized arguments of them."""
+
+
 def questions_of(
-    requests: DeferredToolRequests, turn: str, words: str | None, schemas: Mapping[str, dict[str, Any]]
+    requests: DeferredToolRequests,
+    turn: str,
+    words: str | None,
+    schemas: Mapping[str, dict[str, Any]],
+    rewrites: Rewrites,
 ) -> dict[str, Ask]:
     """Return the questions about the deferred calls of a turn, by id.
 
@@ -39,10 +67,11 @@ def questions_of(
         turn: The place of the turn in the thread. Some models use the id of a call again in a later turn.
         words: The text with which the model explains the calls.
         schemas: The schemas of the arguments by tool.
+        rewrites: What the agent makes of the arguments of calls.
     """
     asks = {}
     for part in requests.approvals:
-        call, args = call_of(part, turn), args_of(part.args)
+        call, args = call_of(part, turn, rewrites), args_of(part.args)
         allowed = DECISIONS if args is not None else REFUSING_DECISIONS
         metadata = metadata_of(requests, part)
         schema = schemas.get(part.tool_name)
@@ -92,32 +121,36 @@ def call_places(messages: Sequence[ModelMessage]) -> dict[str, str]:
     return {part.tool_call_id: f"{len(answers)}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
 
 
-def call_of(part: ToolCallPart, turn: str) -> ToolCall:
-    """Return a call of the model."""
-    args = args_of(part.args)
+def call_of(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> ToolCall:
+    """Return a call, with the arguments that its tool would get."""
+    rewrite = (rewrites or {}).get(part.tool_call_id)
+    args = rewrite.after if rewrite else args_of(part.args)
     unreadable = {"arguments": part.args}
     return ToolCall(question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args)
 
 
 def results_of(
-    requests: DeferredToolRequests, turn: str, answers: Mapping[str, Sequence[Request]]
-) -> tuple[DeferredToolResults, list[str]]:
-    """Return the results of all deferred calls, and what the model has to read about edited ones.
+    requests: DeferredToolRequests, turn: str, answers: Mapping[str, Sequence[Request]], rewrites: Rewrites
+) -> tuple[DeferredToolResults, dict[str, Approval], list[str]]:
+    """Return the results of all deferred calls, the approved ones by id, and what the model reads about edited ones.
 
     An approved call always runs with the arguments of its request, and never with those in the history.
 
     Raises:
         NotAuthorizedError: An approval is about another call.
     """
-    results, notes = DeferredToolResults(), list[str]()
+    results, approvals, notes = DeferredToolResults(), dict[str, Approval](), list[str]()
     for part, request in answered(requests.approvals, turn, answers):
-        call = call_of(part, turn)
+        id, rewrite, call = part.tool_call_id, rewrites.get(part.tool_call_id), call_of(part, turn, rewrites)
         decided = call.decision(request)
         if decided.decision in REFUSING_DECISIONS:
-            results.approvals[part.tool_call_id] = ToolDenied(decided.message or REJECTED)
+            results.approvals[id] = ToolDenied(decided.message or REJECTED)
         else:
-            results.approvals[part.tool_call_id] = ToolApproved(override_args=decided.args)
-        if decided.decision == "edit":
+            is_rewritten = rewrite is not None and rewrite.after == decided.args
+            input_args = rewrite.before if rewrite and is_rewritten else decided.args
+            approvals[id] = Approval(decided.args, input_args, is_rewritten)
+            results.approvals[id] = ToolApproved(override_args=input_args)
+        if decided.decision == "edit" or (rewrite and rewrite.before != args_of(part.args)):
             # Instructions name no values: the model chose some, and would read its own words as ours.
             notes.append(EDITED.format(tool=part.tool_name))
     for part, request in answered(requests.calls, turn, answers):
@@ -128,7 +161,7 @@ def results_of(
     # Older versions of Pydantic AI do not record who answered.
     if (answered_by := getattr(results, "answered_by", None)) is not None:
         answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
-    return results, notes
+    return results, approvals, notes
 
 
 def answered(

@@ -25,7 +25,7 @@ from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
-from ringi.runtimes.pydantic_ai.deferred_calls import call_places, questions_of, results_of
+from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
 from ringi.runtimes.stored_run import StoredRun
@@ -43,6 +43,7 @@ SCHEMA_NUMBER = int(version(PACKAGE).partition(".")[0])
 """The major version of Pydantic AI: messages that one version wrote can be read by the later ones with this number."""
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
+REWRITES: TypeAdapter[dict[str, Rewrite]] = TypeAdapter(dict[str, Rewrite])
 OPTIONS = ("model", "model_settings", "usage_limits")
 """The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 UNKNOWN = "unknown"
@@ -80,12 +81,12 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data = self._own_data()
-        options = self._resumed(data, answers) if data else self._begun()
+        options, approvals = self._resumed(data, answers) if data else (self._begun(), {})
         out.begin()
         writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
         before = f"{self._turn(options['message_history'])}/"
         requests = {id.removeprefix(before): request for id, (request, *_) in answers.items()}
-        calls = StretchCalls(self._run, options.get("deferred_tool_results"), requests)
+        calls = StretchCalls(self._run, approvals, requests)
         result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
             state = await self._paused(result, result.output, writer, calls)
@@ -104,15 +105,19 @@ class AgentRun(StoredRun):
         prompt = messages[-1].text if messages else None
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
-    def _resumed(self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]) -> dict[str, Any]:
+    def _resumed(
+        self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]
+    ) -> tuple[dict[str, Any], dict[str, Approval]]:
         messages = ModelMessagesTypeAdapter.validate_python(data["messages"])
-        results, notes = results_of(REQUESTS.validate_python(data["requests"]), self._turn(messages), answers)
-        return {
+        requests, rewrites = REQUESTS.validate_python(data["requests"]), REWRITES.validate_python(data["rewrites"])
+        results, approvals, notes = results_of(requests, self._turn(messages), answers, rewrites)
+        options = {
             "message_history": messages,
             "deferred_tool_results": results,
             "instructions": "\n".join(notes) or None,
             "usage": USAGE.validate_python(data["usage"]),
         }
+        return options, approvals
 
     async def _streamed(
         self, writer: OutputWriter, calls: StretchCalls, options: dict[str, Any]
@@ -154,7 +159,7 @@ class AgentRun(StoredRun):
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
         schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
-        asks = questions_of(requests, turn, writer.words.strip() or None, schemas)
+        asks = questions_of(requests, turn, writer.words.strip() or None, schemas, calls.rewrites)
         places = call_places(result.all_messages())
         gated = await calls.ask(requests, asks, turn, places)
         data = {
@@ -163,6 +168,7 @@ class AgentRun(StoredRun):
                 for id, ask in asks.items()
             ],
             "requests": REQUESTS.dump_python(requests, mode="json"),
+            "rewrites": REWRITES.dump_python(calls.rewrites, mode="json"),
             "messages": dumped(result.all_messages()),
             "usage": jsonable(result.usage),
         }

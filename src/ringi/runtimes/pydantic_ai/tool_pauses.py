@@ -12,12 +12,10 @@ from pydantic_ai import (
     ApprovalRequired,
     CallDeferred,
     DeferredToolRequests,
-    DeferredToolResults,
     RunContext,
-    ToolApproved,
 )
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.toolsets import (
     AbstractToolset,
@@ -35,7 +33,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
 from ringi.runtimes.policy_checks import AgentTools, arguments_of, denial_of
-from ringi.runtimes.pydantic_ai.deferred_calls import call_places, question_id
+from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, question_id
 from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
@@ -51,21 +49,21 @@ class StretchCalls:
 
     Args:
         run: The run.
-        results: The results with which the stretch begins.
+        approvals: The approved calls with which the stretch begins, by their ids.
         requests: The ended requests of the calls by the ids of the calls: a person or a rule approved them.
     """
 
-    def __init__(self, run: Run, results: DeferredToolResults | None, requests: Mapping[str, Request]) -> None:
-        self._run, self._requests = run, requests
-        approvals = results.approvals if results else {}
-        self._approved = {id: each.override_args for id, each in approvals.items() if isinstance(each, ToolApproved)}
+    def __init__(self, run: Run, approvals: Mapping[str, Approval], requests: Mapping[str, Request]) -> None:
+        self._run, self._approved, self._requests = run, dict(approvals), requests
+        self.rewrites: dict[str, Rewrite] = {}
+        """What the agent makes of the arguments of the calls at which it pauses."""
         self.gates: dict[str, Gate] = {}
         """The gates of tools, by the names that the model sees."""
         self._asked: dict[str, Ask] = {}
         """What gates ask about calls, by the ids of the calls."""
 
-    def approved_args(self, ctx: RunContext[Any]) -> dict[str, Any] | None:
-        """Return the arguments with which a call was approved, once; None if nobody approved it in this stretch."""
+    def approval(self, ctx: RunContext[Any]) -> Approval | None:
+        """Return the approval of a call, once; None if nobody approved it in this stretch."""
         return self._approved.pop(str(ctx.tool_call_id), None) if ctx.tool_call_approved else None
 
     def begin(self, name: str, args: dict[str, Any], ctx: RunContext[Any], *, is_approved: bool) -> GatedCall:
@@ -81,6 +79,12 @@ class StretchCalls:
         is_by_hand = request is not None and is_by_person(request)
         return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
 
+    def note_rewrite(self, tool: ToolsetTool[Any], tool_args: dict[str, Any], ctx: RunContext[Any]) -> None:
+        """Note what the agent made of the arguments of a call at which it pauses."""
+        called = called_args(ctx)
+        if called is not None and content_of(validated(tool, called, ctx)) != content_of(tool_args):
+            self.rewrites[str(ctx.tool_call_id)] = Rewrite(called, json_args(tool_args))
+
     async def ask(
         self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str, places: Mapping[str, str]
     ) -> set[str]:
@@ -95,7 +99,8 @@ class StretchCalls:
 
     async def _question(self, part: ToolCallPart, places: Mapping[str, str]) -> Ask | None:
         """Return what a gate asks about a call at which the framework itself pauses."""
-        gate, args = self.gates.get(part.tool_name), args_of(part.args)
+        gate, rewrite = self.gates.get(part.tool_name), self.rewrites.get(part.tool_call_id)
+        args = rewrite.after if rewrite else args_of(part.args)
         if gate is None or args is None:
             return None
         call = GatedCall(self._run, part.tool_name, args, places.get(part.tool_call_id, part.tool_call_id), gate=gate)
@@ -139,15 +144,18 @@ class PausingToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Run a call that people or the policy approve, with exactly the arguments that they approve."""
-        id, args, approved = str(ctx.tool_call_id), json_args(tool_args), self.calls.approved_args(ctx)
-        call = self.calls.begin(name, args, ctx, is_approved=approved is not None)
-        if approved is None:
+        id, args, approval = str(ctx.tool_call_id), json_args(tool_args), self.calls.approval(ctx)
+        call = self.calls.begin(name, args, ctx, is_approved=approval is not None)
+        if approval is None:
             must_pause = await self.run.must_pause(name, args)
         else:
             must_pause = False
-            if content_of(validated(tool, approved, ctx)) != content_of(tool_args):
-                raise NotAuthorizedError(id, CHANGED.format(tool=name))
-            if args != approved and (denial := await denial_of(self.run, name, args)):
+            if content_of(validated(tool, approval.args, ctx)) != content_of(tool_args):
+                if approval.is_rewritten:
+                    raise NotAuthorizedError(id, CHANGED.format(tool=name))
+                self.calls.rewrites[id] = Rewrite(approval.input_args, args)
+                raise ApprovalRequired
+            if args != approval.args and (denial := await denial_of(self.run, name, args)):
                 raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
@@ -155,16 +163,25 @@ class PausingToolset(WrapperToolset[Any]):
             if ctx.tool_call_approved:
                 raise NotAuthorizedError(id, f"a rule approved {name!r}, and its gate asks a person") from error
             assert call.suspend
+            self.calls.note_rewrite(tool, tool_args, ctx)
             call.suspend(error.question)
         if refusal is not None:
             return refusal
         if must_pause:
             if ctx.tool_call_approved:
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
+            self.calls.note_rewrite(tool, tool_args, ctx)
             raise ApprovalRequired
         checked = with_check(tool, content_of(tool_args), id)
         with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
             return await super().call_tool(name, tool_args, ctx, checked)
+
+
+def called_args(ctx: RunContext[Any]) -> dict[str, Any] | None:
+    """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
+    answer = next((each for each in reversed(ctx.messages) if isinstance(each, ModelResponse)), None)
+    parts = [each for each in (answer.parts if answer else ()) if isinstance(each, ToolCallPart)]
+    return next((args_of(each.args) for each in parts if each.tool_call_id == ctx.tool_call_id), None)
 
 
 def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]) -> dict[str, Any] | None:

@@ -141,19 +141,20 @@ class PolicyConformance:
             assert (await run.rest()).status == "done"
             assert sorted(effects) == [Refund(1), Refund(2, LARGE)]
 
-    async def test_a_call_that_was_changed_after_its_approval_does_not_run(self, url: str) -> None:
+    async def test_a_call_runs_only_with_the_arguments_that_were_shown(self, url: str) -> None:
         effects = Effects()
         agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, enlarged)
         async with running(url, agent) as run:
             await run.start(agent)
             (request,) = await run.pending()
             assert request.action
-            assert request.action.args == {"order": 7, "amount": 30}
+            visible = Refund(**request.action.args)
 
             await run.respond(request, "approve")
 
             await run.rest()
-            assert effects == []
+            assert effects in ([], [visible])
+            assert visible in (Refund(), Refund(**enlarged(Refund()._asdict())))
 
     def test_a_policy_is_refused_unless_the_runtime_checks_each_call(self) -> None:
         agent = self.agent([], [])
