@@ -4,16 +4,19 @@
 |---|---|---|
 | `check` | readers of the source and of the docs: each file is read once | `make check`, each commit |
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
-| `quick` | `fast`, `MAIN`, the command line, all on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs on PostgreSQL and Redis; faults, clients, `WIDE` | `make test-stores` |
+| `quick` | `fast`, `MAIN`, the command line, the contracts, all on one store | `make test` |
+| `stores` | contracts, fences, streams, jobs on PostgreSQL and Redis; faults, clients, `WIDE` | `make test-stores` |
 | `all` | everything: each test on each store, all pages, old servers, chaos, the wheel, the docs | `make test-all` |
 
-`check`, `quick` and `stores` share no test, and CI runs the three. A promise needs a test in one of them.
+`check`, `quick` and `stores` share no test, and CI runs the three. A promise needs a test in one of them. Of a test
+with many variants, such as one for each wrong value, they run a few (see `MOST_VARIANTS`), and `all` runs each.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -37,8 +40,25 @@ RARE = ("postgres_16", "valkey")
 SERVERS = ("postgres_url", "redis_url", "durable_redis_url")
 CONTRACTS = "ringi.testing.conformance"
 
+MOST_VARIANTS = 5
+"""How many variants of one test run outside of `all`: the first and last one, and those evenly between."""
+WHOLE = (
+    "tests/faults/",
+    "tests/privacy/",
+    "tests/server/test_every_route.py",
+    "tests/server/test_guard.py",
+    "tests/server/test_matrix",
+    "tests/server/test_oidc",
+    "tests/server/test_who_may",
+)
+"""Where every variant always runs: what a kill may interrupt, what an erasure takes, who may do what.
+
+So do those of `fast`, and of tests that take their parameters alone.
+"""
+
 PLACES = {
     "tests/acceptance/": "all",
+    "tests/test_extras.py": "stores",
     "tests/acceptance/test_demo.py": "stores",
     "tests/acceptance/test_hostile.py": "stores",
     "tests/acceptance/test_kill_retry.py": "stores",
@@ -46,10 +66,13 @@ PLACES = {
     "tests/acceptance/test_superseded.py": "stores",
     "tests/assistant/": "quick",
     "tests/backends/postgres/": "stores",
+    "tests/backends/test_upgrade.py": "all",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",
-    "tests/backends/test_upgrade.py": "stores",
+    "tests/backends/sqlite/test_space.py": "stores",
     "tests/cli/": "quick",
+    "tests/cli/test_languages.py": "stores",
+    "tests/cli/test_link.py": "stores",
     "tests/cli/test_keys.py": "check",
     "tests/cli/test_watch_answers.py": "stores",
     "tests/cli/test_watch_live.py": "stores",
@@ -57,8 +80,8 @@ PLACES = {
     "tests/delivery/": "quick",
     "tests/domain/test_derived_ids.py": "quick",
     "tests/engrammer/": "quick",
+    "tests/engrammer/test_learning_bench.py": "all",
     "tests/domain/test_events.py": "check",
-    "tests/engrammer/test_learning_bench.py": "stores",
     "tests/faults/": "stores",
     "tests/faults/test_at_once.py": "quick",
     "tests/faults/test_chaos.py": "all",
@@ -66,14 +89,20 @@ PLACES = {
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
     "tests/files/test_attachments.py": "quick",
-    "tests/files/test_image_recovery.py": "quick",
+    "tests/files/test_image_recovery.py": "stores",
     "tests/files/test_images.py": "quick",
     "tests/inbox/test_suggestions.py": "quick",
     "tests/integrations/hooks/": "quick",
     "tests/integrations/langchain/": "quick",
     "tests/integrations/acp/": "quick",
+    "tests/integrations/acp/test_proxy.py": "stores",
     "tests/integrations/mcp/": "quick",
+    "tests/integrations/mcp/test_stdio.py": "stores",
+    "tests/integrations/mcp/test_kill.py": "stores",
     "tests/integrations/mcp_gate/": "quick",
+    "tests/integrations/mcp_gate/test_calls.py": "stores",
+    "tests/integrations/mcp_gate/test_servers.py": "stores",
+    "tests/integrations/mcp_gate/test_kill_ringi.py": "stores",
     "tests/integrations/test_client_calls.py": "quick",
     "tests/openapi_clients/": "stores",
     "tests/readers/": "stores",
@@ -85,13 +114,15 @@ PLACES = {
     "tests/server/test_offers.py": "stores",
     "tests/server/test_oidc": "stores",
     "tests/server/test_startup.py": "stores",
+    "tests/server/test_who_may": "stores",
     "tests/privacy/test_erasure.py": "quick",
     "tests/runs/test_examples.py": "quick",
+    "tests/runs/test_without_langgraph.py": "stores",
     "tests/runs/test_reconciler.py": "quick",
     "tests/shapes/": "quick",
     "tests/statistics/test_counting.py": "quick",
     "tests/test_absent_notifier.py": "quick",
-    "tests/test_cli.py": "quick",
+    "tests/test_cli.py": "stores",
     "tests/test_docs.py": "all",
     "tests/test_architecture.py": "check",
     "tests/test_deploy.py": "check",
@@ -104,19 +135,17 @@ PLACES = {
     "tests/test_public_api.py": "check",
     "tests/test_repository_files.py": "check",
     "tests/test_entrypoint.py": "quick",
-    "tests/test_extras.py": "quick",
     "tests/test_notify_modes.py": "quick",
     "tests/testing/test_harness_ends.py": "quick",
     "tests/testing/test_person.py": "quick",
     "tests/forms/test_json_schema.py": "quick",
     "tests/audit/test_seal_stores.py": "stores",
     "tests/test_toolchain.py": "stores",
-    "tests/inbox/test_tracing.py": "quick",
+    "tests/inbox/test_tracing.py": "stores",
     "tests/testing/test_plugin.py": "stores",
     "tests/client/": "quick",
     "tests/runs/test_lease.py": "quick",
     "tests/runs/test_outages.py": "quick",
-    "tests/runs/test_without_langgraph.py": "quick",
     "tests/runtimes/test_without_langgraph.py": "quick",
 }
 """The tier of a folder or a file; the longest name that fits counts, and all others are `fast`.
@@ -172,12 +201,40 @@ MOVES: dict[str, tuple[str, ...]] = {
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what is not part of the run that `--tier` names."""
-    parts = PARTS[config.getoption("--tier")]
-    chosen = [item for item in items if tier_of(item) in parts]
+    run = config.getoption("--tier")
+    chosen = [item for item in items if tier_of(item) in PARTS[run]]
+    if run != "all":
+        chosen = few_variants(chosen)
     if len(chosen) < len(items):
         selected = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = chosen
+
+
+def few_variants(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the items with only some of the variants of each test."""
+    tests = defaultdict[tuple[str, str], list[pytest.Item]](list)
+    for item in items:
+        tests[item.nodeid.partition("[")[0], tier_of(item)].append(item)
+    chosen = set[pytest.Item]()
+    for (name, tier), variants in tests.items():
+        is_whole = tier in ("check", "fast") or name.startswith(WHOLE) or _is_contract(variants[0])
+        chosen.update(variants if is_whole or _needs_nothing(variants[0]) else spread(variants))
+    return [item for item in items if item in chosen]
+
+
+def _needs_nothing(item: pytest.Item) -> bool:
+    """Return whether a test takes its parameters alone, and no store or server."""
+    callspec: Any = getattr(item, "callspec", None)
+    if not isinstance(item, pytest.Function) or callspec is None:
+        return False
+    return set(signature(item.function).parameters) <= set(callspec.params)
+
+
+def spread(variants: list[pytest.Item]) -> list[pytest.Item]:
+    """Return at most `MOST_VARIANTS` items, evenly chosen."""
+    last, steps = len(variants) - 1, MOST_VARIANTS - 1
+    return variants if last < MOST_VARIANTS else [variants[round(n * last / steps)] for n in range(MOST_VARIANTS)]
 
 
 def load_profile(run: str) -> None:
@@ -221,7 +278,7 @@ def tier_of(item: pytest.Item) -> str:
     if tier == "all" or any(rare in word for rare in RARE for word in (*words, *fixtures)):
         return "all"
     store = next((word for word in words if word in STORES), ONE_STORE)
-    if _is_contract(item):
+    if _is_contract(item) and tier != "stores":
         return "quick"
     if store != ONE_STORE:
         is_guarded = store != "memory" and path.startswith(DIFFERENT_ON_EACH_STORE)

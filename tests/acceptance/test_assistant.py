@@ -14,7 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_chat import until_ready, write
 from tests.acceptance.test_everyone import prefer
-from tests.tiers import MAIN, WIDE
+from tests.tiers import WIDE
 
 Open = Callable[..., Awaitable[Page]]
 pytestmark = pytest.mark.timeout(180)
@@ -184,7 +184,7 @@ async def test_from_a_goal_to_the_last_step_also_when_the_server_ends_between_pl
         await expect(changes.last.get_by_test_id("source")).to_contain_text(GOAL[language].rstrip("。."))
 
 
-@MAIN
+@WIDE
 async def test_an_action_that_is_not_possible_says_why_and_asks_what_is_missing(
     open_page: Open, office: DemoServer
 ) -> None:

@@ -14,7 +14,7 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import REFUND, ask, decided, opened, press, sign_in, somebody, stored
 from tests.acceptance.test_votes import PHONE, answered, picture, vote
 from tests.acceptance.thread_steps import choose
-from tests.tiers import MAIN, WIDE
+from tests.tiers import WIDE
 
 from ringi.base.clock import utc_now
 
@@ -122,7 +122,7 @@ async def test_a_deputy_cannot_decide_what_the_absent_person_asked(browser: Brow
     await fay.context.close()
 
 
-@pytest.mark.parametrize("look", [pytest.param("desk", marks=MAIN), "phone"])
+@pytest.mark.parametrize("look", [pytest.param("desk", marks=WIDE), "phone"])
 async def test_a_person_leaves_and_comes_back_on_the_page(browser: Browser, house: DemoServer, look: str) -> None:
     name, more = f"gil-{look}", ({**PHONE, "locale": "ja-JP"} if look == "phone" else {})
     sign_in(house, "dee")
@@ -168,7 +168,7 @@ async def test_the_banner_of_an_absence_goes_when_it_ends(browser: Browser, hous
     await hal.context.close()
 
 
-@MAIN
+@WIDE
 async def test_people_see_a_pause_and_its_end_without_a_reload(browser: Browser, running: DemoServer) -> None:
     running.run("paused-gates", "gates", {})
     request = running.until("paused-gates", "interrupted")["pending"][0]

@@ -96,7 +96,6 @@ async def test_behind_a_proxy_that_holds_streams_a_chat_is_read_on(browser: Brow
         await context.close()
 
 
-@MAIN
 async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
     go = await half_said(person, house)
     await expect(person.get_by_test_id("activity")).to_be_visible()
@@ -198,7 +197,6 @@ async def test_a_second_tab_shows_the_same_while_it_happens(person: Page, house:
         await says(tab, go.name, f"{HALF}{go.name}.*", more.name, f"{HALF}{more.name}.*all.")
 
 
-@MAIN
 async def test_stop_ends_the_run_and_what_was_said_stays(person: Page, house: DemoServer) -> None:
     never = await half_said(person, house)
     await person.get_by_test_id("stop").click()

@@ -11,7 +11,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import QUIET, ask, decided, opened, press, respond, somebody, stored
 from tests.acceptance.test_votes import PHONE, picture, seen
-from tests.tiers import MAIN, WIDE
+from tests.tiers import WIDE
 
 from ringi.integrations.call_views import view_of
 
@@ -143,7 +143,6 @@ async def test_a_question_of_a_client_names_its_session_too(browser: Browser, ho
     await ann.context.close()
 
 
-@MAIN
 async def test_all_requests_of_a_session_are_answered_side_by_side(browser: Browser, house: DemoServer) -> None:
     thread = session_id()
     command, edit, mail = (
@@ -207,7 +206,7 @@ async def test_a_session_on_a_phone_is_one_below_the_other(browser: Browser, hou
     await ann.context.close()
 
 
-@MAIN
+@WIDE
 async def test_the_same_call_is_allowed_for_the_rest_of_the_session(browser: Browser, house: DemoServer) -> None:
     thread = session_id()
     args = {"command": "npm test"}

@@ -10,7 +10,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened, press, somebody, stored
 from tests.acceptance.test_votes import PHONE, picture, seen
-from tests.tiers import MAIN
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -19,7 +19,7 @@ def refund(order: int, amount: int, **more: Any) -> dict[str, Any]:
     return {"action": {"name": "pay_back", "args": {"order": order, "amount": amount}}, **more}
 
 
-@MAIN
+@WIDE
 async def test_later_calls_are_approved_within_the_limits_until_somebody_revokes_them(
     browser: Browser, house: DemoServer
 ) -> None:

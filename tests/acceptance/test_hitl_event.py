@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 from tests.acceptance.demo_server import DemoServer
-from tests.tiers import MAIN
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 START = """async (thread) => {
@@ -39,7 +39,7 @@ async def seen(person: Page) -> list[Any]:
     return [form["payload"]["request"]["id"] for form in forms]
 
 
-@MAIN
+@WIDE
 async def test_an_event_source_gets_each_form_once_also_after_a_reload(person: Page, house: DemoServer) -> None:
     thread = "hitl-1"
     assert await person.evaluate(START, thread) == 202

@@ -135,7 +135,6 @@ async def test_filters_show_what_the_server_finds_and_stand_in_the_address(desk:
     await expect(row(desk, "decided")).to_contain_text("approved by bob")
 
 
-@MAIN
 async def test_counts_are_those_of_the_server_and_follow_what_happens(desk: Page, office: Office) -> None:
     await office.fill(3)
     office.ask("given", assignee="ann")
@@ -186,7 +185,6 @@ async def test_two_japanese_characters_are_found_and_a_word_that_is_being_compos
     await expect(desk.get_by_test_id("search")).to_have_value("返金")
 
 
-@MAIN
 async def test_back_and_a_reload_keep_the_filter_and_the_place(desk: Page, office: Office) -> None:
     ids = await office.fill(300)
     await show(desk, office, "/?kind=approval")

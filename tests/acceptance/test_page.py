@@ -70,7 +70,6 @@ async def test_a_person_starts_an_agent_answers_and_sees_the_stream_go_on(page: 
     await assert_once_and_in_order(page, 8)
 
 
-@MAIN
 async def test_the_stream_goes_on_after_a_reload_in_the_middle(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("reloaded", "refund", {"order": 7, "amount": 5})
@@ -121,7 +120,6 @@ async def test_a_question_answered_elsewhere_dies_in_place(page: Page, demo: Dem
     await expect(page.get_by_test_id("request-detail")).to_contain_text("admin")
 
 
-@MAIN
 async def test_edited_arguments_run_and_a_reason_reaches_the_agent(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("edited", "refund", {"order": 1, "amount": 40})

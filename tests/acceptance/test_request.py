@@ -28,7 +28,6 @@ async def test_a_routine_approval_takes_one_key_and_a_held_key_decides_once(pers
     await expect(person.get_by_test_id("decide-approve")).to_be_enabled()
 
 
-@MAIN
 async def test_a_reason_chosen_by_number_reaches_the_agent_word_for_word(person: Page, house: DemoServer) -> None:
     house.run("refused", "refund", {"order": 7, "amount": 40})
     (request,) = house.until("refused", "interrupted")["pending"]
@@ -162,7 +161,7 @@ async def test_a_question_begins_in_its_text_and_is_sent_from_inside_it(person: 
     assert decided(house, request)["message"] == "car park"
 
 
-@MAIN
+@WIDE
 async def test_a_decision_without_a_server_is_given_back_and_can_be_sent_again(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND)
     detail = await opened(person, house, request)

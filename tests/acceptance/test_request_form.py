@@ -53,7 +53,6 @@ async def test_the_written_fields_are_filled_in_by_keyboard_alone(person: Page, 
     }  # fmt: skip
 
 
-@MAIN
 async def test_the_chosen_fields_are_filled_in_by_keyboard_alone(person: Page, house: DemoServer) -> None:
     request = ask(house, "Chosen", form={"fields": CHOSEN})
     detail = await opened(person, house, request)

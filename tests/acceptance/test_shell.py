@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.tiers import MAIN
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -237,7 +237,7 @@ WHOLE = """name => {
 """Whether a link ends before the edge of the header's links, where what continues fades."""
 
 
-@MAIN
+@WIDE
 async def test_on_a_phone_no_link_of_a_person_is_cut_and_the_current_one_is_whole(
     person: Page, house: DemoServer
 ) -> None:
@@ -266,7 +266,6 @@ async def test_the_header_leads_to_operations_once_a_run_needs_somebody(person: 
     await expect(person.get_by_test_id("failure-reason")).to_contain_text("no paper")
 
 
-@MAIN
 async def test_who_signs_out_is_asked_for_the_link_again(person: Page) -> None:
     await person.get_by_test_id("open-menu").click()
     await person.get_by_test_id("sign-out").click()

@@ -11,7 +11,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, choose, decided, opened, press, respond, right_answer, somebody, stored
 from tests.acceptance.test_votes import picture
-from tests.tiers import MAIN, WIDE
+from tests.tiers import WIDE
 
 from ringi import open as open_inbox
 from ringi.policy import Policy
@@ -74,7 +74,7 @@ async def test_the_call_weighs_more_than_the_title_that_its_agent_gave_it(
     await ann.context.close()
 
 
-@MAIN
+@WIDE
 async def test_a_call_that_cannot_be_undone_is_confirmed_by_a_fact(person: Page, house: DemoServer) -> None:
     request = await asked(house)
     detail = await opened(person, house, request)
@@ -151,7 +151,7 @@ async def test_twice_as_large_the_buttons_of_a_decision_stay_in_sight(browser: B
     await ann.context.close()
 
 
-@MAIN
+@WIDE
 async def test_what_an_agent_says_about_the_effect_is_not_declared(person: Page, house: DemoServer) -> None:
     card = {"effect": "reads one order", "reversible": True, "tier": "low", "amount": 1, "arguments": {"amount": "n"}}
     request = ask(house, "Read?", action={"name": "pay", "args": {"n": 4}}, context={"card": card})

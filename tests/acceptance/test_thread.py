@@ -134,7 +134,6 @@ async def test_two_questions_are_answered_in_either_order(page: Page, shop: Demo
     await assert_once_and_in_order(page)
 
 
-@MAIN
 async def test_a_reload_and_a_second_tab_show_the_same(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("seen-twice", "refund", {"order": 7, "amount": 5})
@@ -272,7 +271,6 @@ async def test_who_may_not_retry_is_told_who_may(page: Page, shop: DemoServer) -
     await expect(page.get_by_test_id("retry-run")).to_have_count(0)
 
 
-@MAIN
 async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("unwanted", "two_questions", {})
@@ -295,7 +293,7 @@ async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoS
     await expect(page.get_by_test_id("run-controls")).to_be_focused()
 
 
-@MAIN
+@WIDE
 async def test_what_an_agent_writes_is_marked_up_and_never_loads_or_runs_anything(page: Page, shop: DemoServer) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

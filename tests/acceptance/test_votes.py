@@ -162,7 +162,7 @@ async def test_ones_own_vote_can_be_changed(browser: Browser, house: DemoServer)
     await ann.context.close()
 
 
-@MAIN
+@WIDE
 async def test_a_held_answer_counts_down_by_the_servers_clock_and_is_undone(
     browser: Browser, house: DemoServer
 ) -> None:

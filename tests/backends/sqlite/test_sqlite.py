@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.tiers import WIDE
 
 from ringi.backends.sqlite import lists, urgent
 from ringi.backends.sqlite.database import Database
@@ -36,6 +37,7 @@ class TestSqliteStore(StoreConformance):
         return SqliteStore(database)
 
 
+@WIDE
 class TestTwoSqliteStores(TestSqliteStore):
     @pytest.fixture
     def other(self, second_database: Database) -> SqliteStore:
@@ -81,6 +83,7 @@ class TestSqliteStream(StreamConformance):
         return SqliteStream(database)
 
 
+@WIDE
 class TestTwoSqliteStreams(TestSqliteStream):
     @pytest.fixture
     def other(self, second_database: Database) -> SqliteStream:
@@ -93,6 +96,7 @@ class TestSqliteJobs(JobsConformance):
         return SqliteJobs(database, notifier)
 
 
+@WIDE
 class TestTwoSqliteJobs(TestSqliteJobs):
     @pytest.fixture
     def other(self, second_database: Database, second_notifier: SqliteNotifier) -> SqliteJobs:
