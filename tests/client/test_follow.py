@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import ringi
 from ringi.client import transport
 from ringi.client.errors import HttpError
 from ringi.domain.record import Event, Position
-from ringi.errors import ClosedError, UnreachableError
+from ringi.errors import ClosedError, SettingError, UnreachableError
 
 LIMIT = 20.0
 
@@ -184,6 +184,59 @@ async def test_a_proxy_that_holds_back_streams_delays_events_by_a_poll_and_is_na
     (warning,) = [record.getMessage() for record in caplog.records if record.name == transport.__name__]
     assert warning.startswith("/v1/events of http://127.0.0.1:")
     assert "a proxy probably holds back event streams" in warning
+
+
+class QuietServer:
+    """Opens streams that have no events: while it holds back it sends nothing, and then a heartbeat now and then."""
+
+    def __init__(self) -> None:
+        self.openings = self.heartbeats = 0
+        self.holds_back = True
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Send one stream."""
+        self.openings += 1
+        holds_back = self.holds_back
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        is_open = True
+        while is_open:
+            if not holds_back:
+                writer.write(b"event: heartbeat\ndata: {}\n\n")
+                self.heartbeats += 1
+            await writer.drain()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.6):
+                    is_open = bool(await reader.read(1))
+
+
+async def test_a_quiet_stream_that_was_held_back_stays_open_once_it_passes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(transport, "SILENCE_SECONDS", 3.0)
+    monkeypatch.setattr(transport, "POLL_SECONDS", 0.3)
+    quiet = QuietServer()
+    async with asyncio.timeout(LIMIT), listening(quiet.serve) as url:
+        follower = transport.Transport(url, "bot", LIMIT)
+        async with aclosing(follower.positions("/v1/events", lambda: "1")) as heard:
+            for _ in range(2):
+                assert await anext(heard) == ""
+            quiet.holds_back = False
+            while quiet.heartbeats < 2:
+                await anext(heard)
+            openings = quiet.openings
+            while quiet.heartbeats < 5:
+                await anext(heard)
+        await follower.close()
+    assert quiet.openings == openings
+    assert len([record for record in caplog.records if record.name == transport.__name__]) == 1
+
+
+async def test_a_stream_without_a_position_names_the_version_and_the_proxy() -> None:
+    quiet = QuietServer()
+    async with listening(quiet.serve) as url, ringi.Client(url, "bot") as bot, aclosing(bot.follow()) as events:
+        with pytest.raises(SettingError, match="Last-Event-ID header: use a server of the same version"):
+            await anext(events)
 
 
 async def test_a_connection_that_dies_without_a_word_is_opened_again(server: DemoServer, impatient: None) -> None:

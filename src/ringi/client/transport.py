@@ -39,6 +39,7 @@ HELD_BACK = (
     "%s of %s has sent nothing for %.0f s: a proxy probably holds back event streams, or the connection is dead; "
     "reading every %.0f s until the stream passes"
 )
+NO_POSITION = "the reply to {path} has no Last-Event-ID header: use a server of the same version, and let proxies pass this header"
 GRACE_SECONDS = 10.0
 """Seconds that a server may take for a reply, beyond the delay that the client requested."""
 SILENCE_SECONDS = 30.0
@@ -115,14 +116,14 @@ class Transport:
             try:
                 async with self._opened(ApiCall("GET", path), after(), patience) as reply:
                     lines = reply.aiter_lines()
-                    while (line := await self._next(lines)) is not None:
+                    while (line := await self._next(lines, patience)) is not None:
                         policy, patience = RetryPolicy(self._retry_for), SILENCE_SECONDS
                         if line.startswith("id: "):
                             yield line[4:]
                         elif line.startswith(("event: heartbeat", "retry: ")):
                             yield ""
                 await policy.pause(UnreachableError(self.url, "the stream ended"))
-            except httpx.ReadTimeout:
+            except (httpx.ReadTimeout, TimeoutError):
                 if patience != POLL_SECONDS:
                     log.warning(HELD_BACK, path, self.url, patience, POLL_SECONDS)
                 patience = POLL_SECONDS
@@ -136,8 +137,10 @@ class Transport:
         while True:
             try:
                 async with self._opened(ApiCall("GET", path), None, GRACE_SECONDS) as reply:
-                    return reply.headers["last-event-id"]
-            except httpx.ReadTimeout as error:
+                    if (position := reply.headers.get("last-event-id")) is None:
+                        raise SettingError("url", self.url, NO_POSITION.format(path=path))
+                    return str(position)
+            except (httpx.ReadTimeout, TimeoutError) as error:
                 await policy.pause(UnreachableError(self.url, type(error).__name__))
             except (LimitError, UnavailableError) as error:
                 await policy.pause(error)
@@ -145,12 +148,13 @@ class Transport:
     @asynccontextmanager
     async def _opened(self, call: ApiCall, position: str | None, patience: float) -> AsyncIterator[httpx.Response]:
         headers = {"last-event-id": position} if position else {}
-        timeout = httpx.Timeout(patience, connect=GRACE_SECONDS)
+        timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
         stream = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
             # The stream is not in use between two lines: closing it then cancels no other task.
             with self.lifetime.using():
-                reply = await stream.__aenter__()
+                async with asyncio.timeout(patience):
+                    reply = await stream.__aenter__()
             async with AsyncExitStack() as stack:
                 stack.push_async_exit(stream.__aexit__)
                 if not reply.is_success:
@@ -161,9 +165,11 @@ class Transport:
         except LOST as error:
             raise UnreachableError(self.url, str(error) or type(error).__name__) from error
 
-    async def _next(self, lines: AsyncIterator[str]) -> str | None:
+    async def _next(self, lines: AsyncIterator[str], patience: float) -> str | None:
+        # The timeout of the connection stays the same as long as it is open, whatever it has sent.
         with self.lifetime.using():
-            return await anext(lines, None)
+            async with asyncio.timeout(patience):
+                return await anext(lines, None)
 
     async def _call_once(self, call: ApiCall) -> Any:
         reply = await self._send(call)
