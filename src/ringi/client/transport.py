@@ -39,7 +39,9 @@ HELD_BACK = (
     "%s of %s has sent nothing for %.0f s: a proxy probably holds back event streams, or the connection is dead; "
     "reading every %.0f s until the stream passes"
 )
-NO_POSITION = "the reply to {path} has no Last-Event-ID header: use a server of the same version, and let proxies pass this header"
+NO_POSITION = (
+    "the reply to {path} has no Last-Event-ID header: use a server of the same version, and a proxy that passes it"
+)
 GRACE_SECONDS = 10.0
 """Seconds that a server may take for a reply, beyond the delay that the client requested."""
 SILENCE_SECONDS = 30.0

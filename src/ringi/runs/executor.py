@@ -268,7 +268,7 @@ class RunExecutor:
         key, run = self._lease.key, self._run
         ids = (request_id(key, run.id, question, position, refusals) for refusals in count())
         request = await self._find_or_submit(question, position, next(ids))
-        while is_void(request, question, run):
+        while is_void(request, question, run, self._delivered):
             request = await self._find_or_submit(question, position, next(ids))
         return request
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Any
 
 from ringi.base.canonical_json import canonical
@@ -43,15 +44,22 @@ def content_digest(ask: Ask) -> str:
     return digest_of(ask.model_copy(update={"context": context}))
 
 
-def is_void(request: Request, question: Question, run: Run) -> bool:
+def is_void(request: Request, question: Question, run: Run, delivered: Collection[str]) -> bool:
     """Return whether the outcome of a request does not count for a question of a run, so that people are asked again.
 
     A person's decision counts in all attempts of a run; a withdrawal or an expiry only until the run is retried.
+
+    Args:
+        request: The request at the place of the question.
+        question: The question.
+        run: The run.
+        delivered: The ids of the questions whose answers this worker has given to the run.
     """
     if request.attention == ANSWER_REFUSED or request.id in run.anew:
         return True
     args = request.continuation.args if request.continuation else {}
-    if request.is_final and not request.is_unacknowledged and args.get("interrupt_id", question.id) != question.id:
+    asked_as = args.get("interrupt_id", question.id)
+    if request.is_final and asked_as != question.id and (not request.is_unacknowledged or asked_as in delivered):
         # A run has read the answer elsewhere: if two questions ever had one place, it would decide both.
         return True
     return request.is_final and request.response is None and args.get(ATTEMPT, 0) < run.attempt

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pydantic_ai")
 
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import ModelMessage
 from tests.runtimes.direct import ended
 from tests.runtimes.gated import GATE, payment
 from tests.runtimes.pydantic_ai.test_pydantic_ai import INPUT, Shop, Turn
@@ -180,3 +183,40 @@ async def test_a_gate_deeper_inside_waits(monkeypatch: pytest.MonkeyPatch, caplo
 
     assert paid == []
     assert any("waits in this process" in message for message in caplog.messages)
+
+
+def shortened(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Return the first message and the newest two."""
+    return [*messages[:1], *messages[-2:]] if len(messages) > 3 else messages
+
+
+@pytest.mark.parametrize("amount", [10, 100])
+async def test_in_a_shortened_history_each_call_has_its_own_answer_and_key(amount: int) -> None:
+    turns = [[(f"c{n}", "pay", {"amount": amount})] for n in range(4)]
+    shop, keys = Shop(*turns, ["Done."], capabilities=[ProcessHistory(shortened)]), list[str | None]()
+
+    @shop.pydantic.tool_plain
+    @ringi.requires_approval(GATE)
+    async def pay(amount: int, order: int = 7) -> str:
+        """Pay."""
+        keys.append(ringi.idempotency_key())
+        return f"paid {amount}"
+
+    harness = TestHarness(ScriptedPerson(groups=["finance"]).approves())
+    result = await harness.run(Agent("shop", shop.pydantic), INPUT)
+
+    assert (result.status, len(keys), len(set(keys))) == ("done", 4, 4)
+    assert {request.id for request in await harness.inbox.find()} == set(keys)
+
+
+async def test_a_state_from_before_turns_and_rewrites_were_stored_goes_on() -> None:
+    shop = Shop([("c1", "refund", {"order": 7, "amount": 30})], ["Done."])
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+    assert run.run.stored
+    state = json.loads(run.run.stored)
+    state["data"] = {name: value for name, value in state["data"].items() if name not in ("turn", "rewrites")}
+    run.run.stored = json.dumps(state)
+
+    assert (await run.advance(ended(question, "approve"))).status == "done"
+    assert shop.effects == [(7, 30)]

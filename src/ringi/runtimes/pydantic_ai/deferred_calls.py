@@ -114,11 +114,16 @@ def question_id(part: ToolCallPart, turn: str) -> str:
     return f"{turn}/{part.tool_call_id}"
 
 
-def call_places(messages: Sequence[ModelMessage]) -> dict[str, str]:
-    """Return the places of the calls in the newest answer of the model by their ids: its number, and theirs."""
-    answers = [message for message in messages if isinstance(message, ModelResponse)]
-    parts = enumerate(answers[-1].parts if answers else ())
-    return {part.tool_call_id: f"{len(answers)}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
+def call_places(turn: int, messages: Sequence[ModelMessage]) -> dict[str, str]:
+    """Return the places of the calls in the newest answer of the model by their ids: its number, and theirs.
+
+    Args:
+        turn: The number of the answer in its run.
+        messages: The messages, which the agent may have shortened.
+    """
+    newest = next((message for message in reversed(messages) if isinstance(message, ModelResponse)), None)
+    parts = enumerate(newest.parts if newest else ())
+    return {part.tool_call_id: f"{turn}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
 
 
 def call_of(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> ToolCall:

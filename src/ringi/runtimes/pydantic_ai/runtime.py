@@ -44,6 +44,10 @@ SCHEMA_NUMBER = int(version(PACKAGE).partition(".")[0])
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
 REWRITES: TypeAdapter[dict[str, Rewrite]] = TypeAdapter(dict[str, Rewrite])
+TURN = "turn"
+"""The key in the state with the number of requests to the model: histories may be shortened, so it is not counted."""
+REWRITTEN = "rewrites"
+"""The key in the state with what the agent makes of the arguments of calls; absent in states from before it existed."""
 OPTIONS = ("model", "model_settings", "usage_limits")
 """The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 UNKNOWN = "unknown"
@@ -81,12 +85,12 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data = self._own_data()
-        options, approvals = self._resumed(data, answers) if data else (self._begun(), {})
+        turn = turn_of(data) if data else 0
+        options, approvals = self._resumed(data, turn, answers) if data else (self._begun(), {})
         out.begin()
-        writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
-        before = f"{self._turn(options['message_history'])}/"
-        requests = {id.removeprefix(before): request for id, (request, *_) in answers.items()}
-        calls = StretchCalls(self._run, approvals, requests)
+        writer = OutputWriter(out, self._run.id, turn)
+        requests = {id.removeprefix(f"{self._place(turn)}/"): request for id, (request, *_) in answers.items()}
+        calls = StretchCalls(self._run, turn, approvals, requests)
         result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
             state = await self._paused(result, result.output, writer, calls)
@@ -95,8 +99,8 @@ class AgentRun(StoredRun):
         await out.flush()
         return state
 
-    def _turn(self, messages: Sequence[ModelMessage]) -> str:
-        return f"{self._run.id}/{responses_in(messages)}"
+    def _place(self, turn: int) -> str:
+        return f"{self._run.id}/{turn}"
 
     def _begun(self) -> dict[str, Any]:
         run = self._run
@@ -106,13 +110,15 @@ class AgentRun(StoredRun):
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
     def _resumed(
-        self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]
+        self, data: dict[str, Any], turn: int, answers: Mapping[str, Sequence[Request]]
     ) -> tuple[dict[str, Any], dict[str, Approval]]:
-        messages = ModelMessagesTypeAdapter.validate_python(data["messages"])
-        requests, rewrites = REQUESTS.validate_python(data["requests"]), REWRITES.validate_python(data["rewrites"])
-        results, approvals, notes = results_of(requests, self._turn(messages), answers, rewrites)
+        requests, rewrites = (
+            REQUESTS.validate_python(data["requests"]),
+            REWRITES.validate_python(data.get(REWRITTEN, {})),
+        )
+        results, approvals, notes = results_of(requests, self._place(turn), answers, rewrites)
         options = {
-            "message_history": messages,
+            "message_history": ModelMessagesTypeAdapter.validate_python(data["messages"]),
             "deferred_tool_results": results,
             "instructions": "\n".join(notes) or None,
             "usage": USAGE.validate_python(data["usage"]),
@@ -158,9 +164,9 @@ class AgentRun(StoredRun):
     ) -> State:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
-        schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
+        schemas, turn = schemas_of(self._run.agent.target), self._place(calls.turn)
         asks = questions_of(requests, turn, writer.words.strip() or None, schemas, calls.rewrites)
-        places = call_places(result.all_messages())
+        places = call_places(calls.turn, result.all_messages())
         gated = await calls.ask(requests, asks, turn, places)
         data = {
             "questions": [
@@ -168,7 +174,8 @@ class AgentRun(StoredRun):
                 for id, ask in asks.items()
             ],
             "requests": REQUESTS.dump_python(requests, mode="json"),
-            "rewrites": REWRITES.dump_python(calls.rewrites, mode="json"),
+            REWRITTEN: REWRITES.dump_python(calls.rewrites, mode="json"),
+            TURN: calls.turn,
             "messages": dumped(result.all_messages()),
             "usage": jsonable(result.usage),
         }
@@ -217,6 +224,12 @@ def history_message(message: Message) -> ModelMessage:
         return ModelResponse(parts=[TextPart(message.text)])
     part = SystemPromptPart if message.role in ("system", "developer") else UserPromptPart
     return ModelRequest(parts=[part(message.text)])
+
+
+def turn_of(data: Mapping[str, Any]) -> int:
+    """Return the number of requests to the model before a pause; earlier states have only the messages."""
+    turn: int | None = data.get(TURN)
+    return responses_in(ModelMessagesTypeAdapter.validate_python(data["messages"])) if turn is None else turn
 
 
 def responses_in(messages: Sequence[ModelMessage]) -> int:

@@ -49,12 +49,15 @@ class StretchCalls:
 
     Args:
         run: The run.
+        turn: The number of requests to the model before the stretch.
         approvals: The approved calls with which the stretch begins, by their ids.
         requests: The ended requests of the calls by the ids of the calls: a person or a rule approved them.
     """
 
-    def __init__(self, run: Run, approvals: Mapping[str, Approval], requests: Mapping[str, Request]) -> None:
+    def __init__(self, run: Run, turn: int, approvals: Mapping[str, Approval], requests: Mapping[str, Request]) -> None:
         self._run, self._approved, self._requests = run, dict(approvals), requests
+        self.turn = turn
+        """The number of requests to the model in this run."""
         self.rewrites: dict[str, Rewrite] = {}
         """What the agent makes of the arguments of the calls at which it pauses."""
         self.gates: dict[str, Gate] = {}
@@ -74,7 +77,7 @@ class StretchCalls:
             self._asked[id] = question
             raise ApprovalRequired
 
-        place = call_places(ctx.messages).get(id, f"{ctx.run_step}/{id}")
+        place = call_places(self.turn, ctx.messages).get(id, f"{self.turn}/{id}")
         request = self._requests.get(id) if is_approved else None
         is_by_hand = request is not None and is_by_person(request)
         return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
@@ -121,6 +124,11 @@ class ToolPauses(AbstractCapability[Any]):
     def get_ordering(self) -> CapabilityOrdering:
         """Return the innermost position: what other capabilities make of a call is what the policy decides about."""
         return CapabilityOrdering(position="innermost")
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        """Count the requests, and change nothing."""
+        self.calls.turn += 1
+        return request_context
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """Return the tools of the run; the SDK adds those for its output afterwards."""
