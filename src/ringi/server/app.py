@@ -19,7 +19,7 @@ from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.access_log import AccessLog
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.authenticator import LOCAL, Authenticator
+from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import OidcProvider
@@ -123,9 +123,9 @@ class App:
         self.api.state.auth = auth
         # Inside the guard, which hands event streams its own `send`: they are never compressed.
         compressed = GZipMiddleware(self.api, minimum_size=COMPRESSED_FROM, compresslevel=COMPRESSION)
-        shortcut = Shortcut(requests.hottest, compressed)
+        self._shortcut = Shortcut(requests.hottest, compressed)
         self._guard, self._proxy = (
-            with_cors(SecurityMiddleware(shortcut, settings, AccessLog(backend)), settings),
+            with_cors(SecurityMiddleware(self._handle, settings, AccessLog(backend)), settings),
             settings.proxy,
         )
 
@@ -144,8 +144,14 @@ class App:
             await self._bearers.authenticate(scope)
         if scope["type"] == "http":
             await self._auth.load_absences(scope)
-            await self._note_person(scope)
         await self._guard(scope, receive, send)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a call that passed the guard."""
+        if scope["type"] == "http":
+            # Only the route renews a session and records a read.
+            await self._note_person({name: scope[name] for name in scope if name not in (NEW_COOKIES, READERS)})
+        await self._shortcut(scope, receive, send)
 
     async def _note_person(self, scope: Scope) -> None:
         try:
