@@ -63,10 +63,13 @@ class ToolPauses:
     def note_answer(self, agent: str, response: ModelResponse) -> None:
         """Note the places of the calls in a model's answer: the number of its turn, and their positions."""
         self._turn += 1
+        places: dict[tuple[str, str, str], str] = {}
         for n, item in enumerate(response.output):
             if isinstance(item, ResponseFunctionToolCall):
                 key = (agent, item.call_id, str(args_of(item.arguments) or {}))
-                self._places.setdefault(key, f"{self._turn}/{agent}/{n}")
+                places.setdefault(key, f"{self._turn}/{agent}/{n}")
+        # Some models use the id of a call again in a later turn.
+        self._places |= places
 
     def of_function(self, tool: FunctionTool, agent: str) -> Any:
         """Return whether a function tool of an agent needs approval."""

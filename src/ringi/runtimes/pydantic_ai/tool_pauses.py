@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NoReturn
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import (
     ApprovalRequired,
@@ -64,6 +64,8 @@ class StretchCalls:
         """The gates of tools, by the names that the model sees."""
         self._asked: dict[str, Ask] = {}
         """What gates ask about calls, by the ids of the calls."""
+        self.contents: dict[str, object] = {}
+        """The contents of the arguments of calls that run, by the ids of the calls."""
 
     def approval(self, ctx: RunContext[Any]) -> Approval | None:
         """Return the approval of a call, once; None if nobody approved it in this stretch."""
@@ -132,7 +134,7 @@ class ToolPauses(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """Return the tools of the run; the SDK adds those for its output afterwards."""
-        return PausingToolset(toolset, self.run, self.calls)
+        return PausingToolset(with_checks(toolset, self.calls), self.run, self.calls)
 
 
 @dataclass
@@ -181,14 +183,40 @@ class PausingToolset(WrapperToolset[Any]):
             self.calls.note_rewrite(tool, tool_args, ctx)
             raise ApprovalRequired
         checked = with_check(tool, content_of(tool_args), id)
+        self.calls.contents[id] = content_of(tool_args)
         with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
             return await super().call_tool(name, tool_args, ctx, checked)
+
+
+@dataclass
+class CheckedToolset(WrapperToolset[Any]):
+    """A toolset that makes its calls itself, such as that of an MCP server, with the arguments that were decided."""
+
+    calls: StretchCalls
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Make a call if no toolset around this one has changed its arguments."""
+        id, content = str(ctx.tool_call_id), content_of(tool_args)
+        if self.calls.contents.get(id, content) != content:
+            raise NotAuthorizedError(id, CHANGED.format(tool=name))
+        return await super().call_tool(name, tool_args, ctx, tool)
+
+
+def with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractToolset[Any]:
+    """Return the tools of an agent with a check of what reaches those that are no functions; see `with_check`."""
+
+    def checked(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        return leaf if isinstance(leaf, (FunctionToolset, ExternalToolset)) else CheckedToolset(leaf, calls)
+
+    return toolset.visit_and_replace(checked)
 
 
 def called_args(ctx: RunContext[Any]) -> dict[str, Any] | None:
     """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
     answer = next((each for each in reversed(ctx.messages) if isinstance(each, ModelResponse)), None)
-    parts = [each for each in (answer.parts if answer else ()) if isinstance(each, ToolCallPart)]
+    parts: list[Any] = [each for each in (answer.parts if answer else ()) if isinstance(each, ToolCallPart)]
     return next((args_of(each.args) for each in parts if each.tool_call_id == ctx.tool_call_id), None)
 
 
@@ -201,9 +229,20 @@ def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]
     return found
 
 
-def content_of(args: dict[str, Any] | None) -> object:
-    """Return the content of arguments, without the defaults that a model makes anew each time."""
-    return ANY.dump_python(args, exclude_unset=True)
+def content_of(value: Any) -> object:
+    """Return the content of arguments, without the defaults that a model makes anew each time.
+
+    Fields count as they are: a serializer may round, mask or leave out what the tool gets.
+    """
+    if isinstance(value, BaseModel):
+        return {name: content_of(getattr(value, name)) for name in value.model_fields_set}
+    if is_dataclass(value):
+        return {each.name: content_of(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: content_of(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [content_of(each) for each in value]
+    return ANY.dump_python(value)
 
 
 def with_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[Any]:
