@@ -13,6 +13,7 @@ from tests.server.provider import CLIENT, Claims, Key, Provider, serving
 from tests.server.test_oidc import ATTACKS, CALLBACK, configured, forged, signed_in
 from tests.server.world import World, open_world, until
 
+from ringi.server.auth.oidc_provider import is_access_token
 from ringi.server.auth.revocations import Revocation
 from ringi.server.identity import GroupRoles
 
@@ -68,7 +69,8 @@ async def test_userinfo_is_not_asked_for_what_is_known(world: World, provider: P
 
 def access(provider: Provider, **changes: Any) -> Claims:
     now = int(time.time())
-    claims = {"iss": provider.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, **provider.person, **changes}
+    claims = {"iss": provider.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "scope": "openid"}
+    claims |= provider.person | changes
     return {name: value for name, value in claims.items() if value is not None}
 
 
@@ -88,15 +90,48 @@ async def test_a_token_of_the_provider_is_a_bearer(world: World, provider: Provi
     assert provider.called.count("keys") == 1
 
 
-@pytest.mark.parametrize("mark", [{"nonce": "n"}, {"at_hash": "h"}, {"typ": "ID"}, {"token_use": "id"}])
+UNMARKED: Claims = {"scope": None}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        UNMARKED,
+        {**UNMARKED, "azp": CLIENT},
+        {**UNMARKED, "aud": [CLIENT], "nonce": "n"},
+        {**UNMARKED, "at_hash": "h"},
+        {"typ": "ID"},
+        {"token_use": "id"},
+    ],
+)
 async def test_an_id_token_is_no_bearer_unless_a_setting_says_so(
-    world: World, provider: Provider, mark: Claims
+    world: World, provider: Provider, claims: Claims
 ) -> None:
-    token = provider.key.sign(access(provider, **mark))
+    token = provider.key.sign(access(provider, **claims))
     refused = await bearer(world, token).get("/v1/session")
     assert (refused.status_code, "RINGI_OIDC_ID_TOKENS" in refused.text) == (401, True)
     async with open_world("memory://", oidc=replace(configured(provider), takes_id_tokens=True)) as lenient:
         assert (await bearer(lenient, token).get("/v1/session")).status_code == 200
+
+
+# What the access tokens of these providers carry for a program that calls for a person.
+ISSUED: dict[str, tuple[Claims, Claims]] = {
+    "RFC 9068": ({"typ": "at+jwt"}, {"nonce": "n"}),
+    "RFC 9068, whole media type": ({"typ": "application/AT+JWT"}, {}),
+    "Keycloak": ({"typ": "JWT"}, {"typ": "Bearer", "azp": CLIENT, "nonce": "n"}),
+    "authentik": ({"typ": "JWT"}, {"scope": "openid email", "azp": CLIENT, "nonce": "n"}),
+    "Okta": ({}, {"scp": ["openid"], "cid": CLIENT}),
+    "Entra": ({"typ": "JWT"}, {"scp": "read", "azp": CLIENT, "azpacr": "1"}),
+    "Entra without a scope": ({"typ": "JWT"}, {"roles": ["run"], "azp": CLIENT, "azpacr": "1"}),
+    "Auth0": ({"typ": "JWT"}, {"aud": ["api", "https://tenant.example/userinfo"], "azp": CLIENT}),
+    "Cognito": ({}, {"token_use": "access", "client_id": CLIENT}),
+}
+
+
+@pytest.mark.parametrize("issuer", ISSUED)
+def test_an_access_token_is_known_by_its_marks(issuer: str) -> None:
+    header, claims = ISSUED[issuer]
+    assert is_access_token(header, access(Provider(), **UNMARKED | claims), CLIENT)
 
 
 @pytest.mark.parametrize("name", ["a\0nn@example.com", "ann\n"])
@@ -118,6 +153,8 @@ async def test_an_access_token_that_names_nobody_is_completed_by_userinfo_once(
 async def test_an_audience_of_its_own_is_a_setting(provider: Provider) -> None:
     async with open_world("memory://", oidc=configured(provider, audience="api://ringi")) as world:
         own, other = (provider.key.sign(access(provider, aud=aud)) for aud in (["api://ringi", "x"], CLIENT))
+        plain = provider.key.sign(access(provider, aud="api://ringi", **UNMARKED))
+        assert (await bearer(world, plain).get("/v1/session")).status_code == 200
         assert (await bearer(world, own).get("/v1/session")).status_code == 200
         assert (await bearer(world, other).get("/v1/session")).status_code == 401
 

@@ -28,6 +28,12 @@ REPEAT_SECONDS = 10.0
 """Minimum seconds between lookups of an unknown key: forged key ids must not flood the provider."""
 CALL_SECONDS = 10.0
 LEEWAY_SECONDS = 30
+ACCESS_TYPES = {"at+jwt", "bearer", "access"}
+"""The types of access tokens: the header `typ` of RFC 9068, the claim `typ` of Keycloak, `token_use` of Cognito."""
+ACCESS_CLAIMS = {"scope", "scp", "azpacr", "appidacr"}
+"""What only access tokens have; the last two of Entra, for programs without a scope."""
+ID_CLAIMS = {"nonce", "at_hash", "c_hash", "s_hash"}
+"""What ID tokens have, and of unmarked access tokens none. Older versions of Keycloak put a nonce into both."""
 CODE_REFUSED = "the provider refused the code"
 
 
@@ -155,9 +161,11 @@ class OidcProvider:
             JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
         except (JoseError, ValueError, TypeError) as error:
             raise SignInError(f"the token is invalid: {error}") from error
-        if is_id_token(claims) and not self._settings.takes_id_tokens:
-            what = "this is an ID token, which only proves a sign-in"
-            raise SignInError(f"{what}: send an access token, or set RINGI_OIDC_ID_TOKENS=1 on the server")
+        is_access = is_access_token(header, claims, self._settings.client_id)
+        if not is_access and not self._settings.takes_id_tokens:
+            what = "this is an ID token, which only proves a sign-in, or nothing marks it as an access token"
+            remedy = "send an access token with the claim scope or scp, or with the type at+jwt"
+            raise SignInError(f"{what}: {remedy}, or set RINGI_OIDC_ID_TOKENS=1 on the server")
         return await self._complete(claims, token)
 
     async def _complete(self, claims: dict[str, Any], access_token: str | None) -> dict[str, Any]:
@@ -241,10 +249,20 @@ class OidcProvider:
         return body if isinstance(body, dict) else {}
 
 
-def is_id_token(claims: dict[str, Any]) -> bool:
-    """Return whether the claims say that a token is an ID token: by their type, or by what only these have."""
-    is_typed = str(claims.get("typ")).upper() == "ID" or claims.get("token_use") == "id"
-    return is_typed or not claims.keys().isdisjoint(("nonce", "at_hash", "c_hash", "s_hash"))
+def is_access_token(header: dict[str, Any], claims: dict[str, Any], client_id: str) -> bool:
+    """Return whether a token is an access token: by its type, by what only these have, or by its audience.
+
+    A token for the client itself that nothing marks is none, because the audience of an ID token is the client.
+    """
+    types = {str(each).lower() for each in (claims.get("typ"), claims.get("token_use"))}
+    if "id" in types:
+        return False
+    types.add(str(header.get("typ")).lower().removeprefix("application/"))
+    if types & ACCESS_TYPES or claims.keys() & ACCESS_CLAIMS:
+        return True
+    audience = claims["aud"]
+    is_for_client = client_id in (audience if isinstance(audience, list) else [audience])
+    return not is_for_client and not claims.keys() & ID_CLAIMS
 
 
 def unavailable(url: str, reason: object) -> RefusalError:
