@@ -70,6 +70,11 @@ SMALL: Any = {"amount": {"at_most": 100}}
             [{**ASK, "where": {"amount": {"above": 500}}, "auto_approve": [{"name": "small", "where": SMALL}]}],
             ["rules[0].auto_approve[0].where.amount: can never hold where the rule applies: its lower limit"],
         ),
+        (
+            [{**ASK, "facts": {"amount": {"above": 100}}, "auto_approve": [{"name": "small", "facts": SMALL}]}],
+            ["rules[0].auto_approve[0].facts.amount: can never hold where the rule applies: its lower limit"],
+        ),
+        ([{**ASK, "where": {"amount": {"above": 100}}, "auto_approve": [{"name": "small", "facts": SMALL}]}], []),
         ([ALLOW, {**ASK, "where": SMALL}], []),
         ([{**ASK, "where": SMALL}, ASK], []),
         ([ASK, {"tools": ["mail"]}], []),

@@ -214,10 +214,11 @@ class Policy(PolicyData):
                 if before := self._rule_before(number, tool):
                     yield f"rules[{number}].tools", f"{before} decides about every call of {safe_repr(tool)} before it"
             for position, auto in enumerate(rule.auto_approve):
-                for path in auto.where.keys() & rule.where.keys():
-                    if reason := contradiction(rule.where[path], auto.where[path]):
-                        place = f"rules[{number}].auto_approve[{position}].where.{path}"
-                        yield place, f"can never hold where the rule applies: {reason}"
+                for name, of_rule, own in (("where", rule.where, auto.where), ("facts", rule.facts, auto.facts)):
+                    for path in sorted(own.keys() & of_rule.keys()):
+                        if reason := contradiction(of_rule[path], own[path]):
+                            place = f"rules[{number}].auto_approve[{position}].{name}.{path}"
+                            yield place, f"can never hold where the rule applies: {reason}"
 
     def _rule_before(self, number: int, tool: str) -> str | None:
         """Return the rule that leaves another one no call of a tool; None if there is none."""
