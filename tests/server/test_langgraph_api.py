@@ -288,6 +288,24 @@ async def test_a_field_that_is_not_applied_is_refused_by_name(world: World, fiel
     assert code(await chat.get("threads/fresh")) == (404, "not_found")
 
 
+async def test_the_react_hook_is_told_what_to_send_instead_of_its_default(world: World) -> None:
+    chat = tool(world)
+    # What `submit` of `useStream` sends by default; JSON leaves out what the hook has not set.
+    body = {
+        "assistant_id": "refund",
+        "input": REFUND,
+        "stream_mode": ["values", "messages-tuple"],
+        "stream_resumable": False,
+        "on_disconnect": "cancel",
+    }
+    reply = await chat.post("threads/fresh/runs/stream", json=body)
+    assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, ["on_disconnect"])
+    assert 'submit(…, {onDisconnect: "continue"}), or reconnectOnMount: true' in reply.json()["errors"][0]["message"]
+
+    resumable = {**body, "stream_resumable": True, "on_disconnect": "continue"}
+    assert (await chat.post("threads/fresh/runs/stream", json=resumable)).status_code == 200
+
+
 async def test_a_field_that_changes_nothing_is_taken(world: World) -> None:
     reply = await tool(world).post("threads/t1/runs", json={"assistant_id": "refund", "input": REFUND, **NEUTRAL})
 

@@ -16,14 +16,16 @@ from ringi.base.validation import FieldValidationError, Name, safe_name, safe_re
 from ringi.domain.ask import Id
 
 END = "__end__"
+OF_HOOK = ' (useStream: submit(…, {onDisconnect: "continue"}), or reconnectOnMount: true)'
+"""The React hook sends "cancel" by default."""
 
 
-def neutral(*values: object) -> AfterValidator:
-    """Return a validator that accepts nothing but null, empty values and these."""
+def neutral(*values: object, how: str = "") -> AfterValidator:
+    """Return a validator that accepts nothing but null, empty values and these; `how` tells clients to send them."""
 
     def check(value: Any) -> Any:
         if value not in (None, [], {}, {"configurable": {}}, *values):
-            known = f"send {', '.join(map(repr, values))}, or remove it" if values else "remove it"
+            known = f"send {', '.join(map(repr, values))}{how}, or remove it" if values else "remove it"
             raise FieldValidationError("", f"{safe_repr(value)} is not supported here: {known}", "unexpected")
         return value
 
@@ -159,7 +161,7 @@ class RunInput(StrictModel):
     after_seconds: Annotated[Any, neutral(0)] = None
     strict_resume: Annotated[Any, neutral(True)] = None
     multitask_strategy: Annotated[Any, neutral("reject")] = None
-    on_disconnect: Annotated[Any, neutral("continue")] = None
+    on_disconnect: Annotated[Any, neutral("continue", how=OF_HOOK)] = None
     on_completion: Annotated[Any, neutral("keep")] = None
     if_not_exists: Annotated[Any, neutral("create")] = None
 
