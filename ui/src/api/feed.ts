@@ -45,8 +45,8 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
       // The tab that had the feed has notified about what came before.
       onTakeOver: () => { notifiedUntil = serverNow() - handOver; },
       names: [...feedEvents, ...tenantEvents],
-      onOpen: () => {
-        if (client.getQueryData(connectionKey) !== "held") setConnection("live");
+      onOpen: (isHeldBack) => {
+        setConnection(isHeldBack ? "held" : "live");
         refetchAfterGap(client, last !== "");
       },
       onEvent: (event) => {
@@ -60,7 +60,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
       },
       onHeartbeat: ({ lastEventId }) => { last = lastEventId || last; },
       onHeldBack: () => {
-        setConnection("held");
+        if (client.getQueryData(connectionKey) !== "lost") setConnection("held");
         refetchAfterGap(client, false);
       },
       onPassing: () => {

@@ -59,6 +59,28 @@ test("a stream that is open and silent for two heartbeats is read every five sec
   expect(server.lists).toBe(reads);
 });
 
+test("a silent stream that is cut and opened again stays held back, and is read until something is heard", async () => {
+  const server = await visit();
+  await pass(30);
+  const happens = async (name: string) => {
+    act(() => void FakeEventSource.last.dispatchEvent(new Event(name)));
+    await pass(0.1);
+    return shown();
+  };
+  expect(await happens("open")).toBe("held: r1");
+  expect(await happens("error")).toBe("lost: r1");
+  server.items = [aRequest({ id: "r2" })];
+  await pass(5);
+  expect(shown()).toBe("lost: r2");
+  expect(await happens("open")).toBe("held: r2");
+  server.items = [aRequest({ id: "r3" })];
+  await pass(5);
+  expect(shown()).toBe("held: r3");
+  heartbeat();
+  await pass(0.1);
+  expect(shown()).toBe("live: r3");
+});
+
 test("heartbeats keep a quiet stream from being opened again", async () => {
   await visit();
   for (let beat = 0; beat < 10; beat += 1) {

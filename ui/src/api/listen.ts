@@ -4,11 +4,12 @@ import { acquireTabLock } from "./tab-lock";
 interface Listener {
   url: () => string;
   names: readonly string[];
-  onOpen: () => void;
+  /** Called when the server replied; a stream that was held back passes only when something is heard. */
+  onOpen: (isHeldBack: boolean) => void;
   onEvent: (event: MessageEvent<string>) => void;
   onLost: (refused: boolean) => void;
   onHeartbeat?: (event: MessageEvent<string>) => void;
-  /** Called every few seconds while an open stream is silent: something holds it back, or the connection is dead. */
+  /** Called every few seconds from the silence of an open stream until something is heard: it is held back, or the connection is dead. */
   onHeldBack: () => void;
   /** Called when a stream that was held back passes again. */
   onPassing: () => void;
@@ -72,12 +73,11 @@ export function listen(listener: Listener): () => void {
     current.addEventListener("open", () => {
       pause = 500;
       isLost = false;
-      listener.onOpen();
+      listener.onOpen(polling !== undefined);
     });
     current.addEventListener("error", () => {
       const refused = current.readyState === EventSource.CLOSED;
       isLost = true;
-      stopPolling();
       listener.onLost(refused);
       // The browser reconnects after a lost connection, but never after a refusal (a proxy's 502, a 401).
       if (!refused || source !== current) return;

@@ -57,3 +57,14 @@ test("a server that is away while the stream is held back is a lost connection",
   await pass(30.1);
   expect(shown()).toBe("lost: ");
 });
+
+test("a silent stream that is cut and opened again stays held back", async () => {
+  await visit();
+  server.text = event(1);
+  await pass(30.1);
+  for (const name of ["open", "error", "open"]) act(() => void FakeEventSource.last.dispatchEvent(new Event(name)));
+  expect(shown()).toBe("held: 1");
+  server.text = event(2);
+  await pass(5);
+  expect(shown()).toBe("held: 1 2");
+});

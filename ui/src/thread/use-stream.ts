@@ -45,8 +45,8 @@ export function useStream(id: string, shouldFollow: (stream: StreamState) => boo
     const stop = listen({
       url: () => `${threadPath(id)}/stream?after=${last()}`,
       names: ["message"],
-      onOpen: () => {
-        setInterruption((before) => (before === "held" ? before : null));
+      onOpen: (isHeldBack) => {
+        setInterruption(isHeldBack ? "held" : null);
         void client.invalidateQueries({ queryKey: ["thread", id] });
       },
       onEvent: (message) => {
