@@ -271,13 +271,27 @@ async def test_a_stream_is_never_kept_or_delayed_by_what_lies_between(live: Worl
 async def test_a_silent_stream_is_kept_alive(store_url: str) -> None:
     async with (
         open_world(store_url, serves=True, keep_alive_seconds=0.05) as world,
-        world.client().stream("GET", "/v1/events") as response,
+        world.client().stream("GET", "/v1/events?after=0") as response,
         asyncio.timeout(LIMIT),
     ):
         lines = response.aiter_lines()
         while await anext(lines) != "event: heartbeat":
             pass
         assert await anext(lines) == "data: {}"
+
+
+async def test_a_stream_that_begins_now_tells_a_script_where(live: World) -> None:
+    await live.asked(id="old")
+    async with live.client().stream("GET", "/v1/events") as response, asyncio.timeout(LIMIT):
+        lines = response.aiter_lines()
+        while not (line := await anext(lines)).startswith("event: "):
+            assert not line.startswith("id: "), "an event without data reaches no script in a browser"
+        assert [line, await anext(lines), await anext(lines), await anext(lines)] == [
+            "event: heartbeat",
+            f"id: {response.headers['last-event-id']}",
+            "data: {}",
+            "",
+        ]
 
 
 async def test_the_heartbeat_of_a_protocol_of_others_is_a_comment(store_url: str) -> None:

@@ -182,6 +182,7 @@ class Listener:
             async for line in self._lines:
                 if line.startswith("id:"):
                     self.last_id = line.partition(": ")[2]
+                elif not line and self.last_id is not None:
                     return
 
 

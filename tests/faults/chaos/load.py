@@ -64,7 +64,7 @@ class Client:
                     event[name] = value
                     if not line and "id" in event:
                         last = event["id"]
-                        if "data" in event:
+                        if "data" in event and event["event"] != "heartbeat":
                             await self._record_notice(event)
                     event = event if line else {}
         except httpx.HTTPError:

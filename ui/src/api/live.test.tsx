@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, render, screen, waitFor } from "@testing-library/react";
-import { beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completedRequest, FakeEventSource, serve, show } from "../testing/fake-server";
@@ -13,6 +13,11 @@ beforeEach(() => {
   FakeEventSource.all = [];
   vi.stubGlobal("EventSource", FakeEventSource);
   window.history.replaceState(null, "", "/");
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 const numbers = () => Array.from(document.querySelectorAll("[data-number]"), (one) => Number(one.getAttribute("data-number")));
@@ -104,7 +109,8 @@ test("every event of the server's feed reaches the page, also the one of a run t
   expect(heard).toContain("request.retried");
 });
 
-test("a tab in the background that goes on for another one misses nothing, and repeats no notification", () => {
+/** Open the feed in a visible tab; return the positions that it hears, and how it goes to the background and on for another tab. */
+function openTab(client: QueryClient) {
   let goOn = () => {};
   vi.stubGlobal("navigator", {
     ...navigator,
@@ -115,28 +121,41 @@ test("a tab in the background that goes on for another one misses nothing, and r
       },
     },
   });
-  const client = new QueryClient();
   const heard: string[] = [];
   function Feed() {
     useFeed(({ position }) => heard.push(position));
     return null;
   }
   render(<QueryClientProvider client={client}><Feed /></QueryClientProvider>);
+  const hide = () => {
+    vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    document.dispatchEvent(new Event("visibilitychange"));
+    expect(FakeEventSource.last.readyState).toBe(FakeEventSource.CLOSED);
+    goOn();
+  };
+  return { heard, hide };
+}
+
+test("a tab in the background that goes on for another one misses nothing, and repeats no notification", () => {
+  const client = new QueryClient();
+  const { heard, hide } = openTab(client);
   const send = (position: string, at: number) => act(() => FakeEventSource.last.send("request.claimed", {
     type: "request.claimed", position, at: new Date(at).toISOString(), request: { ...aRequest({}), version: Number(position) },
   }, position));
   send("7", Date.now());
-  const isHidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
-  document.dispatchEvent(new Event("visibilitychange"));
-  expect(FakeEventSource.last.readyState).toBe(FakeEventSource.CLOSED);
-  goOn();
+  hide();
   expect(FakeEventSource.last.url).toBe("/v1/events?after=7");
   send("8", Date.now() - 60_000);
   send("9", Date.now());
   expect(heard).toEqual(["7", "9"]);
   expect(client.getQueryData(["request", "r1"])).toMatchObject({ version: 9 });
-  isHidden.mockRestore();
-  vi.unstubAllGlobals();
+});
+
+test("a tab that goes to the background before any event goes on from where its feed began", () => {
+  const { hide } = openTab(new QueryClient());
+  act(() => FakeEventSource.last.receive("retry: 700\n\nevent: heartbeat\nid: 6\ndata: {}\n\n"));
+  hide();
+  expect(FakeEventSource.last.url).toBe("/v1/events?after=6");
 });
 
 test("a request that was passed on is dead in the list", async () => {

@@ -88,6 +88,14 @@ export class FakeEventSource extends EventTarget {
     this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(data), lastEventId }));
   }
 
+  /** Take in what a server sends; as in a browser, an event without data reaches no listener. */
+  receive(text: string): void {
+    for (const block of text.split("\n\n")) {
+      const fields = Object.fromEntries(block.split("\n").map((line) => line.split(": ", 2)));
+      if (fields.data !== undefined) this.send(fields.event ?? "message", JSON.parse(fields.data), fields.id ?? "");
+    }
+  }
+
   refuse(): void {
     this.readyState = FakeEventSource.CLOSED;
     this.dispatchEvent(new Event("error"));

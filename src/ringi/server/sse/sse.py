@@ -312,11 +312,11 @@ class Opening(NamedTuple):
 
     @property
     def position(self) -> tuple[Sequence[tuple[bytes, bytes]], bytes]:
-        """The position as headers and as an event without data, which browsers store."""
+        """The position as headers and as a heartbeat: a script in a browser does not learn of an event without data."""
         if self.begins_after is None:
             return [], b""
-        id = (self.begins_after or BEGINNING).encode()
-        return [(b"last-event-id", id)], b"id: " + id + b"\n\n"
+        id = self.begins_after or BEGINNING
+        return [(b"last-event-id", id.encode())], encode_sse(b"{}", id=id, name="heartbeat")
 
 
 Opener = Callable[[Scope, Principal], Awaitable[Opening]]
