@@ -152,6 +152,23 @@ test("the limit of later calls is read in the same notation, and never taken as 
   await waitFor(() => expect(sent[0]?.body).toMatchObject({ grant: { where: { amount: { at_most: 1000.5 } } } }));
 });
 
+test("a field for whole numbers up to 10000 offers only the numbers that it allows, and says why", async () => {
+  open({ action: { name: "refund", args: { amount: 40 } } });
+  fireEvent.click(await screen.findByTestId("open-grant"));
+  const uses = await screen.findByTestId<HTMLInputElement>("grant-uses");
+  const offered = (text: string) => {
+    fireEvent.change(uses, { target: { value: text } });
+    expect(screen.getByTestId("number-refused").textContent).toContain("whole numbers only");
+    return screen.queryAllByRole("button", { name: /whole number|with decimals/ });
+  };
+  expect(offered("10.001")).toEqual([]);
+  const [whole, ...others] = offered("1.234");
+  expect(others).toEqual([]);
+  if (whole) fireEvent.click(whole);
+  expect(uses.value).toBe("1.234");
+  expect(screen.queryByTestId("number-refused")).toBeNull();
+});
+
 test("the arrow keys count in decimals", async () => {
   form({ step: 0.1, default: 0.1 });
   const box = await input();

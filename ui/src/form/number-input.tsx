@@ -24,9 +24,10 @@ interface NumberInputProps {
 
 const literalOf = (value: number) => plainDigits(String(value));
 
-/** Return why a text is not taken as a number, in words; null if it can be two. */
-function refusalOf(reading: Reading, bounds: string, { example }: Notation, strings: RequestStrings): string | null {
+/** Return why a text is not taken as a number, in words; null if the field allows both numbers that it can be. */
+function refusalOf(reading: Reading, choices: number, bounds: string, { example }: Notation, strings: RequestStrings): string | null {
   if (reading.kind === "notation") return strings.numbers.notation(example);
+  if (reading.kind === "ambiguous") return choices < 2 ? strings.numbers.allowed(bounds) : null;
   return reading.kind === "number" ? strings.numbers.allowed(bounds) : lossText(reading, strings);
 }
 
@@ -42,7 +43,10 @@ export function NumberInput({ id, value, onChange, min, max, isWhole = false, st
   const reading = isUnread(value) ? readNumber(text, notation) : null;
   const isAllowed = (number: number) => number >= (min ?? -Infinity) && number <= (max ?? Infinity) && (!isWhole || Number.isInteger(number));
   const bounds = [isWhole && numbers.wholeNumber, (min ?? max) !== undefined && strings.range(min === undefined ? null : String(min), max === undefined ? null : String(max))].filter(Boolean).join(" · ");
-  const refusal = reading && refusalOf(reading, bounds, notation, strings);
+  const choices = reading?.kind === "ambiguous" ? [
+    { number: reading.whole, label: numbers.whole }, { number: reading.decimal, label: numbers.decimals },
+  ].filter(({ number }) => isAllowed(number)) : [];
+  const refusal = reading && refusalOf(reading, choices.length, bounds, notation, strings);
   const take = (number: number, source: string) => onChange(isAllowed(number) ? number : { unread: source });
   const type = (source: string) => {
     setTyped(source);
@@ -56,9 +60,6 @@ export function NumberInput({ id, value, onChange, min, max, isWhole = false, st
     const next = sumOf([typeof value === "number" ? value : 0, event.key === "ArrowUp" ? step : -step]);
     if (isAllowed(next)) onChange(next);
   };
-  const choice = (number: number, label: string) => (
-    <Button size="small" disabled={disabled} onClick={() => take(number, writeNumber(number, notation))} data-value={number}>{label}</Button>
-  );
   return (
     <div className="number-input" data-unread={reading !== null}>
       <Input
@@ -74,9 +75,11 @@ export function NumberInput({ id, value, onChange, min, max, isWhole = false, st
         {!disabled && <span>{numbers.example(notation.example)}</span>}
         {typeof value === "number" && <output data-testid="stored-number">{numbers.stored(literalOf(value))}</output>}
         {refusal && <span className="error-text" data-testid="number-refused">{refusal}</span>}
-        {reading?.kind === "ambiguous" && (
+        {choices.length > 0 && (
           <span className="number-choice" data-testid="which-number">
-            {numbers.which} {choice(reading.whole, numbers.whole(literalOf(reading.whole)))} {choice(reading.decimal, numbers.decimals(plainDigits(String(reading.decimal))))}
+            {numbers.which} {choices.map(({ number, label }) => (
+              <Button key={number} size="small" disabled={disabled} onClick={() => onChange(number)} data-value={number}>{label(literalOf(number))}</Button>
+            ))}
           </span>
         )}
       </div>
