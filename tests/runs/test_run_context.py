@@ -13,11 +13,12 @@ from langgraph.graph import StateGraph
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import World, at_work, demo, opened, working
 
+from ringi import Action, Ask
 from ringi.domain.record import Key
-from ringi.errors import ThreadBusyError
+from ringi.errors import DifferentAskError, ThreadBusyError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
-from ringi.runs.context import find_run_context
+from ringi.runs.context import find_run_context, run_context
 from ringi.testing.model import ScriptedModel
 
 REFUND = {"order": 1182, "amount": 40}
@@ -34,6 +35,36 @@ async def test_a_rule_approves_on_every_store(url: str) -> None:
         assert request.response is not None
         assert (request.response.responder, till.paid) == ("policy:small", [REFUND])
         await world.verified()
+
+
+@pytest.mark.parametrize(("amount", "is_same"), [(40, True), (45, False)])
+async def test_a_repeated_call_with_another_id_keeps_only_the_approval_of_the_same_call(
+    amount: int, is_same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def question(id: str, amount: int = 40) -> Ask:
+        return Ask(title="Refund?", action=Action("refund", {"amount": amount}), context={"tool_call_id": id})
+
+    async def work(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        host = run_context(config)
+        submit = host.inbox.submit_approved
+
+        async def stores(ask: Ask, *, rule: str, by: str | None = None) -> Any:
+            return await submit(question("a", amount).model_copy(update={"id": ask.id}), rule=rule, by=by)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(host.inbox, "submit_approved", stores)
+            first = await host.approve(question("a"), "small", "here")
+        if is_same:
+            assert await host.approve(question("b"), "small", "here") == first
+            return {"seen": ["checked"]}
+        with pytest.raises(DifferentAskError):
+            await host.approve(question("b"), "small", "here")
+        return {"seen": ["checked"]}
+
+    graph = StateGraph(SideState).add_node("work", work).set_entry_point("work").compile()
+    async with at_work("memory://", [Agent("shop", graph, output=dict)]) as world:
+        thread = await world.run("shop", {"do": "check"})
+        assert (thread.status, thread.values["seen"]) == ("done", ["checked"])
 
 
 async def test_a_rules_approval_is_one_transaction_more(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,12 +17,12 @@ from ringi.domain.record import THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.domain.voting import Decider
-from ringi.errors import OutageError, RingiError, UnavailableError
+from ringi.errors import DifferentAskError, OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
 from ringi.runs.call_outcomes import CallOutcomes
-from ringi.runs.request_ids import content_digest
+from ringi.runs.request_ids import content_digest, with_call_id
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -226,7 +226,13 @@ class RunContext:
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
         with report_outages():
-            return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+            try:
+                return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+            except DifferentAskError:
+                # A repeated model draws another id for the call; all else must be as it is stored.
+                stored = await self._inbox.get(id)
+                complete = with_call_id(complete, stored.context.get(TOOL_CALL_ID))
+                return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
 
     async def deny(self, ask: Ask, rule: str, reason: str) -> Request:
         """Record that a rule denies a call, once for each call in the thread; idempotent.

@@ -38,10 +38,14 @@ def request_id(key: Key, run_id: str, question: Question, position: int, refusal
 
 def content_digest(ask: Ask) -> str:
     """Return the digest of a question without the id of its call, which a repeated model draws anew."""
-    if TOOL_CALL_ID not in ask.context:
-        return digest_of(ask)
+    return digest_of(with_call_id(ask, None))
+
+
+def with_call_id(ask: Ask, id: Any) -> Ask:
+    """Return a question with another id of its call; None for a question without one."""
     context = {name: value for name, value in ask.context.items() if name != TOOL_CALL_ID}
-    return digest_of(ask.model_copy(update={"context": context}))
+    context |= {} if id is None else {TOOL_CALL_ID: id}
+    return ask.model_copy(update={"context": context})
 
 
 def is_void(request: Request, question: Question, run: Run, delivered: Collection[str]) -> bool:
