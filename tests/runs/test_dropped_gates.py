@@ -326,3 +326,35 @@ async def test_a_jump_that_nobody_declared_runs_no_rejected_call(file: str, is_f
         thread = await world.answer(requests[-1], "reject")
     assert (ran, thread.status) == ([], "error" if is_first else "done")
     assert ("a jump to the tools past their review" in str(thread.attention)) is is_first
+
+
+@pytest.mark.parametrize("fails_in", ["step", "output"])
+async def test_an_answer_that_a_failing_deploy_has_not_read_waits_for_an_operator(url: str, fails_in: str) -> None:
+    """The step, or the conversion of the state, fails before code of the agent reads the answer."""
+
+    def make(broken: str = "") -> Agent:
+        def fail(_: Any) -> Any:
+            raise ValueError("a broken deploy")
+
+        def step(state: State) -> State:
+            return fail(state) if broken == "step" else {"log": [str(interrupt("Do it?"))]}
+
+        graph = StateGraph(State).add_node("step", step).add_edge(START, "step").compile()
+        return Agent("shop", graph, input=lambda _: {"log": []}, output=fail if broken == "output" else dict)
+
+    async with opened(url, [make()]) as world:
+        async with working(world):
+            await world.run("shop", {})
+        request = await world.one()
+        thread = await redeployed(world, make(fails_in), "reject", request)
+        now = await world.inbox.get(request.id)
+        assert (thread.status, now.acknowledged_at) == ("error", None)
+        assert "a broken deploy" in str(now.attention)
+        assert thread.attention == now.attention
+        async with working(world):
+            await retry(world.backend, world.inbox, "t1", by="root")
+            thread = await world.rest()
+        now = await world.inbox.get(request.id)
+        assert (thread.status, thread.attention, now.attention) == ("done", None, None)
+        assert now.acknowledged_at
+        await world.verified()

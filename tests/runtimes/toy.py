@@ -70,6 +70,7 @@ class ToyRun:
     """One run: its state holds the number of its stage, and the calls that wait."""
 
     failed: frozenset[str] = frozenset()
+    read: frozenset[str] = frozenset()
 
     def __init__(self, run: Run, schema_number: int) -> None:
         self._run, self._schema_number = run, schema_number

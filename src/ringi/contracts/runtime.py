@@ -285,6 +285,13 @@ class OpenRun(Protocol):
     def failed(self) -> frozenset[str]:
         """The ids of the questions whose steps failed when they were answered."""
 
+    @property
+    def read(self) -> frozenset[str]:
+        """The ids of the questions whose answers code of the agent had read when `advance` failed.
+
+        Other answers are not acknowledged: an operator has to act. If the runtime cannot tell, it names none.
+        """
+
     async def look(self) -> Standing:
         """Return the position of the run, from what is stored. No code of the agent runs."""
 

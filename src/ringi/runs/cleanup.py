@@ -13,7 +13,7 @@ from ringi.connect import Backend
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
 from ringi.domain.response import Receipt
-from ringi.domain.thread import ATTENTION, Thread, checkpoint_thread
+from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import ConflictError, FenceError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
@@ -118,12 +118,14 @@ async def close_orphans(
     if not remaining or current.run != thread.run or current.is_live:
         # The requests may belong to a newer run, or to this run after an operator retried it.
         return
-    if thread.error and thread.error.code == ATTENTION:
-        # Only code that has read an answer acknowledges it: these wait for an operator, or for the thread's next run.
-        unread = [request for request in remaining if request.is_final and request.run_id == thread.run_id]
+    if has_failed and thread.error:
+        # The run has acknowledged all answers that its code had read: these wait for an operator, or for the thread's
+        # next run. A question that ended without an answer is asked again.
+        answered = [request for request in remaining if request.is_final and (request.response or request.attention)]
+        unread = [request for request in answered if request.run_id == thread.run_id]
         for request in unread:
             if request.is_unacknowledged:
-                await inbox.mark_attention(request.id, thread.error.message)
+                await inbox.mark_attention(request.id, thread.attention or thread.error.message)
         remaining = [request for request in remaining if request not in unread]
     await close_requests(inbox, remaining, FAILED, receipts)
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import hitl_enabled
@@ -26,6 +26,7 @@ from ringi.errors import (
     UnavailableError,
 )
 from ringi.inbox import tracing
+from ringi.runs import failures
 from ringi.runs.call_policy import CallPolicy
 from ringi.runs.cleanup import (
     by_id,
@@ -36,7 +37,6 @@ from ringi.runs.cleanup import (
     unsettled_requests,
 )
 from ringi.runs.context import RunContext
-from ringi.runs.failures import failure_of, missing_message, swallowed_message, unread_message
 from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.reconciler import RUNNER
@@ -49,7 +49,6 @@ from ringi.runs.usage import UsageSums
 log = logging.getLogger(__name__)
 FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
-AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 MAX_SWALLOWED = 10
 
 
@@ -98,9 +97,11 @@ class RunExecutor:
         self._has_run = False
         """Whether this worker has run the graph: it has ended each step, or a step has asked."""
         self._delivered: set[str] = set()
-        self._asked: Sequence[AskedQuestion] = ()
+        self._read: dict[str, Request] = {}
+        """The requests whose answers the agent's code has read."""
+        self._asked: Sequence[failures.AskedQuestion] = ()
         """The questions of the position from which the run goes on."""
-        self._last_answers: tuple[str | None, Sequence[AskedQuestion]] = None, ()
+        self._last_answers: tuple[str | None, Sequence[failures.AskedQuestion]] = None, ()
         """The answers delivered to the agent since its last pause, and the checkpoint of that pause."""
 
     async def execute(self) -> None:
@@ -125,20 +126,21 @@ class RunExecutor:
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        failure = failure_of(error.error if isinstance(error, AgentServiceError) else error)
+        failure = failures.failure_of(error.error if isinstance(error, AgentServiceError) else error)
         failed: frozenset[str] = self._open.failed if self._open is not None else frozenset()
         asked_at, last_answers = self._last_answers
         found = [requests for question, requests in last_answers if question.id in failed]
         # Calls that ran may run again if their answers are delivered again.
         refused = found or [requests for _, requests in last_answers if failed or self._is_state_lost]
         answers = [request for requests in refused or [each for _, each in last_answers] for request in requests]
-        for requests in refused:
-            for request in requests:
-                await self._mark_request(request, reason_of("answer_failed", why=failure.message))
-        if refused:
+        for request in answers if refused else ():
+            await self._mark_request(request, reason_of("answer_failed", why=failure.message))
+        taken = self._open.read if self._open is not None and not self._is_state_lost else None
+        self._read |= failures.read_answers(last_answers, taken, self._leased_run.outcomes.receipts)
+        if refused or failures.unread_answers([*answers, *(await self._unsettled_requests()).values()], self._read):
             await self._leased_run.mark(reason_of("answer_failed", why=failure.message))
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
-        await self._leased_run.fail(failure.model_copy(update=details))
+        await self._leased_run.fail(failure.model_copy(update=details), self._read.values())
 
     async def _go_on(self) -> None:
         """Continue until the run asks or ends."""
@@ -176,9 +178,8 @@ class RunExecutor:
         # The steps that asked, and that the deployed agent does not have.
         steps = await steps_of(self._backend, self._lease.thread, standing.lost)
         if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
-            return await self._mark_stuck(
-                missing_message(self._view.agent.name, self._about, missing), standing, missing
-            )
+            why = failures.missing_message(self._view.agent.name, self._about, missing)
+            return await self._mark_stuck(why, standing, missing)
         asked = self._asked = [(question, await self._ask(question)) for question in standing.questions]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
@@ -205,6 +206,7 @@ class RunExecutor:
         await self._emitter.flush()
         if state:
             await self._store_state(state)
+        self._read |= failures.read_answers(self._last_answers[1])
         # What fails from here on is no fault of the answers.
         self._last_answers = None, ()
         failpoint("run.after_go")
@@ -216,7 +218,7 @@ class RunExecutor:
         self._view.state = await self._states.write(state.model_copy(update=about))
         self._is_state_lost = False
 
-    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
+    async def _resume(self, run: OpenRun, ended: Sequence[failures.AskedQuestion], asked_at: str | None) -> Standing:
         answers = await self._policy.recheck(ended)
         repeated = self._delivered & answers.keys()
         if repeated:
@@ -239,18 +241,15 @@ class RunExecutor:
     async def _fail_unread(self, error: UnreadAnswersError) -> None:
         """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
         unread = [each for each in self._asked if each[0].id in error.ids]
-        why = unread_message(self._view.agent.name, self._about, unread, error.started)
+        why = failures.unread_message(self._view.agent.name, self._about, unread, error.started)
         log.error("run %s: %s", self._run.id, why)
         requests = [request for _, requests in unread for request in requests]
         for request in requests:
             await self._mark_request(request, why)
-        for question, others in self._asked:
-            for request in others if question.id in self._delivered - error.ids else ():
-                self._leased_run.acknowledge(request)
-        await self._leased_run.save_changes()
-        await self._leased_run.stop(why, tuple(request.id for request in requests))
+        self._read |= failures.read_answers(self._asked, self._delivered - error.ids)
+        await self._leased_run.stop(why, tuple(request.id for request in requests), self._read.values())
 
-    def _answerable(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
+    def _answerable(self, asked: Sequence[failures.AskedQuestion]) -> Sequence[failures.AskedQuestion]:
         """Return the questions that can be answered now, with their requests."""
         ended = [each for each in asked if all(request.is_final for request in each[1])]
         if self._about.needs == "all" and len(ended) < len(asked):
@@ -337,6 +336,7 @@ class RunExecutor:
         others = [request for request in unsettled.values() if request.id not in asked]
         for request in others:
             if request.is_unacknowledged:
+                self._read[request.id] = request  # It is not asked any more.
                 self._leased_run.acknowledge(request)
             else:
                 await close_requests(self._inbox, [request], reason_of("superseded"))
@@ -364,7 +364,7 @@ class RunExecutor:
     async def _report_swallowed(self, titles: Sequence[str]) -> None:
         if not titles:
             return
-        log.error("run %s: %s", self._run.id, swallowed_message(titles))
+        log.error("run %s: %s", self._run.id, failures.swallowed_message(titles))
         known = self._lease.thread.missed or ()
         combined = tuple(dict.fromkeys((*known, *titles)))[:MAX_SWALLOWED]
         if combined != known:
@@ -404,7 +404,7 @@ class RunExecutor:
         titles = self._lease.thread.missed
         if titles:
             # Not earlier: a run that waits for people needs no operator.
-            await self._leased_run.mark(swallowed_message(titles))
+            await self._leased_run.mark(failures.swallowed_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
         usage = self._lease.usage()

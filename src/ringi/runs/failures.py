@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import Description, Question
@@ -11,6 +12,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Failure
 from ringi.runs.model_form import clean_text
 
+AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 MAX_TRACEBACK = 16_000
 """The number of characters stored of a traceback: its beginning and its end."""
 
@@ -41,9 +43,7 @@ def missing_message(agent: str, about: Description, missing: Mapping[str, Sequen
     )
 
 
-def unread_message(
-    agent: str, about: Description, unread: Sequence[tuple[Question, Sequence[Request]]], started: Sequence[str]
-) -> str:
+def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestion], started: Sequence[str]) -> str:
     """Return the message to an operator about answers that the code of an agent has not read."""
     steps = sorted({question.step for question, _ in unread if question.step})
     return reason_of(
@@ -53,6 +53,29 @@ def unread_message(
         requests=_named(request for _, requests in unread for request in requests),
         started=", ".join([*(f"step {step!r}" for step in steps), *started]) or "–",
     )
+
+
+def read_answers(
+    answers: Sequence[AskedQuestion], questions: Container[str] | None = None, receipts: Container[str] = ()
+) -> dict[str, Request]:
+    """Return the requests by id whose answers the code of an agent has read.
+
+    Args:
+        answers: The answers that the run received.
+        questions: The questions whose answers were read; None for all.
+        receipts: The requests whose approved calls have begun.
+    """
+    return {
+        request.id: request
+        for question, requests in answers
+        for request in requests
+        if questions is None or question.id in questions or request.id in receipts
+    }
+
+
+def unread_answers(requests: Iterable[Request], read: Container[str]) -> list[Request]:
+    """Return the requests that people have answered, and whose answers the code of an agent has not read."""
+    return [each for each in requests if each.response and not each.acknowledged_at and each.id not in read]
 
 
 def _named(requests: Iterable[Request]) -> str:

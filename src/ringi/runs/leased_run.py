@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -123,9 +123,15 @@ class LeasedRun:
         await notify_watchers(self.backend, self.thread)
         return is_settled
 
-    async def fail(self, failure: Failure) -> None:
-        """End the run with an error, and withdraw its open requests."""
+    async def fail(self, failure: Failure, read: Iterable[Request] = ()) -> None:
+        """End the run with an error, and withdraw its open requests; `read` are those whose answers its code has read.
+
+        The others that have ended are not acknowledged: they wait for an operator.
+        """
         self._changes.clear()  # What it has not asked yet is not asked any more.
+        for request in read:
+            self.acknowledge(request)
+        await self.save_changes()
         self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure, self.lease.usage()))
         await close_orphans(self.backend, self.inbox, self.thread, self.outcomes.receipts)
@@ -139,10 +145,10 @@ class LeasedRun:
         await self.emitter.take_over(has_fence=True)
         await self.stop(why)
 
-    async def stop(self, why: str, answers: tuple[str, ...] = ()) -> None:
+    async def stop(self, why: str, answers: tuple[str, ...] = (), read: Iterable[Request] = ()) -> None:
         """End the run for an operator; `answers` are the requests whose answers no code of the agent has read."""
         await self.mark(why)
-        await self.fail(Failure(message=why, code=ATTENTION, answers=answers))
+        await self.fail(Failure(message=why, code=ATTENTION, answers=answers), read)
 
     async def release(self, *, is_outage: bool) -> None:
         """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""

@@ -15,6 +15,7 @@ class StoredRun:
     """
 
     failed: frozenset[str] = frozenset()
+    read: frozenset[str] = frozenset()
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -129,6 +129,7 @@ class GraphRun:
         settings = {"thread_id": checkpoint_thread(run.key), MAX_FIELDS: run.max_fields, RUN_CONTEXT: run.host}
         self._config: Any = {"configurable": settings, "metadata": {RUN: run.id}}
         self._position = GraphPosition(None)
+        self._reads = AnswerReads({}, {}, run.host.refused_calls)
         self._meter = UsageMeter(run.count_usage, run.key.id)
 
     async def look(self) -> Standing:
@@ -153,7 +154,7 @@ class GraphRun:
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
-        reads = AnswerReads({}, {}, run.host.refused_calls)
+        reads = self._reads = AnswerReads({}, {}, run.host.refused_calls)
         if not position.has_begun:
             if position.has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
@@ -165,7 +166,7 @@ class GraphRun:
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
             waiting = {id: question.waiting_calls for id, question in asked.items()}
-            reads = AnswerReads(values, waiting, run.host.refused_calls, run.id)
+            reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id)
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):
@@ -271,6 +272,11 @@ class GraphRun:
         asked = frozenset(each.interrupt_id for each in questions if each.task_id in steps)
         # A task of a workflow is a step of its own, nested in the step that asks.
         return asked or frozenset(each.interrupt_id for each in questions)
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The ids of the questions whose answers code of the agent has read."""
+        return frozenset(self._reads.values.keys() - self._reads.unread)
 
     def _set_asks(self, asks: bool) -> None:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.
