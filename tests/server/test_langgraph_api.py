@@ -386,6 +386,24 @@ async def test_threads_that_are_named_are_searched_by_all_criteria_too(world: Wo
         assert [each["thread_id"] for each in found] == expected, criteria
 
 
+@pytest.mark.parametrize("criteria", [{"status": "idle"}, {"offset": 1}, {"metadata": {"graph_id": "ringi"}}])
+async def test_a_search_serves_only_what_it_shows(world: World, criteria: dict[str, Any]) -> None:
+    request = await waiting(world)
+    bob = tool(world, name="bob")
+    found = await bob.post("threads/search", json={"ids": ["t1"], **criteria})
+    assert (found.status_code, found.json()) == (200, [])
+    assert code(await resume(bob, ACCEPT)) == (409, "not_served")
+    assert await status(world, request["id"]) == "pending"
+    assert len((await bob.post("threads/search", json={"ids": ["t1"]})).json()) == 1
+    assert (await resume(bob, ACCEPT)).status_code == 200
+
+
+async def test_a_search_names_no_more_threads_than_it_reads(world: World) -> None:
+    refused = await tool(world).post("threads/search", json={"ids": ["t1"] * 201})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "ids"
+
+
 async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: World) -> None:
     """Agent Inbox fails on null."""
     action = {"name": "book", "args": {"room": None, "tags": ["a"], "note": "x"}}

@@ -127,10 +127,12 @@ class Access:
             return []
         end = criteria.offset + criteria.limit
         if criteria.ids is not None:
-            named = [await self._find_or_none(id) for id in criteria.ids[:PAGE]]
-            views = [each.view for each in named if each and criteria.matches(each.view, graph)]
-            return views[criteria.offset : end]
-        found = await (self._requests(criteria, end) if graph == ALL_REQUESTS else self._threads(criteria, graph, end))
+            named = [await self._look_or_none(id) for id in criteria.ids]
+            found = [each for each in named if each and criteria.matches(each.view, graph)]
+        elif graph == ALL_REQUESTS:
+            found = await self._requests(criteria, end)
+        else:
+            found = await self._threads(criteria, graph, end)
         page = found[criteria.offset : end]
         for each in page:
             self.record_served(each.id, each.waiting)
@@ -203,9 +205,9 @@ class Access:
             self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
         )
 
-    async def _find_or_none(self, id: str) -> ThreadTarget | None:
+    async def _look_or_none(self, id: str) -> ThreadTarget | None:
         try:
-            return await self.find(id)
+            return await self.look(id)
         except NotFoundError:
             return None
 

@@ -68,6 +68,10 @@ def check_thread_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
+MAX_IDS = 200
+"""The maximum number of threads that a search names."""
+
+
 class ThreadSearch(StrictModel):
     """The criteria of a thread search."""
 
@@ -75,7 +79,7 @@ class ThreadSearch(StrictModel):
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
     limit: int = Field(default=10, ge=1, le=1000)
     offset: int = Field(default=0, ge=0)
-    ids: list[str] | None = None
+    ids: list[str] | None = Field(default=None, max_length=MAX_IDS)
     values: Unsupported = None
     sort_by: Ignored = None
     sort_order: Ignored = None
