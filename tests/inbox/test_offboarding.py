@@ -14,9 +14,10 @@ from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
 from ringi.domain import suggestions
 from ringi.domain.ask import Action
+from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
-from ringi.errors import InvalidError
+from ringi.errors import InvalidError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
 
@@ -117,6 +118,38 @@ async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
         await inbox.reassign(to_dee.id, Decider("root", is_admin=True), assignee="dee")
     await inbox.note_person("dee")
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [False, True]
+
+
+async def test_what_waits_for_an_erased_person_is_marked(inbox: Inbox) -> None:
+    for name in ("dee", "bob"):
+        await inbox.note_person(name)
+    to_dee = await inbox.ask("Go?", assignee="dee")
+    await inbox.erase_all("root", person="dee")
+    assert (await inbox.get(to_dee.id)).unanswerable
+
+
+async def test_the_first_person_marks_what_was_asked_before(inbox: Inbox) -> None:
+    early = await inbox.ask("Go?", candidate_groups=["finnace"])
+    assert not early.unanswerable
+    await inbox.note_person("ann", ["finance"])
+    assert (await inbox.get(early.id)).unanswerable
+
+
+async def test_marks_that_failed_are_set_at_the_next_call(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    await inbox.note_person("ann")
+    to_zoe = await inbox.ask("Go?", assignee="zoe")
+
+    async def fail(query: Query) -> None:
+        raise UnavailableError("the store is gone for a moment")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "mark_unanswerable", fail)
+        with pytest.raises(UnavailableError):
+            await inbox.note_person("zoe")
+    assert not inbox.people.has(inbox.tenant, "zoe")
+    await inbox.note_person("zoe")
+    assert inbox.people.has(inbox.tenant, "zoe")
+    assert not (await inbox.get(to_zoe.id)).unanswerable
 
 
 async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: Inbox) -> None:

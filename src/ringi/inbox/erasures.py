@@ -7,14 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from datetime import timedelta
 
-from ringi.base.clock import Clock
 from ringi.contracts.notifier import ABSENCES
 from ringi.domain.record import SYSTEM, Erased, Key
 from ringi.domain.request import Request
-from ringi.inbox.api import InboxAPI
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.lifetime import Closable
-from ringi.inbox.people import People
+from ringi.inbox.people import PeopleOperations
 from ringi.privacy.candidates import Erasure, Sweep
 
 log = logging.getLogger(__name__)
@@ -23,14 +21,10 @@ RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 
 
-class ErasureOperations(Closable, InboxAPI):
+class ErasureOperations(Closable, PeopleOperations):
     """The part of an inbox that erases content."""
 
-    tenant: str
-    clock: Clock
     feed: Feed
-    people: People
-    _check: Check
 
     async def erase(self, id: str, by: str) -> Request:
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
@@ -47,7 +41,7 @@ class ErasureOperations(Closable, InboxAPI):
         if done.journals and not sweep.dry_run:
             await self._publish(ABSENCES)
         if sweep.person and done.next is None and not sweep.dry_run:
-            await self.people.forget(self.tenant, sweep.person)
+            await self.forget_person(sweep.person)
         return done
 
     async def retain(self, days: float) -> int:

@@ -41,7 +41,7 @@ from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
 from ringi.inbox.memories import MemoryOperations
 from ringi.inbox.pauses import PausableInbox
-from ringi.inbox.people import People, PeopleOperations
+from ringi.inbox.people import People
 from ringi.inbox.receipts import ReceiptOperations, Step
 from ringi.inbox.suggestions import SuggestionOperations
 from ringi.privacy.erasure import Eraser
@@ -84,7 +84,6 @@ class Inbox(
     CheckOperations,
     MemoryOperations,
     SuggestionOperations,
-    PeopleOperations,
 ):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 

@@ -53,8 +53,7 @@ async def offboard(inbox: Inbox, person: str, by: str) -> list[Ended]:
         by: The administrator.
     """
     ended = [each for holding in HOLDINGS for each in await holding.end(inbox, person, by)]
-    if await inbox.people.forget(inbox.tenant, person):
-        await inbox.mark_unanswerable(Query())
+    await inbox.forget_person(person)
     return ended
 
 

@@ -52,29 +52,39 @@ class People:
         self._noted: dict[str, dict[str, frozenset[str]]] = {}
         """The groups of each person, by tenant and name."""
         self._last_number: dict[str, int] = {}
+        self.unmarked: dict[str, Query] = {}
+        """The requests, by tenant, whose marks do not count people who were noted lately."""
 
     def has(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
-        """Return whether this process knows that a person with these groups is on record."""
+        """Return whether this process knows that a person with these groups is on record and counts for all marks."""
+        if tenant in self.unmarked:
+            return False
+        return self._is_noted(tenant, name, groups)
+
+    def _is_noted(self, tenant: str, name: str, groups: Iterable[str]) -> bool:
         noted = self._noted.get(tenant, {}).get(name)
         if noted is not None and noted.issuperset(groups):
             return True
         return any(each.name == name and each.tenant == tenant and {*groups} <= {*each.groups} for each in self.named)
 
-    async def note(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
-        """Record durably that a person has a token or has signed in; return False if that was on record.
+    async def note(self, tenant: str, name: str, groups: Iterable[str] = ()) -> None:
+        """Record durably that a person has a token or has signed in.
 
         Args:
             tenant: The tenant.
             name: The name of the person.
             groups: The groups of the person.
         """
-        if self._stream is None or self.has(tenant, name, groups):
-            return False
-        await self._read(tenant)
-        if self.has(tenant, name, groups):
-            return False
+        if self._stream is None or self._is_noted(tenant, name, groups):
+            return
+        is_first = (await self.known(tenant)).is_empty
+        if self._is_noted(tenant, name, groups):
+            return
+        if is_first:
+            # As long as nobody was known, nothing could be compared.
+            self.unmarked[tenant] = Query()
+        self.unmarked.setdefault(tenant, Query(unanswerable=True))
         await self._append(tenant, {"name": name, "groups": sorted(groups)})
-        return True
 
     async def forget(self, tenant: str, name: str) -> bool:
         """Record that a person has no token any more; return False if the person was not on record.
@@ -214,8 +224,19 @@ class PeopleOperations(InboxAPI):
             name: The name of the person.
             groups: The groups of the person.
         """
-        if await self.people.note(self.tenant, name, groups):
-            await self.mark_unanswerable(Query(unanswerable=True))
+        await self.people.note(self.tenant, name, groups)
+        if query := self.people.unmarked.get(self.tenant):
+            await self.mark_unanswerable(query)
+            self.people.unmarked.pop(self.tenant, None)
+
+    async def forget_person(self, name: str) -> None:
+        """Record that a person has no token any more, and mark what nobody else can answer; repeat it after an error.
+
+        Args:
+            name: The name of the person.
+        """
+        await self.people.forget(self.tenant, name)
+        await self.mark_unanswerable(Query())
 
     async def mark(self, request: Request) -> None:
         """Compare a pending request with the people who are known now.
