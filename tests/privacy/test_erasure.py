@@ -22,13 +22,14 @@ from ringi import Action, Form, Text
 from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
 from ringi.base.canonical_json import sha256_of
+from ringi.connect import inbox_on, open_backend
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Query
+from ringi.domain.record import ERASED_PERSON, Key, Query, WaitingErasure
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.reviews import review_id
@@ -39,14 +40,17 @@ from ringi.errors import (
     InvalidError,
     LegalHoldError,
     NotAuthorizedError,
+    NotFoundError,
     PendingError,
     RequestEndedError,
     RingiError,
     ThreadBusyError,
+    UnavailableError,
     UnderReviewError,
 )
 from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep
+from ringi.privacy.erasure import Eraser
 from ringi.server.serialize import request_json
 from ringi.testing.clock import NOON, Clock
 
@@ -869,6 +873,30 @@ async def test_the_thread_of_an_overridden_request_is_erased_although_its_review
     await decide(file, review_id(asked.id))
     assert await erased_by(file, asked.id) == ("boss", "request")
     assert PLANTED not in await file.everything()
+
+
+async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str | None] = []
+
+    async def fail(eraser: Eraser, key: Key, erased: Any, check: Any, person: str | None = None) -> None:
+        tried.append(person)
+        raise NotFoundError("request", key.id) if person is None else UnavailableError("gone for a moment")
+
+    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+        asked = await inbox.submit(Ask(title="Go?", id="r1"), by="bot")
+        answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
+        await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
+        review = await inbox.get(review_id("r1"))
+        waiting = tuple(
+            WaitingErasure(at=NOON, request="r1", by="boss", rule="request", person=who) for who in (None, "a", "b")
+        )
+        ended, _ = review.ended("cancelled", "system", inbox.clock())
+        ended = ended.model_copy(update={"waiting_erasures": waiting})
+        monkeypatch.setattr(Eraser, "request", fail)
+        eraser = Eraser(backend.store)
+        with pytest.raises(UnavailableError):
+            await eraser.finish(ended, inbox.clock())
+    assert tried == [None, "a", "b"]
 
 
 @pytest.mark.parametrize("end", ["cancelled", "expired"])

@@ -170,16 +170,18 @@ class Eraser:
     async def finish(self, request: Request, now: datetime) -> bool:
         """Do the erasures that waited for the review of a request; return False if there are none, or it is open.
 
-        Raises `ConflictError` for one that cannot be done now, after all others are done.
+        Raises the first error of those that cannot be done now, after all others are done.
         """
-        review, failures = await find_review(self._store, request), list[ConflictError]()
+        review, failures = await find_review(self._store, request), list[RingiError]()
         if not review or not review.is_final:
             return False
         for each in review.waiting_erasures:
             erased, key = Erased(at=now, by=each.by, rule=each.rule), Key(review.tenant, each.request)
             try:
                 await self.request(key, erased, lambda _: None, each.person)
-            except ConflictError as error:
+            except NotFoundError:
+                continue  # There is nothing to erase.
+            except RingiError as error:
                 failures.append(error)
         if failures:
             raise failures[0]
