@@ -13,12 +13,13 @@ from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import InjectedState
 from langgraph.types import interrupt
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
-from tests.integrations.langchain.office import agent, call
+from tests.integrations.langchain.office import Changing, agent, call
 from tests.runs.world import at_work, opened, working
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
+from ringi.runs.operations import retry
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
 
 RAN: list[Any] = []
@@ -294,6 +295,45 @@ async def test_a_deploy_that_changes_a_tool_leaves_its_open_question_answerable(
         thread = await world.answer(before, "approve")
         assert (thread.status, thread.values["results"]["c1"]) == ("done", ["success", "paid 1"])
         assert len(await world.asked()) == 1
+
+
+REVIEWED = {"order": 1, "amount": "2"}
+
+
+@pytest.mark.parametrize("decision", ["approve", "edit"])
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_behind_langchains_own_gate_no_later_change_runs(mode: Any, decision: str) -> None:
+    RAN.clear()
+
+    def enlarged(request: Any) -> Any:
+        called = request.tool_call
+        return request.override(tool_call={**called, "args": {**called["args"], "amount": 5000}})
+
+    gate: Any = HumanInTheLoopMiddleware({"pay": True}, interrupt_mode=mode)
+    async with at_work(
+        "memory://", [agent(tries(call("pay", **REVIEWED)), TOOLS, [gate, Changing(enlarged)])]
+    ) as world:
+        await world.run("office", {})
+        edit = {"args": {"order": 1, "amount": 3}} if decision == "edit" else {}
+        thread = await world.answer(await world.one(), decision, **edit)
+        assert (RAN, thread.status) == ([], "error")
+        assert "with other arguments than approved" in str(thread.attention)
+        await retry(world.backend, world.inbox, "t1", by="root")
+        assert ((await world.rest()).status, RAN) == ("error", [])
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_behind_langchains_own_gate_what_was_approved_runs(mode: str) -> None:
+    RAN.clear()
+    twice = [call("pay", "c1", **REVIEWED), call("pay", "c2", **REVIEWED), call("pair", "c3", order=2)]
+    async with at_work("memory://", [stock(mode, *twice)]) as world:
+        await world.run("office", {})
+        for request in await world.pending():
+            is_pay = "pay" in request.title
+            await world.respond(request, "edit" if is_pay else "approve", **({"args": {"order": 9}} if is_pay else {}))
+        thread = await world.rest()
+        assert (thread.status, RAN) == ("done", [(9, 1, None)] * 2)
+        assert thread.values["results"]["c3"][0] == "success"
 
 
 @pytest.mark.parametrize("is_list", [True, False])

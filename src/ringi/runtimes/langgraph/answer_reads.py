@@ -6,23 +6,32 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
+from langgraph.prebuilt import ToolRuntime
 
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
+from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError
-from ringi.errors import FenceError, UnavailableError
+from ringi.errors import FenceError, InvalidError, UnavailableError
+from ringi.runs.context import call_digest
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
+from ringi.runtimes.langgraph.tool_arguments import injected
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
 """The channels in which LangGraph stores what happened to a task; all others hold the results of one that has ended."""
 REVIEWED = "ringi_reviewed"
 """The metadata key of a checkpoint with the run in which people have reviewed calls before they start."""
+GRANTED = "ringi_granted"
+"""The metadata key of a checkpoint with the digests of the calls that a review has let run, by their ids."""
 JUMP = "jump_to"
 """The channel in which a middleware of LangChain names the node to go to."""
 
@@ -34,6 +43,8 @@ class WaitingCalls(NamedTuple):
     """The id and the tool of the call that starts after the answer; None if something else asks."""
     calls: frozenset[str]
     """The keys of all calls that the answer decides; see `ringi.runs.context.call_key`."""
+    reviews: tuple[tuple[str, str | None], ...] = ()
+    """The digests of each call that a gate without a check of its own has shown, and of what may run in its place."""
 
 
 class AnswerReads(BaseCallbackHandler):
@@ -47,6 +58,7 @@ class AnswerReads(BaseCallbackHandler):
         waiting: The calls by the ids of all interrupts that wait, answered or not.
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
         run_id: The id of the run; empty for its first stretch, before which it has asked nobody.
+        tools: The tools of the graph by name, as far as they are known.
     """
 
     raise_error = True
@@ -58,19 +70,24 @@ class AnswerReads(BaseCallbackHandler):
         waiting: Mapping[str, WaitingCalls],
         refused: Set[str],
         run_id: str = "",
+        tools: Mapping[str, BaseTool] = MappingProxyType({}),
     ) -> None:
         self.values = _ResumeValues(values, self)
-        self._waiting, self._refused, self._run_id = waiting, refused, run_id
+        self._waiting, self._refused, self._run_id, self._known_tools = waiting, refused, run_id, tools
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
         self._has_review = any(each.calls and each.call is None for each in waiting.values())
-        self._notes = dict[str, str]()
+        self._notes = dict[str, Any]()
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
         self._running = dict[UUID, str]()
         self._is_refused = False
-        self._jumps: list[str] = []
+        self._breaches: list[str] = []
+        self._granted = {e.call[0]: granted for e in waiting.values() if e.call for _, granted in e.reviews if granted}
+        # The gate of such a call compares what runs, and asks again about another call.
+        self._gated = {each.call[0] for each in waiting.values() if each.call and not each.reviews}
+        self._bodies = set[UUID]()
         self.tools = set[str]()
         """The tools that have started."""
 
@@ -81,7 +98,7 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: A step has ended without reading its answer, or a call was about to run without it.
         """
-        token = READS.set(self if self._waiting else None)
+        token = READS.set(self if self._waiting or self._run_id else None)
         saver.after_read, saver.check_write, saver.notes = self.observe, self.check, self._notes
         try:
             yield
@@ -133,6 +150,8 @@ class AnswerReads(BaseCallbackHandler):
         asked = [each for _, channel, value in saved.pending_writes or () if channel == INTERRUPT for each in value]
         if saved.metadata.get(REVIEWED) == self._run_id or any(map(reviews_calls, asked)):
             self._has_review, self._notes[REVIEWED] = True, self._run_id
+            metadata: Mapping[str, Any] = saved.metadata
+            self._note_granted(metadata.get(GRANTED, {}) if REVIEWED in metadata else {})
 
     def _notice_progress(self, namespace: str, asking: Mapping[str, Set[str]]) -> None:
         """Count answers as read that an inner graph no longer waits for: a step that read them was stored earlier.
@@ -153,7 +172,7 @@ class AnswerReads(BaseCallbackHandler):
             UnreadAnswersError: The task has not read its answer, or another one has not.
         """
         if self._has_review and (JUMP, "tools") in writes:
-            self._is_refused, self._jumps = True, ["a jump to the tools past their review"]
+            self._is_refused, self._breaches = True, ["a jump to the tools past their review"]
             raise self._error()
         channels = {channel for channel, _ in writes}
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
@@ -175,6 +194,25 @@ class AnswerReads(BaseCallbackHandler):
         # The first run in a task is the task itself; those within it end earlier.
         if task_id in self._tasks and task_id not in self._running.values():
             self._running[run_id] = task_id
+            self._grant_turn(self._tasks[task_id], inputs)
+
+    def _grant_turn(self, ids: Set[str], state: Any) -> None:
+        """Note what may run of the calls of a turn, which a review of the whole turn names without their ids."""
+        reviews = [pair for id in ids if not self._waiting[id].call for pair in self._waiting[id].reviews]
+        messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+        turns = (each for each in reversed(messages or ()) if isinstance(each, AIMessage)) if reviews else iter(())
+        for call in getattr(next(turns, None), "tool_calls", ()):
+            reviewed = digest_of_call(call["name"], call["args"])
+            if pair := next((each for each in reviews if each[0] == reviewed), None):
+                reviews.remove(pair)
+                if pair[1] and call["id"]:
+                    self._granted[call["id"]] = pair[1]
+        self._note_granted({})
+
+    def _note_granted(self, earlier: Mapping[str, str]) -> None:
+        self._granted = {**earlier, **self._granted}
+        if self._granted:
+            self._notes[GRANTED] = self._granted
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """Refuse the result of a task that has not read its answer, before other code receives it."""
@@ -186,13 +224,30 @@ class AnswerReads(BaseCallbackHandler):
         self._running.pop(run_id, None)
 
     def on_tool_start(
-        self, serialized: dict[str, Any], input_str: str, *, tool_call_id: str | None = None, **_: Any
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        inputs: dict[str, Any] | None = None,
+        tool_call_id: str | None = None,
+        **_: Any,
     ) -> None:
-        """Stop a tool whose call waits for an answer that nothing has read: its gate is gone."""
+        """Stop a tool whose call waits for an answer that nothing has read, or is not the call that people approved."""
         name = str((serialized or {}).get("name"))
         if (tool_call_id, name) in {self._waiting[id].call for id in self.unread}:
             self._is_refused = True
             raise self._error()
+        granted = None if tool_call_id in self._gated else self._granted.get(tool_call_id or "")
+        # A tool may pass its own call on to another tool.
+        if granted and parent_run_id not in self._bodies:
+            own = injected(self._known_tools[name]) if name in self._known_tools else frozenset()
+            if granted != digest_of_call(name, inputs or {}, own):
+                self._is_refused = True
+                self._breaches = [f"tool {name!r} was to run with other arguments than approved, and did not"]
+                raise self._error()
+        self._bodies.add(run_id)
         self.tools.add(name)
 
     def give(self, id: str) -> None:
@@ -215,8 +270,17 @@ class AnswerReads(BaseCallbackHandler):
             self._unread.discard(id)
 
     def _error(self) -> UnreadAnswersError:
-        unread = self.values.keys() if self._jumps else self.unread
-        return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._jumps])
+        unread = self.values.keys() if self._breaches else self.unread
+        return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._breaches])
+
+
+def digest_of_call(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:
+    """Return the digest of a call without the arguments that the agent's code injects; None if it is no JSON."""
+    own_args = {n: value for n, value in args.items() if n not in own and not isinstance(value, ToolRuntime)}
+    try:
+        return call_digest(tool, jsonable(own_args))
+    except (InvalidError, ValueError):
+        return None
 
 
 def interrupts_of(writes: Sequence[tuple[str, str, Any]]) -> dict[str, frozenset[str]]:

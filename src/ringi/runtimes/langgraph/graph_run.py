@@ -28,7 +28,7 @@ from ringi.runs.calls import checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
 from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls
+from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls, digest_of_call
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.call_places import CALL_PLACES, CallPlaces
 from ringi.runtimes.langgraph.checks import answer_spec
@@ -37,7 +37,7 @@ from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, Interrupt
 from ringi.runtimes.langgraph.memories import Memories
 from ringi.runtimes.langgraph.outcome import final_values, output_of
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
-from ringi.runtimes.langgraph.tool_arguments import call_schema, refusal_reason, tools_of
+from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
 from ringi.runtimes.langgraph.usage_meter import UsageMeter
 
 RUN = "ringi_run"
@@ -165,8 +165,11 @@ class GraphRun:
             asked = {question.interrupt_id: question for question in position.questions}
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
-            waiting = {id: question.waiting_calls for id, question in asked.items()}
-            reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id)
+            waiting = {
+                id: question.waiting_calls._replace(reviews=reviews_of(question, answers.get(id, ()), self._tools))
+                for id, question in asked.items()
+            }
+            reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools)
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):
@@ -354,6 +357,21 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
             typed = action.model_copy(update={"args_schema": checkable(call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
+
+
+def reviews_of(
+    question: InterruptQuestion, requests: Sequence[Request], tools: Mapping[str, BaseTool]
+) -> tuple[tuple[str, str | None], ...]:
+    """Return the digests of each call of LangChain's own gate, and of what may run in its place once it is answered."""
+    if question.format not in REFUSABLE or not requests:
+        return ()
+    ended, reviews = iter(requests), list[tuple[str, str | None]]()
+    for position, ask in enumerate(question.asks):
+        granted = None if position in question.refused_calls else next(ended).granted
+        if ask.action and (reviewed := digest_of_call(ask.action.name, ask.action.args)):
+            own = injected(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
+            reviews.append((reviewed, digest_of_call(granted.name, granted.args, own) if granted else None))
+    return tuple(reviews)
 
 
 def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:
