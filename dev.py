@@ -33,8 +33,8 @@ FRAMEWORK_MATRIX = [PYTHON, "-m", "scripts.framework_matrix"]
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
-"""The options for many tests: two processes for each processor, because tests often wait, three in `stores`, which
-waits for servers, and one in `fast`. Each file stays in one process, because its tests share servers.
+"""The options for many tests: two processes for each processor, because tests often wait, except in `fast`. Each file
+stays in one process, because its tests share servers.
 
 Files run in the order of the folders, so that slow files do not come last: one file may have the slowest tests.
 """
@@ -127,7 +127,7 @@ def steady(arguments: list[str]) -> None:
 def stores_tier(_: list[str]) -> None:
     """Run the tests of fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
     prepare_browser()
-    tier("stores", "-n", str(min(12, 3 * PROCESSORS)))
+    tier("stores")
 
 
 def every_tier(_: list[str]) -> None:
