@@ -40,7 +40,7 @@ HELD_BACK = (
     "reading every %.0f s until the stream passes"
 )
 NO_POSITION = (
-    "the reply to {path} has no Last-Event-ID header: use a server of the same version, and a proxy that passes it"
+    "the reply to {url} has no Last-Event-ID header: use a server of the same version, and a proxy that passes it"
 )
 GRACE_SECONDS = 10.0
 """Seconds that a server may take for a reply, beyond the delay that the client requested."""
@@ -140,7 +140,7 @@ class Transport:
             try:
                 async with self._opened(ApiCall("GET", path), None, GRACE_SECONDS) as reply:
                     if (position := reply.headers.get("last-event-id")) is None:
-                        raise SettingError("url", self.url, NO_POSITION.format(path=path))
+                        raise SettingError("url", self.url, NO_POSITION.format(url=self.url + path))
                     return str(position)
             except (httpx.ReadTimeout, TimeoutError) as error:
                 await policy.pause(UnreachableError(self.url, type(error).__name__))
