@@ -336,6 +336,17 @@ async def test_behind_langchains_own_gate_what_was_approved_runs(mode: str) -> N
         assert thread.values["results"]["c3"][0] == "success"
 
 
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_behind_langchains_own_gate_a_later_call_may_have_the_id_of_an_approved_one(mode: Any) -> None:
+    RAN.clear()
+    gate: Any = HumanInTheLoopMiddleware({"pay": True}, interrupt_mode=mode)
+    turns = tries(call("pay", **REVIEWED), call("pair", order=2))
+    async with at_work("memory://", [agent(turns, TOOLS, [gate])]) as world:
+        await world.run("office", {})
+        thread = await world.answer(await world.one(), "approve")
+        assert (thread.attention, thread.status, len(RAN)) == (None, "done", 1)
+
+
 @pytest.mark.parametrize("is_list", [True, False])
 async def test_an_edit_for_agent_inbox_adds_no_argument(file: str, *, is_list: bool) -> None:
     def asking(state: State) -> State:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import LLMResult
 from langchain_core.tools import BaseTool
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
@@ -87,6 +88,8 @@ class AnswerReads(BaseCallbackHandler):
         self._granted = {e.call[0]: granted for e in waiting.values() if e.call for _, granted in e.reviews if granted}
         # The gate of such a call compares what runs, and asks again about another call.
         self._gated = {each.call[0] for each in waiting.values() if each.call and not each.reviews}
+        self._redrawn = set[str]()
+        """The ids of the calls in newer answers of a model: some models use an id again for another call."""
         self._bodies = set[UUID]()
         self.tools = set[str]()
         """The tools that have started."""
@@ -210,9 +213,16 @@ class AnswerReads(BaseCallbackHandler):
         self._note_granted({})
 
     def _note_granted(self, earlier: Mapping[str, str]) -> None:
-        self._granted = {**earlier, **self._granted}
-        if self._granted:
+        granted = {**earlier, **self._granted}
+        self._granted = {id: digest for id, digest in granted.items() if id not in self._redrawn}
+        if self._granted or GRANTED in self._notes:
             self._notes[GRANTED] = self._granted
+
+    def on_llm_end(self, response: LLMResult, **_: Any) -> None:
+        """Forget what people granted under the ids of newer calls."""
+        messages = [getattr(each, "message", None) for answers in response.generations for each in answers]
+        self._redrawn |= {call["id"] for each in messages for call in getattr(each, "tool_calls", ()) if call["id"]}
+        self._note_granted({})
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """Refuse the result of a task that has not read its answer, before other code receives it."""
