@@ -72,7 +72,9 @@ async def test_a_rules_approval_is_one_transaction_more(url: str, monkeypatch: p
     wants = calls(call("refund", **REFUND))
     without = await puts(url, agent(wants, till.tools), "t1", monkeypatch)
     with_gate = await puts(url, agent(wants, till.tools, [Approval(POLICY, till.tools)]), "t2", monkeypatch)
-    assert (len(till.paid), with_gate - without) == (2, 1)
+    # The store in memory saves the acknowledgement by itself, and the others with the end of the run.
+    more = 2 if url.startswith("memory") else 1
+    assert (len(till.paid), with_gate - without) == (2, more)
 
 
 async def puts(url: str, office: Any, thread: str, monkeypatch: pytest.MonkeyPatch) -> int:
