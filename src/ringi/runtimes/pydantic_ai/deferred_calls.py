@@ -121,9 +121,13 @@ def call_places(turn: int, messages: Sequence[ModelMessage]) -> dict[str, str]:
         turn: The number of the answer in its run.
         messages: The messages, which the agent may have shortened.
     """
+    return {part.tool_call_id: f"{turn}/{n}" for n, part in newest_calls(messages)}
+
+
+def newest_calls(messages: Sequence[ModelMessage]) -> Iterator[tuple[int, ToolCallPart]]:
+    """Yield the calls in the newest answer of the model, with their positions in it."""
     newest = next((message for message in reversed(messages) if isinstance(message, ModelResponse)), None)
-    parts = enumerate(newest.parts if newest else ())
-    return {part.tool_call_id: f"{turn}/{n}" for n, part in parts if isinstance(part, ToolCallPart)}
+    yield from ((n, part) for n, part in enumerate(newest.parts if newest else ()) if isinstance(part, ToolCallPart))
 
 
 def call_of(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> ToolCall:

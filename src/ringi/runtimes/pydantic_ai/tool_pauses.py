@@ -15,7 +15,7 @@ from pydantic_ai import (
     RunContext,
 )
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
-from pydantic_ai.messages import ModelResponse, ToolCallPart
+from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.toolsets import (
     AbstractToolset,
@@ -33,7 +33,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
 from ringi.runtimes.policy_checks import AgentTools, arguments_of, denial_of
-from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, question_id
+from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, newest_calls, question_id
 from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
@@ -182,8 +182,8 @@ class PausingToolset(WrapperToolset[Any]):
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
             self.calls.note_rewrite(tool, tool_args, ctx)
             raise ApprovalRequired
-        checked = with_check(tool, content_of(tool_args), id)
-        self.calls.contents[id] = content_of(tool_args)
+        content = self.calls.contents[id] = content_of(tool_args)
+        checked = with_check(tool, content, id)
         with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
             return await super().call_tool(name, tool_args, ctx, checked)
 
@@ -215,9 +215,8 @@ def with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractT
 
 def called_args(ctx: RunContext[Any]) -> dict[str, Any] | None:
     """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
-    answer = next((each for each in reversed(ctx.messages) if isinstance(each, ModelResponse)), None)
-    parts: list[Any] = [each for each in (answer.parts if answer else ()) if isinstance(each, ToolCallPart)]
-    return next((args_of(each.args) for each in parts if each.tool_call_id == ctx.tool_call_id), None)
+    calls = newest_calls(ctx.messages)
+    return next((args_of(part.args) for _, part in calls if part.tool_call_id == ctx.tool_call_id), None)
 
 
 def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]) -> dict[str, Any] | None:
