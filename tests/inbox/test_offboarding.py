@@ -152,6 +152,24 @@ async def test_marks_that_failed_are_set_at_the_next_call(inbox: Inbox, monkeypa
     assert not (await inbox.get(to_zoe.id)).unanswerable
 
 
+async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await inbox.note_person("ann")
+    to_zoe, mark = await inbox.ask("Go?", assignee="zoe"), inbox.mark_unanswerable
+
+    async def mark_before_zoe(query: Query) -> None:
+        await mark(query)
+        await inbox.people.note(inbox.tenant, "zoe")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "mark_unanswerable", mark_before_zoe)
+        await inbox.note_person("bob")
+    assert not inbox.people.has(inbox.tenant, "zoe")
+    await inbox.note_person("zoe")
+    assert not (await inbox.get(to_zoe.id)).unanswerable
+
+
 async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: Inbox) -> None:
     await with_everything(inbox)
     await offboard(inbox, "dee", "root")

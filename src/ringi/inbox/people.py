@@ -80,10 +80,10 @@ class People:
         is_first = (await self.known(tenant)).is_empty
         if self._is_noted(tenant, name, groups):
             return
-        if is_first:
-            # As long as nobody was known, nothing could be compared.
-            self.unmarked[tenant] = Query()
-        self.unmarked.setdefault(tenant, Query(unanswerable=True))
+        # As long as nobody was known, nothing could be compared.
+        due = Query() if is_first else self.unmarked.get(tenant, Query(unanswerable=True))
+        # A copy, because marks that are being set now do not count this person.
+        self.unmarked[tenant] = due.model_copy()
         await self._append(tenant, {"name": name, "groups": sorted(groups)})
 
     async def forget(self, tenant: str, name: str) -> bool:
@@ -227,7 +227,8 @@ class PeopleOperations(InboxAPI):
         await self.people.note(self.tenant, name, groups)
         if query := self.people.unmarked.get(self.tenant):
             await self.mark_unanswerable(query)
-            self.people.unmarked.pop(self.tenant, None)
+            if self.people.unmarked.get(self.tenant) is query:
+                del self.people.unmarked[self.tenant]
 
     async def forget_person(self, name: str) -> None:
         """Record that a person has no token any more, and mark what nobody else can answer; repeat it after an error.
