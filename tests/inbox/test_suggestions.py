@@ -84,6 +84,18 @@ async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock
     }
 
 
+async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_side_with_more_of_them(
+    inbox: Inbox, clock: Clock
+) -> None:
+    for number in range(220):
+        clock.advance(1)
+        more = {2: {"amount": 10_000}, 50: {"amount": 5_000}, 151: {"amount": 5_000}}.get(number, {})
+        request = await asked(inbox, call(number, **more))
+        await answered(inbox, request, "reject" if number in (50, 151) else "approve")
+    (rule,) = await inbox.suggestions()
+    assert rule.where["amount"].model_dump(mode="json") == {"at_least": 1, "at_most": 200}
+
+
 @pytest.mark.parametrize(
     ("count", "refused", "more"),
     [

@@ -79,7 +79,7 @@ def test_nobody_is_called_by_a_name_that_misleads(name: str) -> None:
 
 
 def test_a_role_must_be_known() -> None:
-    with pytest.raises(SettingError):
+    with pytest.raises(SettingError, match="choose agent, person, admin, auditor"):
         Keys(SECRET).mint(role="root", name="ann")
 
 

@@ -12,7 +12,10 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from tests.backends.postgres.test_postgres_checkpoints import checkpoints, config_of, held, other, writes_of
 from tests.runs.world import at_work, demo
 
+from ringi.backends.compact_serde import CompactSerializer
+from ringi.backends.postgres.checkpoint_statements import Statement
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, awaited
+from ringi.backends.postgres.newest_checkpoint import NewestCheckpoint, UnknownCheckpointError
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread
@@ -104,6 +107,26 @@ async def test_writes_that_precede_their_checkpoint_belong_to_it(
         await saver.aput(config_of(own), {**empty_checkpoint(), "id": id}, {}, {})
         assert len((await newest(saver)).pending_writes or ()) == 1
     assert reads == [own]
+
+
+async def test_a_checkpoint_that_is_written_again_has_its_new_metadata(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    await same_read(saver, own)
+    for step in (1, 2):
+        await saver.aput(config_of(own), {**empty_checkpoint(), "id": "1"}, {"source": "loop", "step": step}, {})
+        assert (await newest(saver)).metadata["step"] == step
+    assert reads == [own]
+
+
+def test_after_a_write_that_is_no_insert_the_store_is_asked() -> None:
+    newest = NewestCheckpoint("t1")
+    newest.expect_none()
+    with newest.writing("put", [config_of("t1")], [Statement("UPDATE checkpoints SET metadata = '{}'", [])]):
+        pass
+    with pytest.raises(UnknownCheckpointError):
+        newest.load(config_of("t1"), CompactSerializer())
 
 
 @pytest.mark.parametrize("value", [1e22, -0.0])

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from tests.backends.postgres.test_postgres_accidents import until
@@ -17,6 +18,7 @@ from tests.proxy import Proxy
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
 from ringi.backends.postgres.store import PostgresStore
+from ringi.backends.postgres.watch import StatementWatch
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.testing import a_thread, store_request
@@ -139,3 +141,23 @@ async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_
         with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == WAIT_SECONDS * 1000
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == WAIT_SECONDS
+
+
+async def test_a_server_is_silent_until_it_says_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringi.backends.silence.AGAIN_SECONDS", 0.0)
+    replies = [OSError(), TimeoutError(), asyncpg.TooManyConnectionsError()]
+    answered = asyncio.Event()
+
+    async def connect() -> Any:
+        if len(replies) == 1:
+            answered.set()
+        raise replies.pop(0)
+
+    silence = StatementWatch(connect).silence
+    silence.begin()
+    with pytest.raises(UnavailableError):
+        silence.refuse()
+    await answered.wait()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not asyncio.current_task()))
+    silence.refuse()
+    assert replies == []
