@@ -263,6 +263,18 @@ async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(beh
         assert await until(is_lost)
 
 
+async def test_a_read_that_took_too_long_is_not_begun_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.write("CREATE SEQUENCE tried")
+    with monkeypatch.context() as patch:
+        patch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", 0.5)
+        with pytest.raises(UnavailableError):
+            await database.fetch("SELECT nextval('tried'), pg_sleep(60)")
+    ((tries,),) = await database.fetch("SELECT last_value FROM tried")
+    assert tries == 1
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
