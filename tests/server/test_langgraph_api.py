@@ -7,6 +7,8 @@ from typing import Any, TypedDict
 
 import httpx
 import pytest
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import UnprocessableEntityError
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from tests.server.world import World, open_world, until
@@ -349,6 +351,18 @@ async def test_other_routes_refuse_what_they_do_not_apply(world: World, path: st
     reply = await tool(world).post(path, json=body)
 
     assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [field]), reply.text
+
+
+async def test_langgraphs_own_client_reads_with_the_defaults_that_it_always_sends(world: World) -> None:
+    request = await waiting(world)
+    client = LangGraphClient(tool(world))
+    assert [each["graph_id"] for each in await client.assistants.search(graph_id="refund")] == ["refund"]
+    assert [each["thread_id"] for each in await client.threads.search(status="interrupted")] == ["t1"]
+    assert (await client.threads.get("t1"))["status"] == "interrupted"
+    for state in (await client.threads.get_state("t1"), *(await client.threads.get_history("t1"))):
+        assert state["checkpoint"]["checkpoint_id"] == request["id"]
+    with pytest.raises(UnprocessableEntityError, match="subgraphs: states of inner graphs are not available"):
+        await client.threads.get_state("t1", subgraphs=True)
 
 
 @pytest.mark.parametrize(

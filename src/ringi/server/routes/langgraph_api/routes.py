@@ -125,8 +125,10 @@ class LangGraphRoutes:
         """Return one thread."""
         return json_reply((await self._access(http).find(id)).view)
 
-    async def state(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return the state of a thread."""
+    async def state(self, http: HttpRequest, id: str, subgraphs: bool = False) -> HttpResponse:
+        """Return the state of a thread; LangGraph's client always says that it wants none of the inner graphs."""
+        if subgraphs:
+            raise InvalidError.of("subgraphs", "states of inner graphs are not available: send false, or remove it")
         return json_reply(await self._access(http).state(id))
 
     async def history(self, http: HttpRequest, id: str) -> HttpResponse:
