@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from tests.engrammer.lab import Models, insight
 from tests.engrammer.served import Json, asked, decide, get, once, pending, post, refused, served
-from tests.server.world import World, open_world, until
+from tests.server.world import LIMIT, World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
@@ -21,6 +22,7 @@ from ringi.engrammer.persistence import append_in_run
 from ringi.engrammer.routes import EXTENSION
 from ringi.runs.runner import Runner
 from ringi.server import App, ServerComponents, ServerSettings
+from ringi.server.auth.revocations import Revocation
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH = "How long do I clamp?", "What about sanding and oil?"
@@ -56,6 +58,19 @@ async def settled(world: World, id: str = "t-1") -> Json:
 async def started(world: World, query: str, id: str = "t-1") -> Json:
     assert await post(world.client(), START, query=query, threadId=id) == {"threadId": id}
     return await settled(world, id)
+
+
+@contextlib.asynccontextmanager
+async def without_worker(world: World, url: str, **settings: Any) -> AsyncIterator[World]:
+    """Open a server on the store of another one, without a worker."""
+    async with open_backend(url, poll_interval=3600) as backend, inbox_on(backend) as inbox:
+        runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
+        components = ServerComponents(backend, inbox, runner, world.keys, ServerSettings(**settings), deliveries)
+        idle = replace(world, inbox=inbox, app=App(components, [EXTENSION]), clients=[])
+        yield idle
+        for client in idle.clients:
+            await client.aclose()
+        await idle.app.close()
 
 
 async def test_a_question_is_begun_at_once_and_its_insights_wait(world: World) -> None:
@@ -168,20 +183,27 @@ async def test_of_two_who_decide_at_once_one_wins_and_decides_all(url: str, mode
 async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Models) -> None:
     async with served(file, models) as world:
         await started(world, ASK)
-    async with open_backend(file) as backend, inbox_on(backend) as inbox:
-        # Nobody works here.
-        runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
-        components = ServerComponents(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
-        idle = replace(world, inbox=inbox, app=App(components, [EXTENSION]), clients=[])
+    async with without_worker(world, file, max_wait=0.05) as idle:
         ann, body = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
         reply = (await ann.post(CONTINUE, json=body)).json()
         assert reply["status"] == "error"
         assert "not learned yet" in reply["error"]
         assert (await post(ann, STATE, threadId="t-1"))["status"] == "running"
-        await ann.aclose()
-        await idle.app.close()
     async with served(file, models) as world:
         assert (await settled(world))["status"] == "done"
+
+
+async def test_a_revoked_token_ends_the_wait_for_what_is_learned(file: str, models: Models) -> None:
+    async with served(file, models) as world:
+        await started(world, ASK)
+    async with without_worker(world, file, max_wait=3600) as idle:
+        body = {"threadId": "t-1", "userInput": "approve_learning"}
+        waiting = asyncio.create_task(idle.client().post(CONTINUE, json=body))
+        await until(lambda: waiting.done() or len(idle.app._streams._waits) == 1)
+        revocations = idle.app.api.state.auth.revocations
+        await revocations.revoke(Revocation(tenant="default", name="ann", at=revocations.now(), by="root"))
+        await revocations._read()
+        assert (await asyncio.wait_for(waiting, LIMIT)).status_code == 401
 
 
 async def test_what_is_stale_is_not_learned_but_asked_again_and_said(world: World, models: Models) -> None:

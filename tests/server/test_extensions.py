@@ -20,6 +20,7 @@ from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
+from ringi.server.sse.sse import Streams
 
 
 class Greeting(StrictModel):
@@ -38,7 +39,7 @@ class Echo(BaseModel):
 class EchoRoutes:
     """One route."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits) -> None:
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, _: Streams) -> None:
         self._auth, self._settings = auth, components.settings
 
     def add_to(self, api: FastAPI) -> None:

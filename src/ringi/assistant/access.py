@@ -20,7 +20,7 @@ from ringi.contracts import Wakeup
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import NotFoundError, ThreadBusyError
 from ringi.runs import open_requests, requests_of_run
-from ringi.server import Principal, ServerComponents, ThreadName, may_read, require_readable_thread
+from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -48,8 +48,8 @@ class ConversationSnapshot:
 class ConversationAccess:
     """The conversations that one caller may read."""
 
-    def __init__(self, components: ServerComponents, principal: Principal) -> None:
-        self._components, self._principal = components, principal
+    def __init__(self, components: ServerComponents, poll: LongPoll) -> None:
+        self._components, self._poll, self._principal = components, poll, poll.caller()
 
     async def load(self, id: str, agent: str | None = None) -> ConversationSnapshot:
         """Return a conversation. If it has not started, use the assistant named `agent`.
@@ -82,7 +82,7 @@ class ConversationAccess:
                     seconds_left = until - time.monotonic()
                     if seconds_left <= 0 or error.status == "interrupted":
                         raise
-                await wakeup.wait(min(seconds_left, self._components.backend.notifier.recheck_after))
+                await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
 
     async def wait_for_end(self, run: Thread) -> Thread | None:
         """Return the thread once this run has ended, or None after `WAIT_SECONDS`."""
@@ -95,7 +95,7 @@ class ConversationAccess:
                 seconds_left = until - time.monotonic()
                 if seconds_left <= 0:
                     return None
-                await wakeup.wait(min(seconds_left, self._components.backend.notifier.recheck_after))
+                await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""
@@ -134,6 +134,7 @@ class ConversationAccess:
         agent, input = conversation.assistant.name, {"event": build_event(conversation)}
         runner = self._runner(conversation.id)
         check = partial(require_readable_thread, self._principal)
+        self._poll.caller()  # The token may have been revoked meanwhile.
         return await runner.start(
             self._principal.tenant, conversation.id, agent, input, by=self._principal.asker, check=check
         )

@@ -22,10 +22,12 @@ from ringi.server import (
     Authenticator,
     Cursor,
     Extension,
+    LongPoll,
     Principal,
     RefusalError,
     RunStarted,
     ServerComponents,
+    Streams,
     channel_of,
     inbox_for,
     json_body,
@@ -45,8 +47,11 @@ Agent = Annotated[str | None, Query(description="The assistant, for a conversati
 class AssistantRoutes:
     """The HTTP routes of assistants. A caller who may read a thread may read its memory."""
 
-    def __init__(self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits) -> None:
+    def __init__(
+        self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits, streams: Streams
+    ) -> None:
         self._components, self._authenticator, self._limits = components, authenticator, limits
+        self._streams = streams
         self._settings = components.settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -88,7 +93,7 @@ class AssistantRoutes:
         """
         principal = self._authenticator.caller(http.scope)
         body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
-        access = ConversationAccess(self._components, principal)
+        access = self._access(http)
         conversation = await access.load(id, body.agent)
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
@@ -132,7 +137,7 @@ class AssistantRoutes:
                 "args", f"action {action.id!r} takes no arguments: to change the plan, edit its request"
             )
         plan = conversation.plan_of(action)
-        request = await ConversationAccess(self._components, principal).approval_request(plan) if plan else None
+        request = await self._access(http).approval_request(plan) if plan else None
         if request is None or not request.response:
             self._commands(http, conversation).require_possible(action.id)
         if request is None:
@@ -165,7 +170,7 @@ class AssistantRoutes:
         return ActionCommands(now.assistant.definitions, now.memory, self._action_items(http, now))
 
     def _access(self, http: HttpRequest) -> ConversationAccess:
-        return ConversationAccess(self._components, self._authenticator.caller(http.scope))
+        return ConversationAccess(self._components, LongPoll(self._authenticator, self._streams, http.scope))
 
 
 def request_summary(request: Request | None) -> models.PlanRequest | None:

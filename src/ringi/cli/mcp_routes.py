@@ -82,15 +82,15 @@ class McpEndpoint:
 class McpRoutes:
     """The route of MCP clients."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits) -> None:
-        self._parts = (components, auth, limits)
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
+        self._parts = (components, auth, limits, streams)
 
     def add_to(self, api: FastAPI) -> None:
         """Add no route: the only one streams."""
 
-    def streams(self, streams: Streams) -> list[Route]:
+    def streams(self) -> list[Route]:
         """Return the route."""
-        return [StrictPlainRoute(PATH, McpEndpoint(*self._parts, streams), methods=METHODS)]
+        return [StrictPlainRoute(PATH, McpEndpoint(*self._parts), methods=METHODS)]
 
 
 EXTENSION = Extension(McpRoutes)

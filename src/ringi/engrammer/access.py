@@ -18,6 +18,7 @@ from ringi.engrammer.turns import Turn, new_turn
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
+    LongPoll,
     Principal,
     RefusalError,
     ServerComponents,
@@ -176,7 +177,7 @@ class CallerConversations:
         what = f"{MAX_THREADS} questions of conversation {id!r} are running or have pending insights"
         raise RefusalError(409, "busy", f"{what}: decide on some first")
 
-    async def wait_until_settled(self, requests: Sequence[Request], patience: float) -> bool:
+    async def wait_until_settled(self, requests: Sequence[Request], patience: float, poll: LongPoll) -> bool:
         """Wait until the runs of these requests have processed the answers; return False on timeout."""
         until, tenant = time.monotonic() + patience, self._who.tenant
         threads = sorted({request.thread_id or "" for request in requests})
@@ -190,7 +191,7 @@ class CallerConversations:
                     left = until - time.monotonic()
                     if left <= 0:
                         return False
-                    await wakeup.wait(min(left, self._components.backend.notifier.recheck_after))
+                    await poll.wait(wakeup, min(left, self._components.backend.notifier.recheck_after))
         return True
 
     async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:

@@ -27,9 +27,11 @@ from ringi.server import (
     AskLimits,
     Authenticator,
     Extension,
+    LongPoll,
     Principal,
     RefusalError,
     ServerComponents,
+    Streams,
     channel_of,
     inbox_for,
     is_theirs_to_answer,
@@ -44,8 +46,11 @@ from ringi.server import (
 class EngrammerRoutes:
     """Engrammers over HTTP; a caller who may read a conversation's first thread may read the conversation."""
 
-    def __init__(self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits) -> None:
+    def __init__(
+        self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits, streams: Streams
+    ) -> None:
         self._components, self._authenticator, self._limits = components, authenticator, limits
+        self._streams = streams
         self._playbooks, self._views = PlaybookRoutes(components, authenticator), ViewTracker()
 
     def add_to(self, api: FastAPI) -> None:
@@ -108,7 +113,8 @@ class EngrammerRoutes:
         conversation = await conversations.conversation(body.thread_id)
         digests = self._select(who, conversation, body)
         decided, conflicts = await self._decide(http, who, digests, body)
-        is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait)
+        poll = LongPoll(self._authenticator, self._streams, http.scope)
+        is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait, poll)
         return reply(
             continued_view(await conversations.conversation(conversation.id), decided, conflicts, is_settled=is_settled)
         )

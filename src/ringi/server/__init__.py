@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ringi.server.serialize import public_request
     from ringi.server.settings import ServerSettings
     from ringi.server.sse.run_pages import parse_cursor
+    from ringi.server.sse.sse import LongPoll, Streams
 
 __all__ = [
     "App",
@@ -41,12 +42,14 @@ __all__ = [
     "EmbeddedApp",
     "Extension",
     "Keys",
+    "LongPoll",
     "Principal",
     "Problem",
     "RefusalError",
     "RunStarted",
     "ServerComponents",
     "ServerSettings",
+    "Streams",
     "ThreadName",
     "channel_of",
     "create_app",
@@ -91,5 +94,6 @@ __getattr__ = lazy_exports(
         "serialize": "public_request",
         "settings": "ServerSettings",
         "sse.run_pages": "parse_cursor",
+        "sse.sse": "LongPoll Streams",
     },
 )

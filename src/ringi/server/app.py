@@ -13,13 +13,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.access_log import AccessLog
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator
+from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import OidcProvider
@@ -27,8 +27,9 @@ from ringi.server.auth.revocations import Revocations
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
-from ringi.server.middleware import SecurityMiddleware
+from ringi.server.middleware import WRITES, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
+from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes.agui import AguiRoutes
 from ringi.server.routes.attachments import AttachmentRoutes
 from ringi.server.routes.away import AwayRoutes
@@ -99,7 +100,7 @@ class App:
         statistics = self._statistics = StatisticsRoutes(components, auth)
         deliveries, attachments = DeliveryRoutes(components, auth), AttachmentRoutes(components, auth)
         hitl, history = HitlRoutes(components, auth), ChatHistoryRoutes(components, auth)
-        extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
+        extension_groups = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
             hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
@@ -111,10 +112,7 @@ class App:
         # First: otherwise each of thousands of simultaneous calls would be compared with all other routes.
         server_streams = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
         extension_streams = [
-            route
-            for group in extension_groups
-            if isinstance(group, StreamingGroup)
-            for route in group.streams(self._streams)
+            route for group in extension_groups if isinstance(group, StreamingGroup) for route in group.streams()
         ]
         self.api.router.routes[:0] = [*server_streams, *extension_streams]
         pages = PageRoutes(settings)
@@ -148,16 +146,28 @@ class App:
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a call that passed the guard."""
-        if scope["type"] == "http":
-            # Only the route renews a session and records a read.
-            await self._note_person({name: scope[name] for name in scope if name not in (NEW_COOKIES, READERS)})
+        if scope["type"] == "http" and (token := self._token_of(scope)):
+            await self._note_person(token.principal)
+            if scope["method"] in WRITES:
+                receive = partial(self._receive_unless_revoked, receive, token)
         await self._shortcut(scope, receive, send)
 
-    async def _note_person(self, scope: Scope) -> None:
+    def _token_of(self, scope: Scope) -> VerifiedToken | None:
+        # Only the route renews a session and records a read.
+        scope = {name: scope[name] for name in scope if name not in (NEW_COOKIES, READERS)}
         try:
-            person = self._auth.caller(scope)
+            return self._auth.verified_token(scope)
         except RingiError:
-            return  # The route refuses the call.
+            return None  # The route refuses the call.
+
+    async def _receive_unless_revoked(self, receive: Receive, token: VerifiedToken) -> Message:
+        message = await receive()
+        # A body may arrive long after its headers, by which the route has authenticated the caller.
+        if message["type"] == "http.request" and self._auth.is_revoked(token):
+            raise UnauthenticatedError.revoked()
+        return message
+
+    async def _note_person(self, person: Principal) -> None:
         if person.role not in ("person", "admin") or person is LOCAL:
             return  # Without tokens, everybody has the same name.
         if self._inbox.people.has(person.tenant, person.name, person.groups):

@@ -31,20 +31,16 @@ class Group(Protocol):
 class StreamingGroup(Group, Protocol):
     """A group of routes of which some stream."""
 
-    def streams(self, streams: Streams) -> list[Route]:
-        """Return the streaming routes.
-
-        Args:
-            streams: The open connections of the server; closing the server ends them.
-        """
+    def streams(self) -> list[Route]:
+        """Return the streaming routes."""
 
 
 @dataclass(frozen=True)
 class Extension:
     """Routes that an application adds to the server, and the models that describe them in OpenAPI."""
 
-    routes: Callable[[ServerComponents, Authenticator, AskLimits], Group]
-    """Creates the routes when the server starts."""
+    routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], Group]
+    """Creates the routes when the server starts; they register their streams and long polls with the last argument."""
     inputs: tuple[type[BaseModel], ...] = ()
     """The models of request bodies."""
     outputs: tuple[type[BaseModel], ...] = ()

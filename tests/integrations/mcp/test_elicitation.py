@@ -14,13 +14,15 @@ from mcp_types import ElicitResult
 from mcp_types._v2025_11_25 import PrimitiveSchemaDefinition
 from pydantic import TypeAdapter
 from tests.integrations.mcp.clients import ERAS, KINDS, Stdio, connected, plain_environment
-from tests.integrations.mcp.test_http import ACCEPT, server
-from tests.server.world import World, open_world
+from tests.integrations.mcp.test_http import ACCEPT, server, tools_of
+from tests.server.world import LIMIT, World, open_world, until
 
 from ringi import Request
 from ringi.cli.mcp_routes import EXTENSION, PATH
 from ringi.domain.ask import Ask
+from ringi.integrations.mcp import elicitation
 from ringi.integrations.mcp.elicitation import schema_of
+from ringi.server.auth.revocations import Revocation
 from ringi.testing.clock import NOON
 
 each_client = pytest.mark.parametrize(("kind", "era"), [(kind, era) for kind in KINDS for era in ERAS])
@@ -212,6 +214,29 @@ async def test_an_answer_on_the_page_ends_a_form_that_is_open(live: World) -> No
         asked = await model.call("ask_human", title="Go?")
         await answering
     assert (asked["status"], asked["message"]) == ("completed", "Yes.")
+
+
+async def test_the_end_of_a_token_ends_a_form_that_is_open(live: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elicitation, "SECONDS", 3600.0)
+    is_open = anyio.Event()
+
+    async def look(context: Any, params: Any) -> Any:
+        is_open.set()
+        await anyio.sleep_forever()
+
+    async def revoke() -> None:
+        waits = len(live.app._streams._waits)
+        await is_open.wait()
+        await until(lambda: len(live.app._streams._waits) > waits)
+        revocations = live.app._revocations
+        await revocations.revoke(Revocation(tenant="default", name="ann", at=revocations.now() + 1, by="root"))
+
+    async with connected(server(live, "person", "ann"), "sdk", "2025-11-25", look) as model:
+        await tools_of(model)  # The client checks a result against the schema of its tool.
+        revoking = asyncio.create_task(revoke())
+        asked = await asyncio.wait_for(model.call("ask_human", title="Go?"), LIMIT)
+        await revoking
+        assert (asked["status"], "the token was revoked" in asked["next"]) == ("pending", True)
 
 
 @each_era

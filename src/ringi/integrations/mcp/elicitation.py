@@ -7,7 +7,6 @@ never for an approval.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -28,7 +27,7 @@ from pydantic import ValidationError
 
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.forms.form import Form
 from ringi.integrations.mcp.own_requests import OwnRequests
 
@@ -99,15 +98,20 @@ class Elicitation:
         return ElicitRequestURLParams(message=message, url=address, elicitation_id=id)
 
     async def _ask_client(self, params: ElicitRequestParams) -> ElicitResult | None:
-        """Return the result of the client, or None once the request has ended elsewhere or the time is over."""
+        """Return the result of the client; None if the request or the caller's token ended first, or on timeout."""
         result = None
         with anyio.move_on_after(SECONDS):
             async with anyio.create_task_group() as group:
 
                 async def watch() -> None:
-                    with suppress(RingiError):
-                        if (await self._requests.wait(self._request.id, SECONDS)).is_final:
-                            group.cancel_scope.cancel()
+                    try:
+                        is_over = (await self._requests.wait(self._request.id, SECONDS)).is_final
+                    except (LimitError, UnavailableError):
+                        return  # The client may still show the form.
+                    except RingiError:
+                        is_over = True  # Such as a revoked token, whose answer would be refused.
+                    if is_over:
+                        group.cancel_scope.cancel()
 
                 group.start_soon(watch)
                 try:

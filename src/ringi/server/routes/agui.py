@@ -45,7 +45,7 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import RunHistory, newest_runs
-from ringi.server.sse.sse import COMMENT, Connection, EventStream, Opening, Streams, encode_sse
+from ringi.server.sse.sse import COMMENT, Connection, EventStream, LongPoll, Opening, Streams, encode_sse
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -120,7 +120,8 @@ class AguiRoutes:
                 last = newest_message(turn)
                 message = parse_message(last.get("content"))
                 input = message_input(message.text, str(last.get("id") or turn.run_id))
-            thread = await self._conversations.begin(caller, thread, turn.thread_id, agent, input, message.images)
+            poll = LongPoll(self._auth, self._streams, http.scope)
+            thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, message.images)
             return AguiContext(
                 caller,
                 turn.run_id,

@@ -29,7 +29,7 @@ from ringi.server.schemas import ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output
-from ringi.server.sse.sse import COMMENT, HEADERS, Connection, EventStream, Opening, Streams
+from ringi.server.sse.sse import COMMENT, HEADERS, Connection, EventStream, LongPoll, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 FORMAT = frozenset({"hold", "sdk"})
@@ -119,9 +119,7 @@ class ChatRoutes:
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
         thread = await self._conversations.thread(caller, turn.id)
         if newest.role == "user":
-            context = ChatContext(
-                caller, await self._start(caller, turn, newest, thread, http.query_params.get("agent"))
-            )
+            context = ChatContext(caller, await self._start(http, turn, newest, thread, http.query_params.get("agent")))
         else:
             context = await self._apply_approvals(caller, turn, newest, thread, channel_of(http.scope))
         return context._replace(
@@ -129,7 +127,7 @@ class ChatRoutes:
         )
 
     async def _start(
-        self, caller: Principal, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, agent_name: str | None
+        self, http: HttpRequest, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, agent_name: str | None
     ) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
         # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
@@ -137,9 +135,8 @@ class ChatRoutes:
         agent_name = turn.agent or agent_name
         agent = await chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
         content = parse_message(sent.parts)
-        return await self._conversations.begin(
-            caller, thread, turn.id, agent, message_input(content.text, id), content.images
-        )
+        poll, input = LongPoll(self._auth, self._streams, http.scope), message_input(content.text, id)
+        return await self._conversations.begin(poll, thread, turn.id, agent, input, content.images)
 
     async def _apply_approvals(
         self, caller: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str

@@ -26,6 +26,7 @@ from ringi.server.auth.permissions import inbox_for, require_answerable, require
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import stored_image
+from ringi.server.sse.sse import LongPoll
 
 BUSY_WAIT_SECONDS = 5.0
 """Seconds for which a user message waits for a run that answers no user message."""
@@ -55,7 +56,7 @@ class Conversations:
 
     async def begin(
         self,
-        caller: Principal,
+        poll: LongPoll,
         thread: Thread | None,
         id: str,
         agent: str,
@@ -65,6 +66,7 @@ class Conversations:
         """Begin a run unless this message began the newest run: a client that lost the reply tries again."""
         if thread and began_with(thread, input):
             return thread
+        caller = poll.caller()
         if caller.role == "agent":
             await self._limits.check(self._components.inbox.for_tenant(caller.tenant), caller)
         runner = self.runner(agent)
@@ -75,10 +77,11 @@ class Conversations:
         ]
         until = time.monotonic() + BUSY_WAIT_SECONDS
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(caller.tenant, id))) as wakeup:
+            # A thread of another caller who used the same id first remains hidden.
+            check = partial(require_readable_thread, caller)
             while True:
+                poll.caller()  # The token may have been revoked meanwhile.
                 try:
-                    # A thread of another caller who used the same id first remains hidden.
-                    check = partial(require_readable_thread, caller)
                     return await runner.start(
                         caller.tenant, id, agent, input, by=caller.asker, images=images, once=True, check=check
                     )
@@ -89,7 +92,7 @@ class Conversations:
                     left = until - time.monotonic()
                     if left <= 0 or not is_silent(now):
                         raise
-                await wakeup.wait(min(left, runner.backend.notifier.recheck_after))
+                await poll.wait(wakeup, min(left, runner.backend.notifier.recheck_after))
 
     async def request(self, caller: Principal, thread_id: str, id: str) -> Request:
         """Return a request of a thread, or raise `NotFoundError`."""

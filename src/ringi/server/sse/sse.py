@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
+from ringi.contracts.notifier import Wakeup
 from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
@@ -294,6 +295,35 @@ class Streams:
                 connection.end()
             else:
                 connection.push(connection.heartbeat)
+
+
+class LongPoll(NamedTuple):
+    """One call that waits; revoking its token ends the wait at once."""
+
+    auth: Authenticator
+    streams: Streams
+    scope: Scope
+
+    def caller(self) -> Principal:
+        """Authenticate the call, also again after a wait; the errors are those of `Authenticator.caller`."""
+        return self.auth.caller(self.scope)
+
+    async def wait(self, wakeup: Wakeup, seconds: float) -> None:
+        """Wait for a wake-up as one of the caller's long polls, then authenticate the call again.
+
+        Args:
+            wakeup: The wake-up.
+            seconds: The maximum time.
+
+        Raises:
+            LimitError: The caller has too many long polls and streams.
+            UnauthenticatedError: The token was revoked, or has expired.
+            UnavailableError: The server is stopping.
+        """
+        token = self.auth.verified_token(self.scope)
+        with self.streams.slot(token.principal):
+            await self.streams.wait(wakeup.wait(seconds), token)
+        self.caller()
 
 
 Feeder = Callable[[Connection], Awaitable[None]]

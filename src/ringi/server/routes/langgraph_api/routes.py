@@ -45,7 +45,7 @@ from ringi.server.routes.langgraph_api.views import (
 )
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
-from ringi.server.sse.sse import COMMENT, EventStream, Opening, Streams
+from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
@@ -56,8 +56,8 @@ NO_STATE = "clients cannot write a state: answer the open request, or mark it as
 class LangGraphRoutes:
     """LangGraph's API."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits) -> None:
-        self._components, self._auth, self._served = components, auth, ServedRequests()
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
+        self._components, self._auth, self._streams, self._served = components, auth, streams, ServedRequests()
         self._conversations, self._since = Conversations(components, limits), jsonable(components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
@@ -74,10 +74,10 @@ class LangGraphRoutes:
         add(f"{PREFIX}/threads/{{id}}/history", self.history, methods=["POST"])
         add(f"{PREFIX}/threads/{{id}}/runs", self.run, methods=["POST"])
 
-    def streams(self, streams: Streams) -> list[Route]:
+    def streams(self) -> list[Route]:
         """Return the route that streams."""
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
-        stream = EventStream(self._auth, streams, self._open, hint=bytes, heartbeat=COMMENT)
+        stream = EventStream(self._auth, self._streams, self._open, hint=bytes, heartbeat=COMMENT)
         run = RunStream(self._begin_run, stream)
         return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
 
@@ -165,7 +165,7 @@ class LangGraphRoutes:
         elif command:
             raise InvalidError.of("command", "only resume, or goto '__end__', is supported")
         else:
-            thread = await self._start(access, id, graph, body)
+            thread = await self._start(http, access, id, graph, body)
             return StartedRun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
         is_run = thread is not None and answered_request.run_id == thread.run_id
         run_id = answered_request.run_id or answered_request.id
@@ -173,7 +173,7 @@ class LangGraphRoutes:
             access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered_request
         )
 
-    async def _start(self, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
+    async def _start(self, http: HttpRequest, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
         if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
             raise InvalidError.of(
                 "assistant_id", f"{ALL_REQUESTS!r} is not an agent: send command.resume, or name an agent"
@@ -187,7 +187,8 @@ class LangGraphRoutes:
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
         run_input, images = input_of(agent, body.input)
-        return await self._conversations.begin(access.caller, thread, id, graph, run_input, images)
+        poll = LongPoll(self._auth, self._streams, with_bearer(http.scope))
+        return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
     async def _open(self, scope: Scope, caller: Principal) -> Opening:
         started: StartedRun = scope[STREAM_CONTEXT]
@@ -198,7 +199,9 @@ class LangGraphRoutes:
         return Access(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
-        return await json_body(http, max_depth=self._components.settings.max_depth)
+        body = await json_body(http, max_depth=self._components.settings.max_depth)
+        self._auth.caller(with_bearer(http.scope))  # The token may have been revoked before the body arrived.
+        return body
 
 
 class RunStream:
