@@ -7,10 +7,10 @@ from typing import Any, TypedDict
 
 import httpx
 import pytest
-from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import UnprocessableEntityError
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import UnprocessableEntityError
 from tests.server.world import World, open_world, until
 
 from ringi.runs.agent import Agent
