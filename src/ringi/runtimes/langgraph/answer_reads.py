@@ -18,13 +18,17 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 from langgraph.prebuilt import ToolRuntime
+from langgraph.pregel import Pregel
 
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError
 from ringi.errors import FenceError, InvalidError, UnavailableError
 from ringi.runs.context import call_digest
+from ringi.runtimes.langgraph.call_places import CallPlaces
+from ringi.runtimes.langgraph.checks import reviews_turns
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
+from ringi.runtimes.langgraph.reachable_graphs import live_graphs, reachable_graphs
 from ringi.runtimes.langgraph.tool_arguments import injected
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
@@ -32,9 +36,14 @@ CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
 REVIEWED = "ringi_reviewed"
 """The metadata key of a checkpoint with the run in which people have reviewed calls before they start."""
 GRANTED = "ringi_granted"
-"""The metadata key of a checkpoint with the digests of the calls that a review has let run, by their ids."""
+"""The metadata key of a checkpoint with what a review has let run, by the ids of the calls; see `WaitingCalls`."""
+REFUSED = "!"
+"""What stands before the tool of a call that a review has not let run."""
 JUMP = "jump_to"
 """The channel in which a middleware of LangChain names the node to go to."""
+BRANCH = "branch:to:"
+TOOLS = f"{BRANCH}tools"
+"""The channel with which a step of a LangChain agent goes to the tools with the whole state."""
 
 
 class WaitingCalls(NamedTuple):
@@ -44,8 +53,10 @@ class WaitingCalls(NamedTuple):
     """The id and the tool of the call that starts after the answer; None if something else asks."""
     calls: frozenset[str]
     """The keys of all calls that the answer decides; see `ringi.runs.context.call_key`."""
-    reviews: tuple[tuple[str, str | None], ...] = ()
-    """The digests of each call that a gate without a check of its own has shown, and of what may run in its place."""
+    reviews: tuple[tuple[str, str], ...] = ()
+    """The digests of each call that a gate without a check of its own has shown, and of what may run in its place; for
+    a call that may not run, its tool after `REFUSED`.
+    """
 
 
 class AnswerReads(BaseCallbackHandler):
@@ -60,6 +71,8 @@ class AnswerReads(BaseCallbackHandler):
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
         run_id: The id of the run; empty for its first stretch, before which it has asked nobody.
         tools: The tools of the graph by name, as far as they are known.
+        graph: The graph.
+        places: The places of its steps.
     """
 
     raise_error = True
@@ -72,9 +85,12 @@ class AnswerReads(BaseCallbackHandler):
         refused: Set[str],
         run_id: str = "",
         tools: Mapping[str, BaseTool] = MappingProxyType({}),
+        graph: Pregel[Any] | None = None,
+        places: CallPlaces | None = None,
     ) -> None:
         self.values = _ResumeValues(values, self)
         self._waiting, self._refused, self._run_id, self._known_tools = waiting, refused, run_id, tools
+        self._graph, self._places = graph, places
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
@@ -85,12 +101,13 @@ class AnswerReads(BaseCallbackHandler):
         self._running = dict[UUID, str]()
         self._is_refused = False
         self._breaches: list[str] = []
-        self._granted = {e.call[0]: granted for e in waiting.values() if e.call for _, granted in e.reviews if granted}
+        self._granted = {each.call[0]: may for each in waiting.values() if each.call for _, may in each.reviews}
         # The gate of such a call compares what runs, and asks again about another call.
         self._gated = {each.call[0] for each in waiting.values() if each.call and not each.reviews}
         self._redrawn = set[str]()
         """The ids of the calls in newer answers of a model: some models use an id again for another call."""
-        self._bodies = set[UUID]()
+        self._sent = dict[UUID | None, dict[str | None, str]]()
+        self._bodies = set[UUID | None]()
         self.tools = set[str]()
         """The tools that have started."""
 
@@ -174,10 +191,10 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: The task has not read its answer, or another one has not.
         """
-        if self._has_review and (JUMP, "tools") in writes:
+        channels = {channel for channel, _ in writes}
+        if self._jumps_past_review(task_id, channels, is_jump=(JUMP, "tools") in writes):
             self._is_refused, self._breaches = True, ["a jump to the tools past their review"]
             raise self._error()
-        channels = {channel for channel, _ in writes}
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
         unread = self._tasks.get(task_id or "", frozenset()) & self.unread
         if INTERRUPT in channels:
@@ -187,12 +204,30 @@ class AnswerReads(BaseCallbackHandler):
             self._is_refused = True
             raise self._error()
 
+    def _jumps_past_review(self, task_id: str | None, channels: Set[str], *, is_jump: bool) -> bool:
+        """Return whether a step sends a whole turn to the tools of an agent whose calls are reviewed once for a turn.
+
+        After the review LangChain sends each call by itself, without those that people rejected.
+        """
+        if is_jump and self._has_review:
+            return True
+        if TOOLS not in channels or self._graph is None or self._places is None:
+            return False
+        step = self._places.step(task_id)
+        known = [each for each in reachable_graphs(self._graph) if step in each.nodes]
+        # Only a step of such an agent goes to the tools and to the next step at once.
+        if not known and (is_jump or any(each.startswith(BRANCH) for each in channels - {TOOLS})):
+            known = [each for each in live_graphs() if step in each.nodes]
+        return any(map(reviews_turns, known))
+
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
     ) -> None:
         """Let nothing start after a step that has not read its answer, such as the next task of a workflow."""
         if self._is_refused:
             raise self._error()
+        if calls := calls_sent(inputs):
+            self._sent[run_id] = calls
         task_id = str((metadata or {}).get("langgraph_checkpoint_ns")).rpartition(":")[2]
         # The first run in a task is the task itself; those within it end earlier.
         if task_id in self._tasks and task_id not in self._running.values():
@@ -208,7 +243,7 @@ class AnswerReads(BaseCallbackHandler):
             reviewed = digest_of_call(call["name"], call["args"])
             if pair := next((each for each in reviews if each[0] == reviewed), None):
                 reviews.remove(pair)
-                if pair[1] and call["id"]:
+                if call["id"]:
                     self._granted[call["id"]] = pair[1]
         self._note_granted({})
 
@@ -226,11 +261,13 @@ class AnswerReads(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """Refuse the result of a task that has not read its answer, before other code receives it."""
+        self._sent.pop(run_id, None)
         if task_id := self._running.pop(run_id, None):
             self.check(task_id, ())
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """Forget the run of a task, which may be repeated."""
+        self._sent.pop(run_id, None)
         self._running.pop(run_id, None)
 
     def on_tool_start(
@@ -246,14 +283,18 @@ class AnswerReads(BaseCallbackHandler):
     ) -> None:
         """Stop a tool whose call waits for an answer that nothing has read, or is not the call that people approved."""
         name = str((serialized or {}).get("name"))
-        if (tool_call_id, name) in {self._waiting[id].call for id in self.unread}:
+        sent = self._sent.get(parent_run_id, {})
+        # A middleware may give the call another id, or call the tool itself.
+        ids = {tool_call_id} if tool_call_id in sent else {tool_call_id, *sent} if tool_call_id else named(sent, name)
+        if {(id, name) for id in ids} & {self._waiting[id].call for id in self.unread}:
             self._is_refused = True
             raise self._error()
-        granted = None if tool_call_id in self._gated else self._granted.get(tool_call_id or "")
+        reviewed = {self._granted[id] for id in ids - self._gated if id in self._granted}
+        may = {each for each in reviewed if not each.startswith(REFUSED) or each == REFUSED + name}
         # A tool may pass its own call on to another tool.
-        if granted and parent_run_id not in self._bodies:
+        if may and parent_run_id not in self._bodies:
             own = injected(self._known_tools[name]) if name in self._known_tools else frozenset()
-            if granted != digest_of_call(name, inputs or {}, own):
+            if digest_of_call(name, inputs or {}, own) not in may:
                 self._is_refused = True
                 self._breaches = [f"tool {name!r} was to run with other arguments than approved, and did not"]
                 raise self._error()
@@ -282,6 +323,19 @@ class AnswerReads(BaseCallbackHandler):
     def _error(self) -> UnreadAnswersError:
         unread = self.values.keys() if self._breaches else self.unread
         return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._breaches])
+
+
+def calls_sent(inputs: Any) -> dict[str | None, str]:
+    """Return the tools of the calls that LangChain sends to a step, by their ids; empty for another input."""
+    calls = [inputs.get("tool_call")] if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else ()
+    return {
+        each["id"]: each["name"] for each in calls if isinstance(each, dict) and {"id", "name", "args"} <= each.keys()
+    }
+
+
+def named(calls: Mapping[str | None, str], tool: str) -> set[str | None]:
+    """Return the ids of the calls of a tool."""
+    return {id for id, name in calls.items() if name == tool}
 
 
 def digest_of_call(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:

@@ -28,7 +28,7 @@ from ringi.runs.calls import checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
 from ringi.runs.request_ids import content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.answer_reads import AnswerReads, WaitingCalls, digest_of_call
+from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.call_places import CALL_PLACES, CallPlaces
 from ringi.runtimes.langgraph.checks import answer_spec
@@ -154,7 +154,8 @@ class GraphRun:
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
-        reads = self._reads = AnswerReads({}, {}, run.host.refused_calls)
+        places = CallPlaces()
+        reads = self._reads = AnswerReads({}, {}, run.host.refused_calls, graph=self.agent.target, places=places)
         if not position.has_begun:
             if position.has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
@@ -169,11 +170,13 @@ class GraphRun:
                 id: question.waiting_calls._replace(reviews=reviews_of(question, answers.get(id, ()), self._tools))
                 for id, question in asked.items()
             }
-            reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools)
+            reads = self._reads = AnswerReads(
+                values, waiting, run.host.refused_calls, run.id, self._tools, self.agent.target, places
+            )
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):
-                await self.run(input, out, self.runtime_context(run.input, run.by))
+                await self.run(input, out, places, self.runtime_context(run.input, run.by))
         except ValidationError as error:
             if not answers or not is_invalid_resume(error):
                 raise
@@ -249,13 +252,12 @@ class GraphRun:
                 return schema()
         return context
 
-    async def run(self, input: Any, emitter: Output, context: Any = None) -> None:
+    async def run(self, input: Any, emitter: Output, places: CallPlaces, context: Any = None) -> None:
         """Run until the graph ends or asks, and pass its output to the emitter."""
         emitter.begin()
         translator = StreamTranslator(emitter)
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
-        places = CallPlaces()
         settings = {**self._config["configurable"], GATED_STEPS: GatedSteps(), CALL_PLACES: places}
         config = {**self._config, "configurable": settings, "callbacks": [places]}
         with agent_code():
@@ -361,16 +363,18 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
 
 def reviews_of(
     question: InterruptQuestion, requests: Sequence[Request], tools: Mapping[str, BaseTool]
-) -> tuple[tuple[str, str | None], ...]:
-    """Return the digests of each call of LangChain's own gate, and of what may run in its place once it is answered."""
+) -> tuple[tuple[str, str], ...]:
+    """Return the reviews of the calls of LangChain's own gate, once they are answered; see `WaitingCalls`."""
     if question.format not in REFUSABLE or not requests:
         return ()
-    ended, reviews = iter(requests), list[tuple[str, str | None]]()
+    ended, reviews = iter(requests), list[tuple[str, str]]()
     for position, ask in enumerate(question.asks):
         granted = None if position in question.refused_calls else next(ended).granted
         if ask.action and (reviewed := digest_of_call(ask.action.name, ask.action.args)):
             own = injected(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
-            reviews.append((reviewed, digest_of_call(granted.name, granted.args, own) if granted else None))
+            may = digest_of_call(granted.name, granted.args, own) if granted else None
+            if may or not granted:
+                reviews.append((reviewed, may or REFUSED + ask.action.name))
     return tuple(reviews)
 
 
