@@ -117,6 +117,9 @@ class Counted(Stream):
     async def delete(self, key: Key, *, fence: int) -> int:
         return await self._stream.delete(key, fence=fence)
 
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        return await self._stream.replace(key, items, last=last)
+
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         found = await self._stream.read(key, after, limit)
         self.items, self.reads = self.items + len(found), self.reads + 1

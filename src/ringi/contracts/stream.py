@@ -53,6 +53,22 @@ class Stream(ABC):
         """
 
     @abstractmethod
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        """Delete all items permanently and append others, in one transaction; the fence stays.
+
+        Args:
+            key: The key of the stream.
+            items: The items to append; their numbers continue the numbering.
+            last: The number of the last item that the caller has read; 0 for an unknown key.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            ConflictError: Another item was the last one; nothing was changed.
+        """
+
+    @abstractmethod
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         """Return items in order; none for an unknown key.
 

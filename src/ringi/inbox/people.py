@@ -6,12 +6,14 @@ import json
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ringi.base.clock import Clock
+from ringi.base.failpoints import failpoint
 from ringi.base.settings import read_list
-from ringi.contracts.store import Store
+from ringi.contracts.store import TRIES, Store
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import parse_body
 from ringi.domain.people import Known, Reassignment, reassigned_from
@@ -84,7 +86,8 @@ class People:
         due = Query() if is_first else self.unmarked.get(tenant, Query(unanswerable=True))
         # A copy, because marks that are being set now do not count this person.
         self.unmarked[tenant] = due.model_copy()
-        await self._append(tenant, {"name": name, "groups": sorted(groups)})
+        await self._stream.append(key_of(tenant), [note_of(name, groups)], fence=0)
+        await self._read(tenant)
 
     async def forget(self, tenant: str, name: str) -> bool:
         """Record that a person has no token any more; return False if the person was not on record.
@@ -93,16 +96,20 @@ class People:
             tenant: The tenant.
             name: The name of the person.
         """
-        if self._stream is None:
-            return False
-        await self._read(tenant)
-        if name not in self._noted[tenant]:
-            return False
-        # The whole list is written again, so that nothing of the person stays; later numbers follow the earlier ones.
-        left = {other: groups for other, groups in self._noted[tenant].items() if other != name}
-        await self._stream.delete(key_of(tenant), fence=0)
-        await self._append(tenant, {"name": None}, *({"name": each, "groups": sorted(left[each])} for each in left))
-        return True
+        is_noted = False
+        for _ in range(TRIES):
+            await self._read(tenant)
+            noted = self._noted.get(tenant, {})
+            if self._stream is None or name not in noted:
+                return is_noted
+            # The whole list is written again, so that nothing of the person stays.
+            left = [note_of(other, groups) for other, groups in noted.items() if other != name]
+            items = [StreamItem({"name": None}), *left]
+            is_noted = True
+            failpoint("people.before_replace")
+            with suppress(ConflictError):  # Another process has noted or forgotten somebody: read again.
+                await self._stream.replace(key_of(tenant), items, last=self._last_number[tenant])
+        raise ConflictError.too_often("people", tenant)
 
     async def known(self, tenant: str) -> Known:
         """Return the people and groups who are known in a tenant now.
@@ -120,11 +127,6 @@ class People:
             group for each in named for group in each.groups
         }
         return Known(frozenset(people), frozenset(groups))
-
-    async def _append(self, tenant: str, *items: dict[str, Any]) -> None:
-        assert self._stream
-        await self._stream.append(key_of(tenant), [StreamItem(item) for item in items], fence=0)
-        await self._read(tenant)
 
     async def _read(self, tenant: str) -> None:
         while self._stream:
@@ -277,6 +279,11 @@ def named_people(variables: Mapping[str, str]) -> list[NamedPerson]:
         # Mail has its own check of this setting, which stops the server.
         log.warning("the people of RINGI_MAIL_TO are not known: %s", error)
     return found
+
+
+def note_of(name: str, groups: Iterable[str]) -> StreamItem:
+    """Return the item by which a person is on record."""
+    return StreamItem({"name": name, "groups": sorted(groups)})
 
 
 def key_of(tenant: str) -> Key:

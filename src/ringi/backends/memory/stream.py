@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError
+from ringi.errors import ConflictError, FenceError
 
 
 class MemoryStream(Stream):
@@ -29,6 +29,13 @@ class MemoryStream(Stream):
         self._take_fence(key, fence)
         self._deleted[key] += len(self._items.pop(key, []))
         return self._deleted[key]
+
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        if last != self._deleted[key] + len(self._items[key]):
+            raise ConflictError
+        self._deleted[key] = last
+        self._items[key] = [item._replace(number=n) for n, item in enumerate(items, last + 1)]
+        return last + len(items)
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         first = max(0, after - self._deleted[key])

@@ -14,7 +14,7 @@ from ringi.backends.postgres.database import Database
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError
+from ringi.errors import ConflictError, FenceError
 
 # Its values: tenant, id, fence, events, origins, and a condition on other parts of the statement.
 ADDED = """
@@ -63,6 +63,22 @@ WITH head AS (
   ON CONFLICT (tenant, id) DO UPDATE SET fence = $3 WHERE h.fence <= $3
   RETURNING last
 ), gone AS (DELETE FROM stream_items WHERE tenant = $1 AND id = $2 AND EXISTS (SELECT FROM head))
+SELECT last FROM head
+"""
+# An unknown stream has no head, whose last number would be compared.
+REPLACE = """
+WITH head AS (
+  INSERT INTO stream_heads AS h
+  SELECT $1, $2, cardinality($4::text[]), 0
+  WHERE $3 = 0 OR EXISTS (SELECT FROM stream_heads WHERE tenant = $1 AND id = $2)
+  ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + excluded.last WHERE h.last = $3
+  RETURNING last
+), gone AS (DELETE FROM stream_items WHERE tenant = $1 AND id = $2 AND EXISTS (SELECT FROM head)
+), added AS (
+  INSERT INTO stream_items
+  SELECT $1, $2, head.last - cardinality($4::text[]) + item.n, item.event, item.origin
+  FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS item (event, origin, n)
+)
 SELECT last FROM head
 """
 READ = """
@@ -115,6 +131,12 @@ class PostgresStream(Stream):
         rows = await self._database.write(DELETE, *key, fence)
         if not rows:
             raise FenceError(key.id, fence)
+        return int(rows[0][0])
+
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        rows = await self._database.write(REPLACE, *key, last, *values_of(items))
+        if not rows:
+            raise ConflictError
         return int(rows[0][0])
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:

@@ -10,13 +10,15 @@ from ringi.backends.sqlite.database import Database
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError
+from ringi.errors import ConflictError, FenceError
 
 TAKE_FENCE = """
 INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)
 ON CONFLICT (tenant, id) DO UPDATE SET last = last + excluded.last, fence = excluded.fence WHERE fence <= excluded.fence
 RETURNING last
 """
+DELETE_ITEMS = "DELETE FROM stream_items WHERE tenant = ? AND id = ?"
+READ_HEAD = "SELECT last, fence FROM stream_heads WHERE tenant = ? AND id = ?"
 INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -33,13 +35,27 @@ class SqliteStream(Stream):
     async def delete(self, key: Key, *, fence: int) -> int:
         def forget(connection: sqlite3.Connection) -> int:
             last = take_fence(connection, key, fence)
-            connection.execute("DELETE FROM stream_items WHERE tenant = ? AND id = ?", key)
+            connection.execute(DELETE_ITEMS, key)
             return last
 
         last = await self._database.write(forget)
         # A repeated erasure after a killed process reaches only this code.
         await self._database.scrubber.scrub_if_owed()
         return last
+
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        rows = rows_of(items)
+
+        def put_in_place(connection: sqlite3.Connection) -> int:
+            number, fence = connection.execute(READ_HEAD, key).fetchone() or (0, 0)
+            if number != last:
+                raise ConflictError
+            connection.execute(DELETE_ITEMS, key)
+            return save_items(connection, key, rows, fence)
+
+        number = await self._database.write(put_in_place)
+        await self._database.scrubber.scrub_if_owed()
+        return number
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         where = "tenant = ? AND id = ? AND number > ?"

@@ -9,7 +9,7 @@ import pytest
 
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError
+from ringi.errors import ConflictError, FenceError
 
 KEY = Key("tenant-1", "thread-1")
 
@@ -116,6 +116,52 @@ class StreamConformance:
 
         with pytest.raises(FenceError):
             await stream.append(KEY, items("old"), fence=2)
+
+    async def test_items_are_replaced_at_once_and_the_numbering_goes_on(self, stream: Stream, other: Stream) -> None:
+        await stream.append(KEY, items("a", "b", "c"), fence=2)
+
+        assert await other.replace(KEY, [StreamItem({"text": "稟議\u0000"}, "node:7"), *items("d")], last=3) == 5
+        assert await stream.read(KEY) == [
+            StreamItem({"text": "稟議\u0000"}, "node:7", 4),
+            StreamItem({"text": "d"}, None, 5),
+        ]
+        assert await stream.append(KEY, items("e"), fence=2) == 6
+        assert await read(other, after=4) == [(5, "d"), (6, "e")]
+        assert await stream.replace(KEY, [], last=6) == 6
+        assert await read(other) == []
+        assert await stream.replace(KEY, items("f"), last=6) == 7
+        with pytest.raises(FenceError):
+            await stream.append(KEY, items("old"), fence=1)
+
+    async def test_items_that_somebody_has_not_read_are_not_replaced(self, stream: Stream, other: Stream) -> None:
+        await other.append(KEY, items("a", "b"), fence=1)
+        await stream.delete(KEY, fence=1)
+        await other.append(KEY, items("c"), fence=1)
+
+        for last in (0, 1, 2, 4):
+            with pytest.raises(ConflictError):
+                await stream.replace(KEY, items("x"), last=last)
+        assert await read(stream) == [(3, "c")]
+
+    async def test_an_unknown_stream_is_replaced_as_an_empty_one(self, stream: Stream) -> None:
+        with pytest.raises(ConflictError):
+            await stream.replace(KEY, items("x"), last=1)
+
+        assert await stream.replace(KEY, items("a"), last=0) == 1
+        assert await read(stream) == [(1, "a")]
+
+    async def test_of_those_who_replace_at_once_one_does(self, stream: Stream, other: Stream) -> None:
+        await stream.append(KEY, items("a"), fence=1)
+        both = [each.replace(KEY, items(text), last=1) for each, text in ((stream, "b"), (other, "c"))]
+        added = other.append(KEY, items("d"), fence=1)
+
+        results = await asyncio.gather(*both, added, return_exceptions=True)
+
+        failed = [each for each in results if isinstance(each, Exception)]
+        assert all(isinstance(each, ConflictError) for each in failed)
+        texts = [text for _, text in await read(stream)]
+        assert texts in (["a", "d"], ["b", "d"], ["c", "d"])
+        assert len(failed) == (2 if texts[0] == "a" else 1)
 
     async def test_a_delete_leaves_other_streams_alone(self, stream: Stream) -> None:
         theirs = Key("tenant-2", "thread-1")
