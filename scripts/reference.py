@@ -83,6 +83,7 @@ REFUSALS = {
     "applied": (409, "The answer to this request is already applied."),
     "nothing_waits": (409, "No insight awaits a decision of the caller."),
     "unseen": (409, "A caller approves insights that were not shown to them."),
+    "left_out": (409, "A caller approves insights that need a decision of their own without naming them."),
     "stale": (409, "A person changes a bullet that was changed since they read it."),
     "notes_unreadable": (503, "A note source cannot be read."),
 }

@@ -73,6 +73,11 @@ async def pending(client: httpx.AsyncClient, id: str = "c1") -> list[Json]:
     return list(state["pendingInsights"] or [])
 
 
+def reference(insight: Json) -> Json:
+    """Return a pending insight as a decision names it."""
+    return {"id": insight["id"], "digest": insight["digest"]}
+
+
 async def decide(client: httpx.AsyncClient, insight: Json, decision: str, **more: Any) -> Json:
     """Decide one insight by its request."""
     body = {"decision": decision, "digest": insight["digest"], **more}
@@ -82,5 +87,6 @@ async def decide(client: httpx.AsyncClient, insight: Json, decision: str, **more
 async def taught(client: httpx.AsyncClient, query: str, id: str) -> None:
     """Ask what teaches something, and approve all of it."""
     await asked(client, query, id)
-    reply = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning")
+    named = [reference(each) for each in await pending(client, id)]
+    reply = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning", insights=named)
     assert reply == {"status": "done", "error": None}

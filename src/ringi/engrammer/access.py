@@ -6,13 +6,16 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
+from ringi.engrammer.cautions import Caution, find_cautions, learning_context_of
 from ringi.engrammer.engrammer import EngrammerAgent
 from ringi.engrammer.persistence import read_entries, read_playbook, turns_of
+from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of, thread_ids_of
 from ringi.engrammer.turns import Turn, new_turn
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
@@ -56,11 +59,25 @@ class ConversationSnapshot:
     """Reasons of earlier rejections by request id, if the caller may see them; similar insights are not proposed."""
     applied: Mapping[str, int]
     """The playbook version that applied each request."""
+    playbook: Playbook
+
+    @cached_property
+    def cautions(self) -> dict[str, Caution]:
+        """The caution of each pending request that the caller may see."""
+        return find_cautions(self.pending, self.approved, self.playbook)
 
     @property
     def pending(self) -> list[Request]:
         """The pending requests that the caller may see."""
         return [request for request in self.requests if not request.is_final and request.id in self.seen]
+
+    @property
+    def approved(self) -> list[Request]:
+        """The approved requests that their runs have still to learn."""
+        runs = {turn["run_id"] for turn in self.turns if turn["phase"] != "done"}
+        asked_again = {learning_context_of(each).get("insight") for each in self.requests if not each.is_final}
+        taken = (each for each in self.requests if each.granted and each.run_id in runs and each.id not in self.applied)
+        return [each for each in taken if learning_context_of(each).get("insight") not in asked_again]
 
     @property
     def newest(self) -> Thread:
@@ -138,6 +155,8 @@ class CallerConversations:
         finished = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
         unfinished = [each for each in requests if each.id not in finished]
         # After the requests: one that shows as answered, and not here, is still on its way.
+        store, tenant, name = backend.store, self._who.tenant, agent.engrammer.playbook_name
+        playbook = await read_playbook(store, tenant, name)
         return ConversationSnapshot(
             id,
             agent.engrammer,
@@ -146,7 +165,10 @@ class CallerConversations:
             tuple(sorted(requests, key=lambda each: (each.created_at, each.id))),
             frozenset(each.id for each in requests if may_read(self._who, each)),
             {each.id: answer_message(each) for each in refusals},
-            await applied_versions(backend.store, self._who.tenant, agent.engrammer.playbook_name, unfinished),
+            await applied_versions(
+                backend.store, self._who.tenant, agent.engrammer.playbook_name, playbook, unfinished
+            ),
+            playbook,
         )
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
@@ -262,9 +284,10 @@ def end_if_stopped(thread: Thread, turn: Turn) -> Turn:
     return {**turn, "phase": "done", "error": thread.error.message if is_newest and thread.error else None}
 
 
-async def applied_versions(store: Store, tenant: str, name: str, requests: Sequence[Request]) -> Mapping[str, int]:
+async def applied_versions(
+    store: Store, tenant: str, name: str, playbook: Playbook, requests: Sequence[Request]
+) -> Mapping[str, int]:
     """Return the version of a playbook in which the answer to each of these requests is, and that of others."""
-    playbook = await read_playbook(store, tenant, name)
     if not playbook.has_dropped_requests or all(each.id in playbook.applied for each in requests if each.response):
         return playbook.applied
     history = await read_entries(store, tenant, name)

@@ -51,7 +51,8 @@ class EngrammerContinue(StrictModel):
     thread_id: Id = Field(alias="threadId")
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
     insights: Annotated[tuple[InsightReference, ...], Field(min_length=1, max_length=500)] | None = None
-    """The insights to decide; by default, an approval covers what the caller last saw and a rejection covers all."""
+    """The insights to decide. By default, a rejection covers all. An approval covers those that the caller last saw,
+    except those with a possible contradiction and, of several, those that only the agent judged."""
     reason: LongText | None = None
 
 
@@ -214,6 +215,12 @@ class InsightView(CamelModel):
     version: int | None = None
     """Playbook version that contains the insight."""
     reason: str | None = None
+    contradicts: list[str] = []
+    """Ids of the pending requests that it may contradict while it is pending; it is not approved with others."""
+    contradicts_playbook: bool = False
+    """Whether it may contradict the playbook while it is pending; it is not approved with others."""
+    is_own_opinion: bool = False
+    """Whether only the agent judged it while it is pending; it is not approved with others."""
 
 
 class ReflectionSummary(CamelModel):

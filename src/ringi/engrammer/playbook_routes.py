@@ -16,6 +16,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.domain import Key, Request, parse_body
 from ringi.engrammer.access import REQUESTS_PER_PAGE, CallerConversations
+from ringi.engrammer.cautions import learning_context_of
 from ringi.engrammer.entries import Entry, VersionedEntry
 from ringi.engrammer.errors import OutdatedReadError, PlaybookError
 from ringi.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
@@ -29,7 +30,7 @@ from ringi.engrammer.playbook_models import (
     PlaybookSummary,
 )
 from ringi.engrammer.rendering import playbook_tokens, require_budget
-from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_context_of, playbook_view
+from ringi.engrammer.views import bullet_json, diff_view, entry_view, playbook_view
 from ringi.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from ringi.runs import record_pages, resumes_run
 from ringi.server import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,8 @@ from ringi.server import (
     require_person,
     route_docs,
 )
+
+NAME_INSIGHTS = "to approve what is left out, name `insights` with their digests"
 
 
 class EngrammerRoutes:
@@ -103,21 +105,21 @@ class EngrammerRoutes:
         return reply(state_view(conversation))
 
     async def continue_learning(self, http: HttpRequest) -> HttpResponse:
-        """Decide on the named insights, or on all that the caller was shown, and wait until the runs resume.
+        """Decide on the named insights, or on those that the caller was shown, and wait until the runs resume.
 
+        Without names, an approval leaves out possible contradictions and, of several, what only the agent judged.
         If two people decide at once, the first decision applies to all insights.
         """
         who = self._authenticator.caller(http.scope)
         require_person(who)
         body, conversations = parse_body(EngrammerContinue, await self._body(http)), self._conversations(http)
         conversation = await conversations.conversation(body.thread_id)
-        digests = self._select(who, conversation, body)
+        digests, left_out = self._select(who, conversation, body)
         decided, conflicts = await self._decide(http, who, digests, body)
         poll = LongPoll(self._authenticator, self._streams, http.scope)
         is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait, poll)
-        return reply(
-            continued_view(await conversations.conversation(conversation.id), decided, conflicts, is_settled=is_settled)
-        )
+        after = await conversations.conversation(conversation.id)
+        return reply(continued_view(after, decided, conflicts, left_out, is_settled=is_settled))
 
     async def note(self, http: HttpRequest) -> HttpResponse:
         """Return a note of a source, or a bullet of a playbook."""
@@ -149,10 +151,14 @@ class EngrammerRoutes:
         }
         return run_reply(await self._run(who, conversation.id, None, input))
 
-    def _select(self, who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue) -> dict[str, str]:
+    def _select(
+        self, who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue
+    ) -> tuple[dict[str, str], list[str]]:
+        """Return the requests to decide with their digests, and what an approval leaves out, in words."""
         pending = select_pending(who, conversation, body)
-        is_named = body.insights is not None or body.user_input == "reject_learning"
-        return pending if is_named else self._views.select_seen(who, conversation, pending)
+        if body.insights is not None or body.user_input == "reject_learning":
+            return pending, []
+        return select_approvable(conversation, pending, self._views.last_view(who, conversation, pending))
 
     async def _begin(self, who: Principal, id: str, body: models.EngrammerStart | models.EngrammerQuestion) -> Thread:
         expected = {} if body.expected is None else {"expected": body.expected}
@@ -243,6 +249,28 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
             raise DigestMismatchError(each.id, each.digest)
     ids = {each.id for each in body.insights}
     return {id: digest for id, digest in pending.items() if id in ids}
+
+
+def select_approvable(
+    conversation: ConversationSnapshot, pending: dict[str, str], view: Collection[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the insights of a view that one approval covers, with their digests, and what it leaves out, in words.
+
+    Raises `RefusalError` if it covers none.
+    """
+    seen = {id: digest for id, digest in pending.items() if id in view}
+    if not seen:
+        what = f"the pending insights of conversation {conversation.id!r} were not shown to you"
+        raise RefusalError(409, "unseen", f"{what}: read its state again, or name `insights` with their digests")
+    reasons = {id: conversation.cautions[id].reason_against(is_alone=len(view) == 1) for id in seen}
+    titles = {request.id: request.title for request in conversation.pending}
+    left_out = [f"{titles[id]!r} ({id}) is left out: {reason}" for id, reason in reasons.items() if reason]
+    if left_out:
+        left_out.append(NAME_INSIGHTS)
+    approvable = {id: digest for id, digest in seen.items() if not reasons[id]}
+    if not approvable:
+        raise RefusalError(409, "left_out", "; ".join(left_out))
+    return approvable, left_out
 
 
 def answered_run(conversation: ConversationSnapshot, run_id: str | None) -> str:

@@ -141,6 +141,11 @@ def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
     return tuple(flag for flag, is_set in differ.items() if is_set)
 
 
+def may_contradict(one: str, other: str) -> bool:
+    """Return whether two texts are similar and have a flag for a possible contradiction."""
+    return bool(set(difference_flags(one, other)) - {"same"}) and similarity_score(one, other) >= MIN_SCORE
+
+
 @lru_cache(maxsize=8 * CACHE_SIZE)
 def normalize(text: str) -> str:
     """Normalize a text for comparison: one width and case, single spaces, no final full stop.

@@ -10,6 +10,7 @@ from ringi.base import jsonable
 from ringi.domain import Request
 from ringi.engrammer import models, playbook_models
 from ringi.engrammer.access import ConversationSnapshot, answer_message
+from ringi.engrammer.cautions import Caution, learning_context_of
 from ringi.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
 from ringi.engrammer.notes import Note
 from ringi.engrammer.playbook import Playbook, VersionDiff, proposal_stats
@@ -70,8 +71,10 @@ def insight_view(
     # What was said of a request is for its readers, as the request is.
     reason = None if request and not visible_request else answer_message(visible_request) or result["reason"]
     status = {"status": result["status"], "version": result["version"], "reason": reason}
+    caution = conversation.cautions.get(visible_request.id) if visible_request else None
+    content = edited_content(visible_request, result["status"])
     return models.InsightView.model_validate(
-        {**insight, **status, **edited_content(visible_request, result["status"]), "request": request_view}
+        {**insight, **status, **content, **(caution or Caution())._asdict(), "request": request_view}
     )
 
 
@@ -110,11 +113,6 @@ def make_outcome(status: str, version: int | None = None, reason: str | None = N
     return {"status": status, "version": version, "reason": reason}
 
 
-def learning_context_of(request: Request) -> Json:
-    """Return the learning context of a request; empty after erasure."""
-    return request.context.get("learning") or {}
-
-
 def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
     """Return the state for `getEngrammerState`: the newest question and all pending insights."""
     questions = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
@@ -143,11 +141,16 @@ def pending_view(request: Request) -> models.PendingInsight:
 
 
 def continued_view(
-    conversation: ConversationSnapshot, decided: Sequence[Request], conflicts: Sequence[Exception], *, is_settled: bool
+    conversation: ConversationSnapshot,
+    decided: Sequence[Request],
+    conflicts: Sequence[Exception],
+    left_out: Sequence[str],
+    *,
+    is_settled: bool,
 ) -> models.EngrammerContinued:
-    """Return the state of a conversation after decisions, with the decisions that had no effect."""
+    """Return the state of a conversation after decisions, with those that had no effect and what was left out."""
     if not is_settled:
-        return models.EngrammerContinued(status="error", error=UNSETTLED)
+        return models.EngrammerContinued(status="error", error="; ".join([UNSETTLED, *left_out]))
     insight_ids = {learning_context_of(each).get("insight") for each in decided}
     renewed = [
         renewed_message(each)
@@ -157,7 +160,7 @@ def continued_view(
     threads = {each.thread_id: each.run_id for each in decided}
     failed = [each.error.message for each in conversation.threads if each.error and threads.get(each.id) == each.run_id]
     unlearned = [unlearned_message(each) for each in decided if is_unlearned(conversation, each)]
-    messages = "; ".join([*failed, *unlearned, *map(str, conflicts), *renewed])
+    messages = "; ".join([*failed, *unlearned, *map(str, conflicts), *renewed, *left_out])
     status: ContinueStatus = "error" if failed or unlearned else "interrupted" if conversation.pending else "done"
     return models.EngrammerContinued(status=status, error=messages or None)
 

@@ -1412,6 +1412,9 @@ export interface InsightView {
   request: InsightRequest | null;
   version: number | null;
   reason: string | null;
+  contradicts: string[];
+  contradictsPlaybook: boolean;
+  isOwnOpinion: boolean;
 }
 /**
  * The request for approval, if the caller may read it.

@@ -5,8 +5,7 @@ import type { Request } from "../api/types";
 import { aConversation, aLearning, anInsight, aTurn } from "../testing/fake-learning";
 import { completedRequest, FakeEventSource, serve, show, type Reply, type RecordedWrite } from "../testing/fake-server";
 import LearningPage from "./learning-page";
-import { isOnlyOwnOpinion } from "./proposal";
-import type { Conversation } from "./types";
+import type { Conversation, Insight } from "./types";
 
 const query = { type: "string", examples: ["How do I glue oak?", "オークの接着は？"] };
 const agent = { name: "engrammer", title: "Workshop", description: "", input_schema: { properties: { query } } };
@@ -59,10 +58,10 @@ beforeEach(() => {
   server = new Server();
 });
 
-/** Add a proposal with each of these ids to the conversation. */
-function proposes(...ids: string[]) {
+/** Add a proposal with each of these ids to the conversation, with the cautions of some of them. */
+function proposes(ids: string[], cautions: Record<string, Partial<Insight>> = {}) {
   for (const id of ids) server.requests.set(id, aLearning({ feedback: { source: "environment", verdict: "wrong", text: "", by: null } }, {}, { id, digest: `sha256:${id}` }));
-  const insights = ids.map((id) => anInsight({ id: `i-${id}`, request: { id, digest: `sha256:${id}`, status: "pending" } }));
+  const insights = ids.map((id) => anInsight({ id: `i-${id}`, request: { id, digest: `sha256:${id}`, status: "pending" }, ...cautions[id] }));
   server.conversation = aConversation({ status: "interrupted", pending: ids, turns: [aTurn({ phase: "reviewing", insights })] });
 }
 
@@ -128,7 +127,7 @@ test("a person's word on an answer is sent with the run that it is about", async
 
 test("all proposals are approved at once, each by what of it was shown", async () => {
   const user = userEvent.setup();
-  proposes("r1", "r2");
+  proposes(["r1", "r2"]);
   show(<LearningPage id="learn-1" />);
   await user.click(await screen.findByTestId("approve-all"));
   await waitFor(() => expect(server.sent.map(({ path }) => path)).toEqual(["/v1/requests/respond"]));
@@ -137,52 +136,37 @@ test("all proposals are approved at once, each by what of it was shown", async (
   ] });
 });
 
-test("what only the agent believes is left out of an approval of all, and the page says so below the cards", async () => {
+test.each([
+  ["what only the agent judged", { r2: { isOwnOpinion: true } }, "approves 2 insights; 1 with only the agent's own opinion is left out", ["r1", "r3"]],
+  ["what may contradict the playbook", { r2: { contradictsPlaybook: true } }, "approves 2 insights; 1 that may contradict one another or the playbook is left out", ["r1", "r3"]],
+  ["what may contradict another proposal", { r1: { contradicts: ["r2"] }, r2: { contradicts: ["r1"], isOwnOpinion: true } }, "approves 1 insight; 2 that may contradict one another or the playbook are left out", ["r3"]],
+])("%s is left out of an approval of all, and the page says so below the cards", async (_what, cautions, text, approved) => {
   const user = userEvent.setup();
-  proposes("r1", "r2", "r3");
-  const evidence = [{ where: "answer", ref: null, quote: "First the cheeks." }];
-  server.requests.set("r2", aLearning({ evidence }, {}, { id: "r2", digest: "sha256:r2" }));
+  proposes(["r1", "r2", "r3"], cautions);
   show(<LearningPage id="learn-1" />);
-  const covers = await screen.findByText("approves 2 insights; 1 with only the agent's own opinion is left out");
+  const covers = await screen.findByText(text);
   expect(screen.getAllByTestId("insight").at(-1)?.compareDocumentPosition(covers)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
   await user.click(screen.getByTestId("approve-all"));
-  await waitFor(() => expect(server.sent[0]?.body).toMatchObject({ items: [{ id: "r1" }, { id: "r3" }] }));
+  await waitFor(() => expect(server.sent[0]?.body).toMatchObject({ items: approved.map((id) => ({ id })) }));
 });
 
 test("where all proposals are only the agent's opinion, none is approved with the others", async () => {
-  proposes("r1", "r2");
-  for (const id of ["r1", "r2"]) server.requests.set(id, aLearning({}, {}, { id }));
+  proposes(["r1", "r2"], { r1: { isOwnOpinion: true }, r2: { isOwnOpinion: true } });
   show(<LearningPage id="learn-1" />);
   expect(await screen.findByTestId("approve-all")).toHaveProperty("disabled", true);
   expect(screen.getByTestId("reject-all")).toHaveProperty("disabled", false);
 });
 
-test.each([
-  [{ feedback: { source: "user", verdict: "wrong", text: "", by: "ann" } }, false],
-  [{ evidence: [{ where: "note", ref: "db/1", quote: "x" }] }, true],
-  [{ trial: { cases: 2, right_before: 1, right_after: 2, wins: ["q"], losses: [], failed: null } }, true],
-  [{ trial: { cases: 0, right_before: 0, right_after: 0, wins: [], losses: [], failed: "no model" } }, true],
-  [{ feedback: { source: "invented", verdict: "right", text: "", by: null } }, true],
-])("feedback that only the agent gave is its own opinion, whatever it quotes or tested (%#)", (learning, isOpinion) => {
-  expect(isOnlyOwnOpinion(aLearning(learning))).toBe(isOpinion);
-});
-
-test("two cards that change one bullet are marked, and approved only one by one", async () => {
-  const user = userEvent.setup();
-  proposes("r1", "r2", "r3");
-  const changes = [{ op: "edit", sourceBulletId: "b-00001" }, { op: "retire", sourceBulletId: null, sources: ["b-00001"] }, { op: "edit", sourceBulletId: "b-00002" }] as const;
-  const insights = changes.map((change, at) => anInsight({ id: `i-${at}`, ...change, sources: "sources" in change ? [...change.sources] : [], request: { id: `r${at + 1}`, digest: `sha256:r${at + 1}`, status: "pending" } }));
-  server.conversation = aConversation({ status: "interrupted", pending: ["r1", "r2", "r3"], turns: [aTurn({ phase: "reviewing", insights })] });
+test("cards that may contradict one another are marked, and what contradicts the playbook is marked by its own facts", async () => {
+  proposes(["r1", "r2", "r3"], { r1: { contradicts: ["r2"] }, r2: { contradicts: ["r1"] }, r3: { contradictsPlaybook: true } });
   show(<LearningPage id="learn-1" />);
-  expect(await screen.findByText("approves 1 insight; 2 that contradict one another are left out")).toBeTruthy();
+  await screen.findByTestId("approve-all");
   expect(screen.getAllByTestId("insight").map((card) => within(card).queryByTestId("contradicts") !== null)).toEqual([true, true, false]);
-  await user.click(screen.getByTestId("approve-all"));
-  await waitFor(() => expect(server.sent[0]?.body).toMatchObject({ items: [{ id: "r3" }] }));
 });
 
 test("all proposals are rejected at once with one reason", async () => {
   const user = userEvent.setup();
-  proposes("r1", "r2");
+  proposes(["r1", "r2"]);
   show(<LearningPage id="learn-1" />);
   await user.click(await screen.findByTestId("reject-all"));
   await user.type(screen.getByTestId("reject-all-reason"), "guessed");
@@ -192,7 +176,7 @@ test("all proposals are rejected at once with one reason", async () => {
 
 test("another question can be asked while proposals wait", async () => {
   const user = userEvent.setup();
-  proposes("r1");
+  proposes(["r1"]);
   show(<LearningPage id="learn-1" />);
   await screen.findByTestId("decide-approve");
   await user.type(screen.getByTestId("message-box"), "And oak?");

@@ -7,8 +7,8 @@ import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../widgets/keys";
-import { isOnlyOwnOpinion } from "./proposal";
 import { useLearningStrings } from "./strings";
+import type { Insight } from "./types";
 
 /** Return the open proposals that this person may decide. */
 function useDecidableRequests(ids: string[], verdict: BulkDecision): Request[] {
@@ -50,7 +50,7 @@ function RejectReason({ count, onReject, onBack }: RejectReasonProps) {
 interface DecideAllButtonsProps {
   open: Request[];
   covered: Request[];
-  /** How many contradict another one. */
+  /** How many may contradict another one or the playbook. */
   contradictory: number;
   isSending: boolean;
   onApprove: () => void;
@@ -72,14 +72,24 @@ function DecideAllButtons({ open, covered, contradictory, isSending, onApprove, 
   );
 }
 
-/** Decide several proposals at once, each with the content on screen. Approval leaves out what only the agent judged and what contradicts another. */
-export function DecideAll({ ids, contradictory, onDecided }: { ids: string[]; contradictory: ReadonlySet<string>; onDecided: () => void }) {
+const contradicts = ({ contradicts: others, contradictsPlaybook }: Insight) => others.length > 0 || contradictsPlaybook;
+
+interface DecideAllProps {
+  insights: Insight[];
+  onDecided: () => void;
+}
+
+/** Decide several proposals at once, each with the content on screen. Approval leaves out what needs a decision of its own. */
+export function DecideAll({ insights, onDecided }: DecideAllProps) {
   const strings = useLearningStrings();
   const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);
   const [sending, setSending] = useState(false);
-  const open = useDecidableRequests(ids, "approve");
-  const covered = open.filter((request) => !isOnlyOwnOpinion(request) && !contradictory.has(request.id));
+  const idsOf = (some: Insight[]) => some.flatMap(({ request }) => (request ? [request.id] : []));
+  const contradictory = idsOf(insights.filter(contradicts));
+  const opinions = idsOf(insights.filter(({ isOwnOpinion }) => isOwnOpinion));
+  const open = useDecidableRequests(idsOf(insights), "approve");
+  const covered = open.filter(({ id }) => !contradictory.includes(id) && !opinions.includes(id));
   const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);
     await decide(verdict === "approve" ? covered : open, verdict, reason);
@@ -91,7 +101,7 @@ export function DecideAll({ ids, contradictory, onDecided }: { ids: string[]; co
   return (
     <>
       {open.length > 1 && !rejecting && (
-        <DecideAllButtons open={open} covered={covered} contradictory={open.filter(({ id }) => contradictory.has(id)).length} isSending={sending} onApprove={() => void send("approve", "")} onReject={() => setRejecting(true)} />
+        <DecideAllButtons open={open} covered={covered} contradictory={open.filter(({ id }) => contradictory.includes(id)).length} isSending={sending} onApprove={() => void send("approve", "")} onReject={() => setRejecting(true)} />
       )}
       {rejecting && <RejectReason count={open.length} onReject={(reason) => void send("reject", reason)} onBack={() => setRejecting(false)} />}
       {skipped.length > 0 && <Alert type="warning" showIcon title={strings.notAllDecided(skipped.join(" · "))} data-testid="some-skipped" />}

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Request } from "../api/types";
 import { isObject } from "../form/values";
-import type { Feedback, Insight, SimilarBullet, Operation, ProposalContext, Trial } from "./types";
+import type { Feedback, SimilarBullet, Operation, ProposalContext, Trial } from "./types";
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const textOrNull = (value: Json | undefined) => (typeof value === "string" ? value : null);
@@ -54,17 +54,4 @@ export function learningProposalOf({ kind, action, context, response }: Request)
     applies_when: textOrNull(edited?.applies_when) ?? operation.applies_when,
   };
   return { context: contextOf(context.learning), operation, result };
-}
-
-/** Return whether only the agent judged the answer, whatever it quotes or tested. An unknown proposal counts as one. */
-export const isOnlyOwnOpinion = (request: Request): boolean => (learningProposalOf(request)?.context.feedback.source ?? "self") === "self";
-
-type Change = Pick<Insight, "op" | "sourceBulletId" | "sources">;
-
-/** Return the bullets that an insight changes or removes. */
-const bulletsOf = ({ op, sourceBulletId, sources }: Change) => (op === "add" ? [] : [sourceBulletId, ...sources].filter((bullet) => bullet !== null));
-
-/** Return the insights that change a bullet which another of them changes too: of these, one at most can be right. */
-export function contradicting<One extends Change>(insights: readonly One[]): One[] {
-  return insights.filter((one) => insights.some((other) => other !== one && bulletsOf(other).some((bullet) => bulletsOf(one).includes(bullet))));
 }

@@ -8,7 +8,6 @@ import { AgentText } from "../widgets/agent-text";
 import { Link, playbookPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { DecideAll } from "./decide-all";
-import { contradicting } from "./proposal";
 import type { Insight } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 
@@ -57,7 +56,6 @@ export function Proposals({ insights, playbook, onAllDecided }: ProposalsProps) 
   const title = useId();
   if (insights.length === 0) return null;
   const open = insights.filter(({ status, request }) => status === "pending" && request?.status === "pending");
-  const contradictory = new Set(contradicting(open).flatMap(({ request }) => (request ? [request.id] : [])));
   const waiting = insights.filter(({ status }) => status === "pending").length;
   const onDecided = (decided: Request) => {
     const next = nextProposal(decided);
@@ -76,12 +74,12 @@ export function Proposals({ insights, playbook, onAllDecided }: ProposalsProps) 
         return (
           // An insight that is proposed again has a new request.
           <section key={`${id} ${request.id}`} className="pause insight" data-testid="insight" data-id={id} data-status="pending">
-            {contradictory.has(request.id) && <Tag color="warning" data-testid="contradicts"><span aria-hidden="true">▲ </span>{strings.contradicts}</Tag>}
+            {insight.contradicts.length > 0 && <Tag color="warning" data-testid="contradicts"><span aria-hidden="true">▲ </span>{strings.contradicts}</Tag>}
             <RequestDetail id={request.id} isInThread onDecided={onDecided} />
           </section>
         );
       })}
-      <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} contradictory={contradictory} onDecided={onAllDecided} />
+      <DecideAll insights={open} onDecided={onAllDecided} />
     </section>
   );
 }

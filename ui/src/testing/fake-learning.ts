@@ -8,7 +8,8 @@ const at = "2026-01-02T10:00:00Z";
 export function anInsight(changes: Known<Insight>): Insight {
   return known<Insight>({
     id: "i1", type: "new_strategy", text: "Clamp the cheeks of a tenon before the shoulders.", section: "strategies", applies_when: null, why: "The joint opened.",
-    sourceBulletId: null, op: "add", sources: [], evidence: [], feedback: null, status: "pending", request: null, version: null, reason: null, ...changes,
+    sourceBulletId: null, op: "add", sources: [], evidence: [], feedback: null, status: "pending", request: null, version: null, reason: null, contradicts: [], contradictsPlaybook: false,
+    isOwnOpinion: false, ...changes,
   });
 }
 

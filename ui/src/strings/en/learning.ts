@@ -53,11 +53,11 @@ export const learning = {
   approveAll: "Approve all",
   approveAllCovers: (covered: number, leftOut: number, contradictory: number) => {
     const left = leftOut > 0 ? `${leftOut} with only the agent's own opinion ${leftOut === 1 ? "is" : "are"} left out` : "";
-    const other = contradictory > 0 ? `${contradictory} that contradict one another are left out` : "";
+    const other = contradictory > 0 ? `${contradictory} that may contradict one another or the playbook ${contradictory === 1 ? "is" : "are"} left out` : "";
     if (covered === 0 && contradictory === 0) return "All of them have only the agent's own opinion: decide each on its card.";
     return [`approves ${covered} ${covered === 1 ? "insight" : "insights"}`, left, other].filter(Boolean).join("; ");
   },
-  contradicts: "Contradicts another proposal: both change the same bullet",
+  contradicts: "May contradict another proposal: compare them before you approve",
   rejectAll: (count: number) => `Reject all ${count}…`,
   rejectAllNow: (count: number) => `Reject ${count}`,
   rejectAllReason: "Reason (optional): remembered with each of them",

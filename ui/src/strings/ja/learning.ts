@@ -52,11 +52,11 @@ export const learning: Learning = {
   allDecided: "すべて判断済み",
   approveAll: "すべて承認",
   approveAllCovers: (covered: number, leftOut: number, contradictory: number) => {
-    const other = contradictory > 0 ? `。互いに矛盾する ${contradictory} 件は含みません` : "";
+    const other = contradictory > 0 ? `。互いに、またはプレイブックと矛盾する可能性のある ${contradictory} 件は含みません` : "";
     if (covered === 0 && contradictory === 0) return "どれも根拠はエージェント自身の意見のみです。1 件ずつ判断してください。";
     return `${covered} 件の洞察を承認します${leftOut > 0 ? `。エージェント自身の意見のみの ${leftOut} 件は含みません` : ""}${other}`;
   },
-  contradicts: "別の提案と矛盾します：同じ項目を変更します",
+  contradicts: "別の提案と矛盾する可能性があります：承認する前に比べてください",
   rejectAll: (count: number) => `${count} 件すべて却下…`,
   rejectAllNow: (count: number) => `${count} 件を却下`,
   rejectAllReason: "理由（任意）：それぞれに記録されます",

@@ -52,11 +52,11 @@ export const learning: Learning = {
   allDecided: "已全部决定",
   approveAll: "全部批准",
   approveAllCovers: (covered: number, leftOut: number, contradictory: number) => {
-    const other = contradictory > 0 ? `；相互矛盾的 ${contradictory} 条除外` : "";
+    const other = contradictory > 0 ? `；可能相互矛盾或与经验手册矛盾的 ${contradictory} 条除外` : "";
     if (covered === 0 && contradictory === 0) return "所有提议都只有智能体自己的看法：请逐个决定。";
     return `批准 ${covered} 条洞察${leftOut > 0 ? `；仅为智能体自己看法的 ${leftOut} 条除外` : ""}${other}`;
   },
-  contradicts: "与另一提议矛盾：两者修改同一条目",
+  contradicts: "可能与另一提议矛盾：请先比较再批准",
   rejectAll: (count: number) => `全部拒绝（${count}）…`,
   rejectAllNow: (count: number) => `拒绝 ${count} 个`,
   rejectAllReason: "理由（可选）：会随每一个记录",
