@@ -87,6 +87,5 @@ async def decide(client: httpx.AsyncClient, insight: Json, decision: str, **more
 async def taught(client: httpx.AsyncClient, query: str, id: str) -> None:
     """Ask what teaches something, and approve all of it."""
     await asked(client, query, id)
-    named = [reference(each) for each in await pending(client, id)]
-    reply = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning", insights=named)
+    reply = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning")
     assert reply == {"status": "done", "error": None}

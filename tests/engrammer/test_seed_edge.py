@@ -27,8 +27,6 @@ from ringi.server.auth.revocations import Revocation
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH = "How long do I clamp?", "What about sanding and oil?"
 APPROVE: Json = {"threadId": "t-1", "userInput": "approve_learning"}
-JUDGED: Json = {"expected": "Answer to"}
-"""Judges the answer to any question, so that one approval covers several insights."""
 START, STATE, CONTINUE, NOTE = (
     "/engrammerFlow_start", "/getEngrammerState", "/engrammerFlow_continue", "/engrammerFlow_getNote",
 )  # fmt: skip
@@ -58,8 +56,8 @@ async def settled(world: World, id: str = "t-1") -> Json:
     return seen[0]
 
 
-async def started(world: World, query: str, id: str = "t-1", **more: Any) -> Json:
-    assert await post(world.client(), START, query=query, threadId=id, **more) == {"threadId": id}
+async def started(world: World, query: str, id: str = "t-1") -> Json:
+    assert await post(world.client(), START, query=query, threadId=id) == {"threadId": id}
     return await settled(world, id)
 
 
@@ -91,7 +89,7 @@ async def test_a_thread_is_named_where_the_client_names_none(world: World) -> No
 
 
 async def test_what_is_approved_is_learned_before_the_call_returns(world: World) -> None:
-    await started(world, BOTH, **JUDGED)
+    await started(world, BOTH)
     ann = world.client()
     assert await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning") == {"status": "done", "error": None}
     assert await post(ann, STATE, threadId="t-1") == {
@@ -168,7 +166,7 @@ async def test_only_what_was_shown_is_decided_where_the_client_says_what_that_wa
 
 async def test_of_two_who_decide_at_once_one_wins_and_decides_all(url: str, models: Models) -> None:
     async with served(url, models) as world:
-        await started(world, BOTH, **JUDGED)
+        await started(world, BOTH)
         ann, bob = world.client(name="ann"), world.client(name="bob")
         replies = await asyncio.gather(
             ann.post(CONTINUE, json={"threadId": "t-1", "userInput": "approve_learning"}),
@@ -265,8 +263,8 @@ async def test_a_failure_is_told_and_the_conversation_goes_on(world: World, mode
 
 
 async def test_a_question_while_insights_wait_is_answered_and_nothing_that_waits_is_lost(world: World) -> None:
-    await started(world, ASK, **JUDGED)
-    state = await started(world, BOTH, **JUDGED)
+    await started(world, ASK)
+    state = await started(world, BOTH)
     assert (state["status"], state["latestResponse"]) == ("interrupted", f"Answer to: {BOTH}")
     assert {each["description"] for each in state["pendingInsights"]} == {CLAMP, SAND, OIL}
     ann = world.client()
@@ -315,7 +313,7 @@ async def test_notes_come_from_their_sources_and_what_is_missing_is_said(
 async def test_one_word_never_approves_what_came_after_it_was_shown(world: World) -> None:
     await started(world, ASK)
     ann, ben = world.client(), world.client("person", "ben")
-    await post(ben, START, query=BOTH, threadId="t-1", **JUDGED)
+    await post(ben, START, query=BOTH, threadId="t-1")
     await once(ben, "t-1", lambda state: len(state["pending"]) == 3)
     reply = await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
     assert reply == {"status": "interrupted", "error": None}
@@ -344,7 +342,7 @@ async def test_a_call_that_is_made_again_does_not_approve_what_was_asked_again(w
 async def test_a_process_that_showed_nothing_takes_the_first_proposals_of_one_run_for_seen_and_nothing_else(
     world: World,
 ) -> None:
-    await post(world.client(), START, query=BOTH, threadId="t-1", **JUDGED)
+    await post(world.client(), START, query=BOTH, threadId="t-1")
     await once(world.client(), "t-1", lambda state: len(state["pending"]) == 2)
     cal = world.client("person", "cal")
     assert (await post(cal, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"
@@ -354,44 +352,17 @@ async def learned(world: World) -> list[str]:
     return sorted(each["text"] for each in (await get(world.client(), "/v1/playbooks/engrammer"))["bullets"])
 
 
-async def test_one_word_leaves_out_what_only_the_agent_judged_and_names_it(world: World) -> None:
-    ann = world.client()
-    await started(world, ASK)
-    await started(world, BOTH, **JUDGED)
-    reply = await post(ann, CONTINUE, **APPROVE)
-    assert (reply["status"], await learned(world)) == ("interrupted", [SAND, OIL])
-    assert reply["error"].startswith(f"'Learn: “{CLAMP}”' (q-")
-    assert reply["error"].endswith(
-        "is left out: only the agent judged it; to approve what is left out, name `insights` with their digests"
-    )
-    # A repeated call does not take it for one that was shown alone.
-    await refused(ann, CONTINUE, 409, "left_out", **APPROVE)
-    # Decided alone, once it is shown alone.
-    await post(ann, STATE, threadId="t-1")
-    assert await post(ann, CONTINUE, **APPROVE) == {"status": "done", "error": None}
-
-
-async def test_of_several_that_only_the_agent_judged_one_word_approves_none(world: World) -> None:
-    ann, state = world.client(), await started(world, BOTH)
-    problem = await refused(ann, CONTINUE, 409, "left_out", **APPROVE)
-    assert problem["detail"].count("only the agent judged it") == 2
-    first, second = map(reference, state["pendingInsights"])
-    assert (await post(ann, CONTINUE, **APPROVE, insights=[first]))["status"] == "interrupted"
-    # A process that has shown nothing knows that the run proposed two.
-    await refused(world.client("person", "cal"), CONTINUE, 409, "left_out", **APPROVE)
-    assert await post(ann, CONTINUE, **APPROVE, insights=[second]) == {"status": "done", "error": None}
-    assert await learned(world) == [SAND, OIL]
-
-
 @pytest.mark.parametrize("decided", ["reject", "approve"])
 async def test_one_word_approves_no_two_insights_that_contradict_each_other(decided: str) -> None:
     across, models = "Never sand across the grain.", Models()
     models.lessons[BOTH] = [insight(across), insight("Sand across the grain."), insight(OIL)]
     async with served("memory://", models) as world:
         ann = world.client()
-        state = await started(world, BOTH, **JUDGED)
+        state = await started(world, BOTH)
         reply = await post(ann, CONTINUE, **APPROVE)
         assert reply["error"].count("it may contradict another pending insight") == 2
+        assert reply["error"].endswith("to approve what is left out, name `insights` with their digests")
+        await refused(ann, CONTINUE, 409, "left_out", **APPROVE)
         assert (reply["status"], await learned(world)) == ("interrupted", [OIL])
         (one,) = (each for each in state["pendingInsights"] if each["description"] == across)
         await decide(ann, one, decided)

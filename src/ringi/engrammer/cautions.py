@@ -25,16 +25,12 @@ class Caution(NamedTuple):
     is_own_opinion: bool = False
     """Whether only the agent judged the answer that it comes from."""
 
-    def reason_against(self, *, is_alone: bool) -> str:
-        """Return why one approval of all leaves the insight out, in words; '' if it does not.
-
-        An insight that is decided alone may be the agent's own opinion.
-        """
+    @property
+    def reason_to_leave_out(self) -> str:
+        """Why an approval that names nothing leaves the insight out, in words; '' if it does not."""
         if self.contradicts:
             return "it may contradict another pending insight"
-        if self.contradicts_playbook:
-            return "it may contradict the playbook"
-        return "only the agent judged it" if self.is_own_opinion and not is_alone else ""
+        return "it may contradict the playbook" if self.contradicts_playbook else ""
 
 
 def find_cautions(requests: Sequence[Request], approved: Sequence[Request], playbook: Playbook) -> dict[str, Caution]:

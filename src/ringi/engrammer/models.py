@@ -52,7 +52,7 @@ class EngrammerContinue(StrictModel):
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
     insights: Annotated[tuple[InsightReference, ...], Field(min_length=1, max_length=500)] | None = None
     """The insights to decide. By default, a rejection covers all. An approval covers those that the caller last saw,
-    except those with a possible contradiction and, of several, those that only the agent judged."""
+    except those with a possible contradiction."""
     reason: LongText | None = None
 
 
@@ -220,7 +220,7 @@ class InsightView(CamelModel):
     contradicts_playbook: bool = False
     """Whether it may contradict the playbook while it is pending; it is not approved with others."""
     is_own_opinion: bool = False
-    """Whether only the agent judged it while it is pending; it is not approved with others."""
+    """Whether only the agent judged it while it is pending; the page does not approve it with others."""
 
 
 class ReflectionSummary(CamelModel):

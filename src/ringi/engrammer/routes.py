@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -107,7 +107,7 @@ class EngrammerRoutes:
     async def continue_learning(self, http: HttpRequest) -> HttpResponse:
         """Decide on the named insights, or on those that the caller was shown, and wait until the runs resume.
 
-        Without names, an approval leaves out possible contradictions and, of several, what only the agent judged.
+        Without names, an approval leaves out possible contradictions.
         If two people decide at once, the first decision applies to all insights.
         """
         who = self._authenticator.caller(http.scope)
@@ -158,7 +158,7 @@ class EngrammerRoutes:
         pending = select_pending(who, conversation, body)
         if body.insights is not None or body.user_input == "reject_learning":
             return pending, []
-        return select_approvable(conversation, pending, self._views.last_view(who, conversation, pending))
+        return select_approvable(conversation, self._views.select_seen(who, conversation, pending))
 
     async def _begin(self, who: Principal, id: str, body: models.EngrammerStart | models.EngrammerQuestion) -> Thread:
         expected = {} if body.expected is None else {"expected": body.expected}
@@ -251,18 +251,12 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
     return {id: digest for id, digest in pending.items() if id in ids}
 
 
-def select_approvable(
-    conversation: ConversationSnapshot, pending: dict[str, str], view: Collection[str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the insights of a view that one approval covers, with their digests, and what it leaves out, in words.
+def select_approvable(conversation: ConversationSnapshot, seen: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the insights that an approval without names covers, with their digests, and what it leaves out, in words.
 
     Raises `RefusalError` if it covers none.
     """
-    seen = {id: digest for id, digest in pending.items() if id in view}
-    if not seen:
-        what = f"the pending insights of conversation {conversation.id!r} were not shown to you"
-        raise RefusalError(409, "unseen", f"{what}: read its state again, or name `insights` with their digests")
-    reasons = {id: conversation.cautions[id].reason_against(is_alone=len(view) == 1) for id in seen}
+    reasons = {id: conversation.cautions[id].reason_to_leave_out for id in seen}
     titles = {request.id: request.title for request in conversation.pending}
     left_out = [f"{titles[id]!r} ({id}) is left out: {reason}" for id, reason in reasons.items() if reason]
     if left_out:

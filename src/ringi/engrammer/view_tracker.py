@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
 
 from ringi.engrammer.access import ConversationSnapshot
 from ringi.engrammer.cautions import learning_context_of
-from ringi.server import Principal
+from ringi.server import Principal, RefusalError
 
 MAX_TRACKED = 10_000
 
@@ -26,18 +25,23 @@ class ViewTracker:
         if len(self._pending_by_caller) > MAX_TRACKED:
             self._pending_by_caller.popitem(last=False)
 
-    def last_view(
-        self, who: Principal, conversation: ConversationSnapshot, answerable: Collection[str]
-    ) -> frozenset[str]:
-        """Return the ids of the insights that the caller was last shown, including those that were decided since.
+    def select_seen(
+        self, who: Principal, conversation: ConversationSnapshot, pending: dict[str, str]
+    ) -> dict[str, str]:
+        """Return the pending insights that the caller has seen; raise `RefusalError` if there are none.
 
-        Without a record, the first proposals of a single run count as shown.
+        Without a record, the first proposals of a single run count as seen.
         """
-        view = self._pending_by_caller.get((who.tenant, who.actor, conversation.id))
-        if view is not None:
-            return view
-        waiting = [request for request in conversation.pending if request.id in answerable]
-        runs = {request.run_id for request in waiting}
-        if len(runs) > 1 or any(learning_context_of(request).get("renewed") for request in waiting):
-            return frozenset()
-        return frozenset(request.id for request in conversation.requests if request.run_id in runs)
+        seen_ids = self._pending_by_caller.get((who.tenant, who.actor, conversation.id))
+        if seen_ids is None:
+            requests = [request for request in conversation.pending if request.id in pending]
+            is_first = all(not learning_context_of(request).get("renewed") for request in requests)
+            seen_ids = (
+                frozenset(pending) if is_first and len({request.run_id for request in requests}) == 1 else frozenset()
+            )
+        seen = {id: digest for id, digest in pending.items() if id in seen_ids}
+        if not seen:
+            what = f"the pending insights of conversation {conversation.id!r} were not shown to you"
+            remedy = "read its state again, or name `insights` with their digests"
+            raise RefusalError(409, "unseen", f"{what}: {remedy}")
+        return seen
