@@ -106,6 +106,7 @@ async def check(backend: Backend, inbox: Inbox, requests: list[Request], votes: 
 
 
 # The HTTP client leaves the sockets of servers that were killed to the garbage collector.
+@pytest.mark.timeout(240)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("size", [30, pytest.param(100, marks=pytest.mark.tier("all"))])
 async def test_each_request_gets_one_decision_and_names_its_voters(

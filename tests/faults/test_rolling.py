@@ -68,7 +68,10 @@ async def roll(folder: Path, url: str) -> tuple[dict[str, Any], End]:
     with History(folder / "history.jsonl") as history:
         async with fleet(folder, url, workers=2) as running, Load(running, history) as load:
             desk = Desk(Client(running, history, "agent", "patient-bot"), Client(running, history, "person", ZOE))
-            watching, working = asyncio.create_task(load.watch()), asyncio.create_task(load.run(1.0))
+            watching = asyncio.create_task(load.watch())
+            async with asyncio.timeout(LIMIT):
+                await load.is_watched.wait()
+            working = asyncio.create_task(load.run(1.0))
             await deploys(running, desk, newer)
             await ended(working)
             async with asyncio.timeout(SETTLES):

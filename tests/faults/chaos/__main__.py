@@ -50,7 +50,7 @@ async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
     with History(folder / "history.jsonl") as history:
         async with fleet(folder, url, more=plan.settings) as running, Load(running, history) as load:
             watching, began = asyncio.create_task(load.watch()), time.monotonic()
-            await asyncio.sleep(1)
+            await asyncio.wait_for(load.is_watched.wait(), SETTLES)
             with suppress(TimeoutError):
                 await asyncio.wait_for(everything(running, load, plan), plan.seconds)
             lasted = time.monotonic() - began

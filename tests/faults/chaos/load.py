@@ -52,8 +52,11 @@ class Client:
                 return answer
             await asyncio.sleep(0.1)
 
-    async def feed(self, last: str | None) -> str | None:
-        """Read the events from one server until the connection ends; return the last id."""
+    async def feed(self, last: str | None, is_open: asyncio.Event) -> str | None:
+        """Read the events from one server until the connection ends; return the last id.
+
+        The event is set as soon as the server has said where the feed begins.
+        """
         headers = {"Last-Event-ID": last} if last is not None else {}
         url, event = f"{self._dice.choice(self._fleet.urls)}/v1/events", {}
         timeout = httpx.Timeout(PATIENCE, read=60)
@@ -64,6 +67,7 @@ class Client:
                     event[name] = value
                     if not line and "id" in event:
                         last = event["id"]
+                        is_open.set()
                         if "data" in event and event["event"] != "heartbeat":
                             await self._record_notice(event)
                     event = event if line else {}
@@ -106,6 +110,8 @@ class Load:
         self._open: dict[str, str] = {}
         self.threads: list[str] = []
         self.last: str | None = None
+        self.is_watched = asyncio.Event()
+        """Set once no later event can be missed."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -126,7 +132,7 @@ class Load:
     async def watch(self) -> None:
         """Read the feed until cancelled, from the server that is there."""
         while True:
-            self.last = await self._watcher.feed(self.last)
+            self.last = await self._watcher.feed(self.last, self.is_watched)
 
     async def settle(self) -> None:
         """Answer what is still open, until every run is done."""
