@@ -10,7 +10,7 @@ pytest.importorskip("agents")
 
 from agents import Agent as SDKAgent
 from agents import UserError, function_tool
-from agents.testing import assistant_message, function_call
+from agents.testing import ScriptedModel, assistant_message, function_call
 from tests.runtimes.direct import ended
 from tests.runtimes.gated import GATE, payment
 from tests.runtimes.openai_agents.test_openai_agents import INPUT, Shop, last_input
@@ -197,3 +197,26 @@ async def test_a_gate_deeper_inside_waits(monkeypatch: pytest.MonkeyPatch, caplo
 
     assert paid == []
     assert any("waits in this process" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("is_parallel", [True, False])
+async def test_equal_calls_of_two_runs_of_an_inner_agent_have_two_keys(is_parallel: bool) -> None:
+    keys: list[str | None] = []
+
+    @function_tool
+    @ringi.requires_approval({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all", "where": {}}]}]})
+    async def pay(amount: int) -> str:
+        """Pay."""
+        keys.append(ringi.idempotency_key())
+        return "paid"
+
+    paying, done = [function_call("pay", {"amount": 1}, call_id="n1")], [assistant_message("Done.")]
+    turns = [paying, paying, done, done] if is_parallel else [paying, done, paying, done]
+    inner = SDKAgent(name="shop", model=ScriptedModel(turns), tools=[pay]).as_tool("shop", "Pays.")
+    first, second = (function_call("shop", {"input": "Pay."}, call_id=id) for id in ("o1", "o2"))
+    calls = [[first, second]] if is_parallel else [[first], [second]]
+    desk = SDKAgent(name="desk", model=ScriptedModel([*calls, done]), tools=[inner])
+
+    result = await TestHarness(ScriptedPerson()).run(Agent("desk", desk), INPUT)
+
+    assert (result.status, len(keys), len(set(keys))) == ("done", 2, 2)

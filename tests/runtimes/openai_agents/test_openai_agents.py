@@ -194,6 +194,20 @@ async def test_a_call_with_the_id_of_an_answered_one_does_not_run(amount: int) -
     assert shop.effects == [(7, 30)]
 
 
+@pytest.mark.parametrize(("amount", "effects"), [(30, [(7, 30)]), (5000, [])])
+async def test_of_two_calls_with_one_id_in_an_answer_none_runs_but_an_approved_one(amount: int, effects: Any) -> None:
+    shop = Shop([call(), call(amount=amount)], [assistant_message("Done.")])
+    run = shop.direct()
+
+    # The SDK takes equal calls for one, and refuses others before anybody is asked.
+    with nullcontext() if effects else pytest.raises(agents.ModelBehaviorError, match="reused a tool call ID"):
+        (question,) = (await run.advance()).questions
+        assert shop.effects == []
+        await run.advance(ended(question, "approve"))
+
+    assert shop.effects == effects
+
+
 async def test_a_repetition_of_a_stretch_gives_the_same_ids() -> None:
     turns = [[assistant_message("First."), call()], [assistant_message("Done.")], [assistant_message("Done.")]]
     shop = Shop(*turns)

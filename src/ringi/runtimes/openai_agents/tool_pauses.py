@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from agents import ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
@@ -26,6 +27,20 @@ Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 Invoke: TypeAlias = Callable[[Any, str], Awaitable[Any]]
 
 
+OUTER: ContextVar[str] = ContextVar("ringi_outer_call", default="")
+"""The place of the call that runs an agent that is a tool, before the places of its calls; empty outside of one."""
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Set the place of the call of an agent that is a tool."""
+    token = OUTER.set(f"{place}/")
+    try:
+        yield
+    finally:
+        OUTER.reset(token)
+
+
 class ToolInvocation(NamedTuple):
     """A call of a function tool as the SDK makes it."""
 
@@ -42,6 +57,8 @@ class CallKey(NamedTuple):
     tool: str
     id: str
     args: str
+    outer: str = ""
+    """The place of the call that runs the agent, if the agent is a tool."""
 
 
 class ToolPauses:
@@ -80,7 +97,7 @@ class ToolPauses:
             return own
 
         async def needs_approval(context: Any, args: dict[str, Any], call_id: str) -> bool:
-            key = CallKey(agent, name, call_id, str(args))
+            key = CallKey(agent, name, call_id, str(args), OUTER.get())
             must_pause = await is_needed(own, context, args, call_id) or await self._run.must_pause(name, args)
             return await self._is_asked(key, args) or (must_pause and key not in self._refusals)
 
@@ -98,7 +115,7 @@ class ToolPauses:
         try:
             refusal = await call.pass_gate()
         except AskFirst as error:
-            self._asked[key] = error.question
+            self._asked[key._replace(outer="")] = error.question
             return True
         self._calls[key] = call
         if refusal is not None:
@@ -107,8 +124,9 @@ class ToolPauses:
 
     def _gated_call(self, key: CallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
         is_approved = request is not None and is_by_person(request)
+        own = f"{key.agent}/{key.id}"
         # The SDK tells nobody about the answers within an agent that is a tool.
-        place = self._places.get((key.agent, key.id, key.args), f"{key.agent}/{key.id}")
+        place = key.outer + own if key.outer else self._places.get((key.agent, key.id, key.args), own)
         return GatedCall(self._run, key.tool, args, place, is_approved, request, self._gates.get((key.agent, key.tool)))
 
     async def invoke(self, invoke: Invoke, call: ToolInvocation, request: Request | None = None) -> Any:
@@ -123,7 +141,7 @@ class ToolPauses:
             NotAuthorizedError: The call would run without the approval that it needs.
         """
         args, id = args_of(call.input) or {}, call.context.tool_call_id
-        key = CallKey(call.agent, call.tool.qualified_name, id, str(args))
+        key = CallKey(call.agent, call.tool.qualified_name, id, str(args), OUTER.get())
         if key in self._refusals:
             return self._refusals.pop(key)
         gated = self._calls.pop(key, None)
@@ -139,7 +157,8 @@ class ToolPauses:
                 raise NotAuthorizedError(id, f"the gate of {key.tool!r} asks a person, and none approved") from error
             if refusal is not None:
                 return refusal
-        with running(gated) if gated.gate else nullcontext():
+        is_nested = nested_agent(call.tool) is not None
+        with running(gated) if gated.gate else nullcontext(), within(gated.place) if is_nested else nullcontext():
             return await self._recorded(invoke, request)(call.context, call.input)
 
     def _recorded(self, invoke: Invoke, request: Request | None) -> Invoke:
