@@ -17,12 +17,15 @@ from tests.runs.test_operations import State, chain, gate, side_by_side
 from tests.runs.world import World, model, opened, working
 
 from ringi import Action, Agent, Approval
+from ringi.base.texts import reason_text
+from ringi.contracts.runtime import Description, UnreadAnswersError
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import SettingError
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import agents_by_name
+from ringi.runs.failures import unread_message
 from ringi.runs.operations import retry
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]
@@ -84,6 +87,8 @@ async def test_a_tool_whose_gate_was_dropped_does_not_run(url: str, gate: str, d
         thread = await redeployed(world, make(), decision, request)
         assert ran == []
         assert await needs_an_operator(world, thread, request)
+        assert "has lost the gate that asked" in str(thread.attention)
+        assert "its tool 'refund' was about to run" in str(thread.attention)
         async with working(world):
             await retry(world.backend, world.inbox, "t1", by="root")
             thread = await world.rest()
@@ -164,6 +169,7 @@ async def test_a_step_that_does_not_ask_any_more_stores_nothing_and_nothing_foll
         now = await world.inbox.get(request.id)
         assert (thread.status, thread.attention, now.acknowledged_at) == ("error", now.attention, None)
         assert "step 'pay'" in str(thread.attention)
+        assert "has ended a step without reading the answer" in str(thread.attention)
         assert "paid without a question" not in str([saved.checkpoint for saved in await world.checkpoints()])
         assert await world.backend.store.count(Request, Query(unacknowledged=True)) == 0
 
@@ -358,3 +364,25 @@ async def test_an_answer_that_a_failing_deploy_has_not_read_waits_for_an_operato
         assert (thread.status, thread.attention, now.attention) == ("done", None, None)
         assert now.acknowledged_at
         await world.verified()
+
+
+@pytest.mark.parametrize(
+    ("cause", "remedy"),
+    [
+        ("unread", "deploy the code that asks, then retry"),
+        ("ungated", "deploy the gate again, then retry"),
+        ("changed", "deploy code that makes the change before the review or not at all, then retry"),
+        ("skipped", "`interrupt_mode='per_call'` of `HumanInTheLoopMiddleware`, or use `ringi.Approval`, then retry"),
+    ],
+)
+def test_each_cause_of_an_unheeded_answer_has_its_own_sentence_with_the_remedy(cause: Any, remedy: str) -> None:
+    error = UnreadAnswersError(["q"], ["tool 'pack'"], cause, "refund")
+    text = unread_message("shop", Description("langgraph", "1.2.20"), [], error)
+    assert text.endswith(remedy)
+    assert "It has already started: tool 'pack'." in text
+    assert ("'refund'" in text) is (cause != "unread")
+    for language in ("ja", "zh"):
+        translated = reason_text(text, language)
+        assert translated != text
+        assert ("'refund'" in translated) is (cause != "unread")
+        assert ("per_call" in translated) is (cause == "skipped")

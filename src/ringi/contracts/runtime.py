@@ -31,9 +31,11 @@ __all__ = [
     "Standing",
     "State",
     "UnreadAnswersError",
+    "UnreadCause",
 ]
 
 RunStatus = Literal["new", "ready", "paused", "done"]
+UnreadCause = Literal["unread", "ungated", "changed", "skipped"]
 
 
 class State(StrictModel):
@@ -141,17 +143,22 @@ class AnswerRefusedError(RingiError):
 
 
 class UnreadAnswersError(RingiError):
-    """The deployed agent ended a step, or was about to run a call, without reading the answer to its question.
+    """The deployed agent ended a step, or was about to run a call, without heeding the answer to its question.
 
     Nothing of the step was stored, and nothing after it has run.
 
     Args:
-        ids: The ids of the questions whose answers nothing has read.
+        ids: The ids of the questions whose answers nothing has heeded.
         started: The names of what has started meanwhile, for an operator.
+        cause: `unread`: a step has ended without reading its answer. `ungated`: a tool has lost its gate. `changed`: a
+            call is another one than people decided about. `skipped`: a step goes to the tools past their review.
+        place: The name of the tool or the step, except for `unread`.
     """
 
-    def __init__(self, ids: Iterable[str], started: Iterable[str] = ()) -> None:
-        self.ids, self.started = frozenset(ids), tuple(started)
+    def __init__(
+        self, ids: Iterable[str], started: Iterable[str] = (), cause: UnreadCause = "unread", place: str = ""
+    ) -> None:
+        self.ids, self.started, self.cause, self.place = frozenset(ids), tuple(started), cause, place
         super().__init__(f"the agent has not read the answers to {', '.join(sorted(self.ids))}")
 
 

@@ -241,7 +241,7 @@ class RunExecutor:
     async def _fail_unread(self, error: UnreadAnswersError) -> None:
         """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
         unread = [each for each in self._asked if each[0].id in error.ids]
-        why = failures.unread_message(self._view.agent.name, self._about, unread, error.started)
+        why = failures.unread_message(self._view.agent.name, self._about, unread, error)
         log.error("run %s: %s", self._run.id, why)
         requests = [request for _, requests in unread for request in requests]
         for request in requests:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ringi.base.texts import reason_of
-from ringi.contracts.runtime import Description, Question
+from ringi.contracts.runtime import Description, Question, UnreadAnswersError
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure
 from ringi.runs.model_form import clean_text
@@ -43,16 +43,22 @@ def missing_message(agent: str, about: Description, missing: Mapping[str, Sequen
     )
 
 
-def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestion], started: Sequence[str]) -> str:
-    """Return the message to an operator about answers that the code of an agent has not read."""
+def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestion], error: UnreadAnswersError) -> str:
+    """Return the message to an operator about answers that the code of an agent has not heeded."""
     steps = sorted({question.step for question, _ in unread if question.step})
-    return reason_of(
-        "answer_unread",
-        agent=repr(agent),
-        here=f"{about.framework} {about.version}",
-        requests=_named(request for _, requests in unread for request in requests),
-        started=", ".join([*(f"step {step!r}" for step in steps), *started]) or "–",
-    )
+    values = {
+        "agent": repr(agent),
+        "here": f"{about.framework} {about.version}",
+        "requests": _named(request for _, requests in unread for request in requests) or "–",
+        "started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–",
+    }
+    if error.cause == "ungated":
+        return reason_of("gate_missing", tool=repr(error.place), **values)
+    if error.cause == "changed":
+        return reason_of("call_changed", tool=repr(error.place), **values)
+    if error.cause == "skipped":
+        return reason_of("review_skipped", step=repr(error.place), **values)
+    return reason_of("answer_unread", **values)
 
 
 def read_answers(

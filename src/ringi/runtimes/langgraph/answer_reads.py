@@ -22,7 +22,7 @@ from langgraph.pregel import Pregel
 
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import UnreadAnswersError
+from ringi.contracts.runtime import UnreadAnswersError, UnreadCause
 from ringi.errors import FenceError, InvalidError, UnavailableError
 from ringi.runs.context import call_digest
 from ringi.runtimes.langgraph.call_places import CallPlaces
@@ -100,7 +100,8 @@ class AnswerReads(BaseCallbackHandler):
         self._tasks = dict[str, frozenset[str]]()
         self._running = dict[UUID, str]()
         self._is_refused = False
-        self._breaches: list[str] = []
+        self._cause: UnreadCause = "unread"
+        self._place = ""
         self._granted = {each.call[0]: may for each in waiting.values() if each.call for _, may in each.reviews}
         # The gate of such a call compares what runs, and asks again about another call.
         self._gated = {each.call[0] for each in waiting.values() if each.call and not each.reviews}
@@ -193,16 +194,15 @@ class AnswerReads(BaseCallbackHandler):
         """
         channels = {channel for channel, _ in writes}
         if self._jumps_past_review(task_id, channels, is_jump=(JUMP, "tools") in writes):
-            self._is_refused, self._breaches = True, ["a jump to the tools past their review"]
-            raise self._error()
+            step = self._places.step(task_id) if self._places else None
+            raise self._refusal("skipped", step or str(task_id))
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
         unread = self._tasks.get(task_id or "", frozenset()) & self.unread
         if INTERRUPT in channels:
             # What nobody has answered is asked again.
             unread &= self.values.keys()
         if self._is_refused or (unread and not is_failed):
-            self._is_refused = True
-            raise self._error()
+            raise self._refusal("unread")
 
     def _jumps_past_review(self, task_id: str | None, channels: Set[str], *, is_jump: bool) -> bool:
         """Return whether a step sends a whole turn to the tools of an agent whose calls are reviewed once for a turn.
@@ -279,6 +279,7 @@ class AnswerReads(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         inputs: dict[str, Any] | None = None,
         tool_call_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
         **_: Any,
     ) -> None:
         """Stop a tool whose call waits for an answer that nothing has read, or is not the call that people approved."""
@@ -287,17 +288,16 @@ class AnswerReads(BaseCallbackHandler):
         # A middleware may give the call another id, or call the tool itself.
         ids = {tool_call_id} if tool_call_id in sent else {tool_call_id, *sent} if tool_call_id else named(sent, name)
         if {(id, name) for id in ids} & {self._waiting[id].call for id in self.unread}:
-            self._is_refused = True
-            raise self._error()
+            raise self._refusal("ungated", name)
         reviewed = {self._granted[id] for id in ids - self._gated if id in self._granted}
         may = {each for each in reviewed if not each.startswith(REFUSED) or each == REFUSED + name}
         # A tool may pass its own call on to another tool.
         if may and parent_run_id not in self._bodies:
             own = injected(self._known_tools[name]) if name in self._known_tools else frozenset()
             if digest_of_call(name, inputs or {}, own) not in may:
-                self._is_refused = True
-                self._breaches = [f"tool {name!r} was to run with other arguments than approved, and did not"]
-                raise self._error()
+                if REFUSED + name in may:
+                    raise self._refusal("skipped", str((metadata or {}).get("langgraph_node")))
+                raise self._refusal("changed", name)
         self._bodies.add(run_id)
         self.tools.add(name)
 
@@ -320,9 +320,15 @@ class AnswerReads(BaseCallbackHandler):
         with self._lock:
             self._unread.discard(id)
 
+    def _refusal(self, cause: UnreadCause, place: str = "") -> UnreadAnswersError:
+        """Refuse all that follows, and return the error; the first cause stays."""
+        if not self._is_refused:
+            self._is_refused, self._cause, self._place = True, cause, place
+        return self._error()
+
     def _error(self) -> UnreadAnswersError:
-        unread = self.values.keys() if self._breaches else self.unread
-        return UnreadAnswersError(unread, [*(f"tool {name!r}" for name in sorted(self.tools)), *self._breaches])
+        ids = self.unread if self._cause in ("unread", "ungated") else self.values.keys()
+        return UnreadAnswersError(ids, [f"tool {name!r}" for name in sorted(self.tools)], self._cause, self._place)
 
 
 def calls_sent(inputs: Any) -> dict[str | None, str]:
