@@ -22,6 +22,7 @@ test.each<[string, Known<Request>, string | null]>([
   ["a priority only orders", { priority: "urgent" }, null],
   ["high stakes are decided one by one", { tier: "high" }, en.bulkRefusals.tier],
   ["and so is what cannot be undone", { tier: "irreversible" }, en.bulkRefusals.tier],
+  ["an insight needs a decision beside those that it may contradict", { kind: "learning" }, en.bulkRefusals.learning],
   ["medium stakes may be one of many", { tier: "medium" }, null],
   ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.bulkRefusals.decisions],
   ["what is given to somebody else is not", { assignee: "bob" }, en.assignedToOthers(en.assignedTo("bob"))],
@@ -31,6 +32,10 @@ test.each<[string, Known<Request>, string | null]>([
   ["what I hold may be", { claimed_by: "ann", claimed_until: soon }, null],
 ])("%s", (_name, changes, expected) => {
   expect(bulkRefusal(aRequest(changes), "approve", ann, en)).toBe(expected);
+});
+
+test("insights may be rejected together", () => {
+  expect(bulkRefusal(aRequest({ kind: "learning" }), "reject", ann, en)).toBeNull();
 });
 
 test("what ended says how", () => {

@@ -11,11 +11,11 @@ import { useLearningStrings } from "./strings";
 import type { Insight } from "./types";
 
 /** Return the open proposals that this person may decide. */
-function useDecidableRequests(ids: string[], verdict: BulkDecision): Request[] {
+function useDecidableRequests(ids: string[]): Request[] {
   const strings = useLearningStrings();
   const person = usePerson();
   const requests = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
-  return requests.filter((request) => bulkRefusal(request, verdict, person, strings) === null);
+  return requests.filter((request) => bulkRefusal(request, "reject", person, strings) === null);
 }
 
 interface RejectReasonProps {
@@ -88,7 +88,7 @@ export function DecideAll({ insights, onDecided }: DecideAllProps) {
   const idsOf = (some: Insight[]) => some.flatMap(({ request }) => (request ? [request.id] : []));
   const contradictory = idsOf(insights.filter(contradicts));
   const opinions = idsOf(insights.filter(({ isOwnOpinion }) => isOwnOpinion));
-  const open = useDecidableRequests(idsOf(insights), "approve");
+  const open = useDecidableRequests(idsOf(insights));
   const covered = open.filter(({ id }) => !contradictory.includes(id) && !opinions.includes(id));
   const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);

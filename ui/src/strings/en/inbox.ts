@@ -81,6 +81,7 @@ export const inbox = {
   clearSelection: "Clear the selection",
   bulkRefusals: {
     tier: "High stakes: decide it individually.",
+    learning: "An insight: decide it individually, or with its answer under Learning.",
     form: "It needs its own answer.",
     decisions: "Can't be decided in bulk",
   },

@@ -76,6 +76,7 @@ export const inbox: typeof en = {
   clearSelection: "選択を解除",
   bulkRefusals: {
     tier: "影響が大きいため、個別に判断してください。",
+    learning: "洞察のため、個別に、または「学習」ページの回答の下で判断してください。",
     form: "回答の入力が必要です。",
     decisions: "まとめて判断できません",
   },

@@ -74,6 +74,7 @@ export const inbox: typeof en = {
   clearSelection: "清除选择",
   bulkRefusals: {
     tier: "影响重大，请单独决定。",
+    learning: "这是洞察：请单独决定，或在“学习”页面的回答下决定。",
     form: "需要单独填写回答。",
     decisions: "无法批量决定",
   },
