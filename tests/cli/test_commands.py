@@ -145,6 +145,17 @@ def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
     assert (data["note"], data["receipt"]["name"], data["receipt"]["media_type"]) == ("n", "taxi.csv", "text/csv")
 
 
+def test_a_file_of_somebody_who_may_not_answer_is_refused_unless_it_comes_with_an_override(
+    desk: Desk, tmp_path: Path
+) -> None:
+    asked = desk.ask("Receipt?", form=Form([Attachment("receipt", required=True)]), candidate_groups=["finance"])
+    (tmp_path / "taxi.csv").write_text("a,b\n")
+    answer = ("respond", asked.id, "approve", "--name", "bob", "--file", f"receipt={tmp_path}/taxi.csv")
+    assert "not to 'bob'" in refused(desk, 1, *answer)
+    done = printed(desk, *answer, "--override", "Cem is on a plane.")
+    assert done["response"]["data"]["receipt"]["number"] == 1  # The refused file was not stored.
+
+
 def test_an_answer_to_something_else_than_was_seen_is_refused(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}))
     assert "does not match request" in refused(desk, 1, "respond", asked.id, "approve", "--digest", "sha256:00")

@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryStream
 from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.stream import StreamItem
+from ringi.domain.ask import Ask
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -295,3 +298,25 @@ def test_what_names_no_file_is_no_answer(value: Any) -> None:
     assert FORM.check({"file": VALUE}) == {"file": VALUE}
     with pytest.raises(InvalidError, match="file: "):
         FORM.check({"file": value})
+
+
+async def test_only_people_who_may_answer_attach_a_file() -> None:
+    async with ringi.open("memory://") as inbox:
+        tomorrow = inbox.clock() + timedelta(days=1)
+        await inbox.leave("dee", tomorrow, by="ann", unknown=True)
+        asked: list[dict[str, Any]] = [
+            {"assignee": "ann"},
+            {"candidate_groups": ["finance"]},
+            {"exclude": ["asker"], "candidate_groups": ["finance"]},
+        ]
+        requests = [await inbox.submit(Ask(title="File?", form=FORM, **each), by="kim") for each in asked]
+        people = [("ann", ()), ("dee", ()), ("bob", ()), ("bob", ("finance",)), ("kim", ("finance",))]
+        found: list[list[str]] = []
+        for request in requests:
+            able = list[str]()
+            for name, groups in people:
+                with suppress(ringi.ForbiddenError):
+                    await inbox.attach(request.id, "file", "a.txt", b"abc", by=name, groups=groups)
+                    able.append(name + "".join(groups))
+            found.append(able)
+        assert found == [["ann", "dee"], ["bobfinance", "kimfinance"], ["bobfinance"]]

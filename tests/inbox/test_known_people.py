@@ -1,4 +1,4 @@
-"""Whoever is forgotten is gone from the list of known people; everybody else stays, whatever comes between."""
+"""A forgotten person is gone from the list of known people; all others stay, also if something comes between."""
 
 from __future__ import annotations
 

@@ -102,24 +102,25 @@ deputy of starter   | decides | excluded | excluded | excluded  | excluded | exc
 deputy of asker     | decides | excluded | excluded | excluded  | excluded | excluded  | excluded | blocked
 fay's colleague     | decides | excluded | excluded | decides   | votes    | waits     | votes    | blocked
 """
-VERBS = ("approve", "reject", "claim", "reassign", "release", "undo")
+VERBS = ("approve", "reject", "claim", "reassign", "release", "undo", "attachments")
 MEANINGS = {
-    #            approve reject claim reassign release undo
-    "decides":   (200,    200,   200,  200,     200,    409),
-    "votes":     (202,    200,   409,  200,     200,    409),
-    "completes": (200,    200,   409,  200,     200,    409),
-    "voted":     (202,    200,   409,  200,     200,    409),
-    "waits":     (403,    200,   409,  200,     200,    409),
-    "excluded":  (403,    403,   403,  403,     403,    409),
-    "asked":     (403,    403,   403,  403,     403,    403),
-    "blocked":   (409,    409,   409,  409,     409,    403),
-    "undoes":    (202,    409,   409,  409,     409,    200),
-    "hidden":    (404,    404,   404,  404,     404,    404),
-    "refused":   (403,    403,   403,  403,     403,    403),
-    "unknown":   (401,    401,   401,  401,     401,    401),
+    #            approve reject claim reassign release undo attachments
+    "decides":   (200,    200,   200,  200,     200,    409, 422),
+    "votes":     (202,    200,   409,  200,     200,    409, 422),
+    "completes": (200,    200,   409,  200,     200,    409, 422),
+    "voted":     (202,    200,   409,  200,     200,    409, 422),
+    "waits":     (403,    200,   409,  200,     200,    409, 422),
+    "excluded":  (403,    403,   403,  403,     403,    409, 403),
+    "asked":     (403,    403,   403,  403,     403,    403, 403),
+    "blocked":   (409,    409,   409,  409,     409,    403, 409),
+    "undoes":    (202,    409,   409,  409,     409,    200, 409),
+    "hidden":    (404,    404,   404,  404,     404,    404, 404),
+    "refused":   (403,    403,   403,  403,     403,    403, 403),
+    "unknown":   (401,    401,   401,  401,     401,    401, 401),
 }  # fmt: skip
 """What each word of the table means for each verb. A rejection needs no quorum, and nothing is held when nobody has
-answered. Only the asker and an admin of the tenant may cancel, or report an outcome."""
+answered. Only the asker and an admin of the tenant may cancel, or report an outcome. Who may attach a file is told that
+the call has none; an admin may, for a decision with an override."""
 
 
 def expected(caller: str, situation: str) -> dict[str, int]:
@@ -127,6 +128,8 @@ def expected(caller: str, situation: str) -> dict[str, int]:
     head, *lines = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip("\n").splitlines()]
     word = next(line for line in lines if line[0] == caller)[head.index(situation)]
     statuses = dict(zip(VERBS, MEANINGS[word], strict=True))
+    if (caller, word) == ("admin", "excluded"):
+        statuses["attachments"] = 422
     is_asker = caller == "asker" or (situation == "own ask" and word != "unknown")
     is_refused = statuses["claim"] in (401, 404)
     cancels = caller == "admin" or (is_asker and caller not in ("auditor", "admin elsewhere"))
@@ -210,7 +213,7 @@ OF_APPLICATIONS = {"/engrammerFlow_continue", "/v1/assistants/{id}/actions/{acti
 OTHERS = {
     *("/v1/requests", "/v1/threads/{id}/runs", "/v1/assistants/{id}/memory", "/langgraph/threads"),
     *("/v1/threads/{id}/cancel", "/v1/threads/{id}/retry", "/v1/threads/{id}/ask-again", "/v1/threads/{id}/abandon"),
-    *("/v1/requests/{id}/attachments", "/v1/requests/{id}/erase", "/v1/requests/{id}/legal-hold", "/v1/erasures"),
+    *("/v1/requests/{id}/erase", "/v1/requests/{id}/legal-hold", "/v1/erasures"),
     *("/v1/deliveries/{id}/redeliver", "/v1/away", "/v1/absences", "/v1/memories/{id}", "/v1/session"),
     *("/v1/pauses", "/v1/pauses/{id}", "/v1/grants/{id}/revoke", "/v1/checks", "/v1/suggestions/{id}/accept"),
     *("/v1/playbooks/{id}/changes", "/v1/playbooks/{id}/tidy"),

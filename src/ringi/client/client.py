@@ -175,7 +175,9 @@ class Client(CheckCalls):
         call = ApiCall("DELETE", ABSENCES, name, params={"person": name}, is_repeatable=False, kind="absence")
         await self._end(call)
 
-    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
+    async def attach(
+        self, id: str, field: str, name: str, content: bytes, *, by: str | None = None, groups: Sequence[str] = ()
+    ) -> AttachedFile:
         await self._refuse_other(by)
         if len(content) > MAX_FILE:
             raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")

@@ -154,6 +154,26 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     return None if chosen.name == by.name else chosen
 
 
+def refuse_files(request: RequestData, by: Decider, now: datetime) -> None:
+    """Check that the person may attach files to the request: only people who may answer it.
+
+    Args:
+        request: The request.
+        by: The person; an administrator may decide it with `override`, and so may attach.
+        now: The current time, for the end of a claim.
+
+    Raises:
+        RequestEndedError: The request has ended.
+        HeldError: An answer is held.
+        ClaimedError: Another person holds the claim.
+        ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
+    """
+    request.refuse_closed(by.name, now)
+    refuse_others(request, by)
+    if not by.is_admin:
+        authority_of(request, by)
+
+
 def refuse_deputy(request: RequestData, by: Decider) -> None:
     """Raise `ForbiddenError` unless the person may decide the request for themselves."""
     refuse_others(request, by)

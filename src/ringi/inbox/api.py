@@ -248,7 +248,9 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
-    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
+    async def attach(
+        self, id: str, field: str, name: str, content: bytes, *, by: str, groups: Sequence[str] = ()
+    ) -> AttachedFile:
         """Store a file for a field of a pending request, and return its reference for the answer's data.
 
         It replaces the person's earlier file in this field. Only an answer of the same person can name the file.
@@ -259,9 +261,11 @@ class InboxAPI(ABC):
             name: The name of the file.
             content: The bytes of the file.
             by: The person who attaches the file.
+            groups: The groups of the person, for requests that are open to groups; a client's token has them.
 
         Raises:
             InvalidError: The field rejects the file.
+            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """

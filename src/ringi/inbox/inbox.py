@@ -20,6 +20,7 @@ from ringi.base.model import StrictModel
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
+from ringi.domain.decisions import refuse_files
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.grants import NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Position, Query, topic_of
@@ -344,11 +345,13 @@ class Inbox(
             return request
         return await self._change(id, lambda request: request.undone(by, self.clock()))
 
-    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
-        request, now = await self.get(id), self.clock()
-        request.refuse_closed(by, now)
+    async def attach(
+        self, id: str, field: str, name: str, content: bytes, *, by: Decider | str, groups: Sequence[str] = ()
+    ) -> AttachedFile:
+        request, person, now = await self.get(id), await self._decider(by, groups), self.clock()
+        refuse_files(request, person, now)
         attachments, read = self._eraser.attachments, partial(self.get, id)
-        return await attachments.add(request, field, name, content, by=by, at=now, read=read)
+        return await attachments.add(request, field, name, content, by=person.name, at=now, read=read)
 
     async def attachment(self, id: str, number: int) -> bytes:
         return await self._eraser.attachments.content(await self.get(id), number)

@@ -58,14 +58,13 @@ def respond(
 
     async def answer(inbox: Inbox) -> Request:
         current = digest or (await inbox.get(id)).digest
+        person = await inbox.absences.decider(Decider(by, names_in(groups), is_admin=override is not None))
         try:
             attached = {
-                field: await inbox.attach(id, field, path.name, content, by=by) for field, path, content in files
+                field: await inbox.attach(id, field, path.name, content, by=person) for field, path, content in files
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            decider = Decider(by, names_in(groups), is_admin=override is not None)
-            person = await inbox.absences.decider(decider)
             return await inbox.answer(id, sent, by=person, channel="cli")
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.

@@ -13,6 +13,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parse_body
+from ringi.domain.decisions import refuse_files
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.attachments import Attachments, numbers_in
 from ringi.server.auth.authenticator import Authenticator
@@ -47,13 +48,13 @@ class AttachmentRoutes:
         require_person(caller)
         inbox = inbox_for(self._components.inbox, caller, require_answerable)
         # Before the body is read: a caller who may not answer must not send ten megabytes.
-        (await inbox.get(id)).refuse_closed(caller.name, inbox.clock())
+        refuse_files(await inbox.get(id), caller.decider, inbox.clock())
         upload = parse_body(Upload, await json_body(http, max_depth=self._components.settings.max_depth))
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
             raise InvalidError.of("data", f"is not valid base64 ({error})") from None
-        file = await inbox.attach(id, upload.field, upload.name, content, by=caller.name)
+        file = await inbox.attach(id, upload.field, upload.name, content, by=caller.decider)
         return reply(AttachedFile(**file), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
