@@ -7,7 +7,7 @@ import json
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
+from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.journal import Journal, entries_in
@@ -38,6 +39,7 @@ from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
     InvalidError,
+    JobNotDueError,
     LegalHoldError,
     NotAuthorizedError,
     NotFoundError,
@@ -47,6 +49,7 @@ from ringi.errors import (
     ThreadBusyError,
     UnavailableError,
     UnderReviewError,
+    UnreadableError,
 )
 from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep
@@ -875,12 +878,15 @@ async def test_the_thread_of_an_overridden_request_is_erased_although_its_review
     assert PLANTED not in await file.everything()
 
 
-async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [UnavailableError("gone for a moment"), OSError("no space left on device")])
+async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     tried: list[str | None] = []
 
     async def fail(eraser: Eraser, key: Key, erased: Any, check: Any, person: str | None = None) -> None:
         tried.append(person)
-        raise NotFoundError("request", key.id) if person is None else UnavailableError("gone for a moment")
+        raise NotFoundError("request", key.id) if person is None else error
 
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         asked = await inbox.submit(Ask(title="Go?", id="r1"), by="bot")
@@ -894,7 +900,7 @@ async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(monkeyp
         ended = ended.model_copy(update={"waiting_erasures": waiting})
         monkeypatch.setattr(Eraser, "request", fail)
         eraser = Eraser(backend.store)
-        with pytest.raises(UnavailableError):
+        with pytest.raises(type(error)):
             await eraser.finish(ended, inbox.clock())
     assert tried == [None, "a", "b"]
 
@@ -930,7 +936,7 @@ async def test_reviews_that_end_while_erasures_begin_leave_none_behind(place: Pl
     await place.verified()
 
 
-class KilledError(Exception):
+class KilledError(BaseException):
     """Stands for the end of the process."""
 
 
@@ -968,3 +974,40 @@ async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_re
     if place.url != "memory://":
         assert PLANTED not in (await place.everything()).casefold()
     await place.verified()
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (UnavailableError("gone for a moment"), UnavailableError),
+        (UnreadableError("thread", "t1", "damaged"), UnreadableError),
+        (OSError("no space left on device"), OSError),
+        (PendingError("r1"), JobNotDueError),
+        (NotFoundError("thread", "t1"), None),
+    ],
+)
+async def test_an_erasure_that_waited_is_tried_again_after_any_error(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception] | None
+) -> None:
+    """A job whose handler raises stays, see the conformance of jobs; a request that is gone needs no erasure."""
+    fails = True
+
+    async def fail(eraser: Eraser, key: Key, erased: Any, check: Any, person: str | None = None) -> None:
+        if fails:
+            raise error
+
+    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+        asked = await inbox.submit(Ask(title="Go?", id="r1"), by="bot")
+        answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
+        await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
+        review = await inbox.get(review_id("r1"))
+        with pytest.raises(UnderReviewError):
+            await inbox.erase("r1", "boss")
+        monkeypatch.setattr(Eraser, "request", fail)
+        await inbox.save_unchained(review.id, lambda each: each.ended("cancelled", "system", inbox.clock()))
+        ended = await inbox.get(review.id)
+        (job,) = WaitingErasures(inbox).of((await backend.store.events(record_id=review.id))[-1], ended)
+        with nullcontext() if raised is None else pytest.raises(raised):
+            await WaitingErasures(inbox).finish(job)
+        fails = False
+        await WaitingErasures(inbox).finish(job)

@@ -165,14 +165,16 @@ class Eraser:
             return await self.finish(after, now)
         except RingiError as error:
             log.warning("an erasure still waits after the end of %s: %s", after.id, error)
-            return False
+        except Exception:  # The decision is stored, so its caller gets no error; a job tries again.
+            log.exception("an erasure still waits after the end of %s", after.id)
+        return False
 
     async def finish(self, request: Request, now: datetime) -> bool:
         """Do the erasures that waited for the review of a request; return False if there are none, or it is open.
 
         Raises the first error of those that cannot be done now, after all others are done.
         """
-        review, failures = await find_review(self._store, request), list[RingiError]()
+        review, failures = await find_review(self._store, request), list[Exception]()
         if not review or not review.is_final:
             return False
         for each in review.waiting_erasures:
@@ -181,7 +183,7 @@ class Eraser:
                 await self.request(key, erased, lambda _: None, each.person)
             except NotFoundError:
                 continue  # There is nothing to erase.
-            except RingiError as error:
+            except Exception as error:
                 failures.append(error)
         if failures:
             raise failures[0]
