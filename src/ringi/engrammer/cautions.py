@@ -25,13 +25,6 @@ class Caution(NamedTuple):
     is_own_opinion: bool = False
     """Whether only the agent judged the answer that it comes from."""
 
-    @property
-    def reason_to_leave_out(self) -> str:
-        """Why an approval that names nothing leaves the insight out, in words; '' if it does not."""
-        if self.contradicts:
-            return "it may contradict another pending insight"
-        return "it may contradict the playbook" if self.contradicts_playbook else ""
-
 
 def find_cautions(requests: Sequence[Request], approved: Sequence[Request], playbook: Playbook) -> dict[str, Caution]:
     """Return the caution of each pending learning request by its id.

@@ -52,7 +52,7 @@ class EngrammerContinue(StrictModel):
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
     insights: Annotated[tuple[InsightReference, ...], Field(min_length=1, max_length=500)] | None = None
     """The insights to decide. By default, a rejection covers all. An approval covers those that the caller last saw,
-    except those with a possible contradiction."""
+    except those that may contradict one another."""
     reason: LongText | None = None
 
 
@@ -218,7 +218,7 @@ class InsightView(CamelModel):
     contradicts: list[str] = []
     """Ids of the pending requests that it may contradict while it is pending; it is not approved with others."""
     contradicts_playbook: bool = False
-    """Whether it may contradict the playbook while it is pending; it is not approved with others."""
+    """Whether it may contradict the playbook while it is pending; the page does not approve it with others."""
     is_own_opinion: bool = False
     """Whether only the agent judged it while it is pending; the page does not approve it with others."""
 

@@ -107,7 +107,7 @@ class EngrammerRoutes:
     async def continue_learning(self, http: HttpRequest) -> HttpResponse:
         """Decide on the named insights, or on those that the caller was shown, and wait until the runs resume.
 
-        Without names, an approval leaves out possible contradictions.
+        Without names, an approval leaves out insights that may contradict one another.
         If two people decide at once, the first decision applies to all insights.
         """
         who = self._authenticator.caller(http.scope)
@@ -254,14 +254,14 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
 def select_approvable(conversation: ConversationSnapshot, seen: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the insights that an approval without names covers, with their digests, and what it leaves out, in words.
 
-    Raises `RefusalError` if it covers none.
+    Nobody can mean two insights that contradict each other. Raises `RefusalError` if nothing is left.
     """
-    reasons = {id: conversation.cautions[id].reason_to_leave_out for id in seen}
+    approvable = {id: digest for id, digest in seen.items() if not conversation.cautions[id].contradicts}
     titles = {request.id: request.title for request in conversation.pending}
-    left_out = [f"{titles[id]!r} ({id}) is left out: {reason}" for id, reason in reasons.items() if reason]
+    reason = "it may contradict another pending insight"
+    left_out = [f"{titles[id]!r} ({id}) is left out: {reason}" for id in seen if id not in approvable]
     if left_out:
         left_out.append(NAME_INSIGHTS)
-    approvable = {id: digest for id, digest in seen.items() if not reasons[id]}
     if not approvable:
         raise RefusalError(409, "left_out", "; ".join(left_out))
     return approvable, left_out
