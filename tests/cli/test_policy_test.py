@@ -48,8 +48,8 @@ def test_each_call_gets_its_effect_rule_and_reason(desk: Desk) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     items = json.loads(done.stdout)["items"]
     assert [(each["line"], each["effect"], each["rule"], each["reason"]) for each in items] == [
-        (1, "allow", "small", 'pay · small: amount=20 {"at_most": 20.0} ✓'),
-        (2, "ask", "rules[0]", 'pay · small: amount=21 {"at_most": 20.0} ✗'),
+        (1, "allow", "small", 'pay · small: amount=20 {"at_most": 20} ✓'),
+        (2, "ask", "rules[0]", 'pay · small: amount=21 {"at_most": 20} ✗'),
         (3, "deny", "no huge", "the bank pays"),
         (4, "deny", "no huge", "the bank pays"),
         (5, "allow", "rules[2]", 'ship · paid=true {"equals": true} ✓'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -42,6 +43,17 @@ def test_a_rule_decides_about_each_tool_of_its_name() -> None:
     policy = Policy.parse({"rules": [{"tools": ["mcp__db__*"], "effect": "deny", "name": "no database"}]})
 
     assert [policy.decide(tool, {}).effect for tool in ("mcp__db__drop", "mcp__files__read")] == ["deny", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "written"), [("1000", "1000"), ("1000.0", "1000"), ("0.5", "0.5"), ("-0.0", "0"), ("1e300", "1e+300")]
+)
+def test_a_limit_is_written_as_people_write_it_and_keeps_its_digest(limit: str, written: str) -> None:
+    policy = Policy.parse({"rules": [{"tools": ["pay"], "where": {"amount": {"above": json.loads(limit)}}}]})
+    data = policy.model_dump(mode="json", exclude_defaults=True)
+
+    assert json.dumps(data["rules"][0]["where"]) == f'{{"amount": {{"above": {written}}}}}'
+    assert policy.digest == Policy.parse(data).digest
 
 
 def test_a_name_with_a_star_fits_an_agent_that_has_such_a_tool() -> None:

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from ringi.base.canonical_json import canonical
+from ringi.base.canonical_json import SAFE, canonical
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, invalid_error
 from ringi.errors import InvalidError
@@ -110,7 +110,7 @@ class Condition(PolicyData):
     @model_serializer(mode="wrap")
     def _set_fields(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # A null that nobody set would be an error when the condition is read again.
-        return {name: value for name, value in serialize(self).items() if name in self.model_fields_set}
+        return {name: _as_written(value) for name, value in serialize(self).items() if name in self.model_fields_set}
 
     def holds(self, value: object) -> bool | None:
         """Return whether the condition holds.
@@ -122,6 +122,11 @@ class Condition(PolicyData):
             True or False; None if it is unknown, because the argument is missing or has another type.
         """
         return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
+
+
+def _as_written(value: object) -> object:
+    """Return a limit of 1000, which is kept as 1000.0, as 1000: both are one JSON number."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= SAFE else value
 
 
 Where = dict[Path, Condition]
