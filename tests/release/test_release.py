@@ -120,18 +120,11 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
         assert client.get("/healthz").json() == {"status": "ok"}
         agents, questions = items(client, tmp_path, "agents"), items(client, tmp_path, "requests")
         names = {
-            "refund",
-            "preferences",
-            "two_questions",
-            "chat",
-            "finisher",
-            "assistant",
-            "sales",
-            "helper",
-            "engrammer",
+            *("refund", "preferences", "two_questions", "desk", "chat", "finisher"),
+            *("assistant", "sales", "helper", "engrammer"),
         }
         whole = {agent["name"] for agent in agents if "." not in agent["name"]}
-        assert (whole, len(questions)) == ((names, 0) if extra == "[all]" else (set(), 3))
+        assert (whole, len(questions)) == ((names, 0) if extra == "[all]" else (set(), 5))
         page = client.get("/").raise_for_status().text
         assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
         assert [path for path in assets if path.endswith(".js")]
@@ -157,7 +150,8 @@ def test_the_base_is_small_and_its_command_names_the_extra(archives: Archives, t
     size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
 
     assert len(packages) <= 16, packages
-    assert size <= 35_000_000
+    # 20.3 MB are jsonschema-rs and pydantic-core, 6.1 MB the page, 3.2 MB of it for drawing PDFs.
+    assert size <= 36_000_000
     assert run(programs / "python", "-c", INBOX, cwd=tmp_path) == "pending\n"
     refused = subprocess.run([programs / "ringi", "list"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert refused.stderr == "error: the command needs an extra: pip install 'ringi[terminal]'\n"

@@ -15,7 +15,7 @@ from ringi.cli.agents import demo_agents, has_langgraph, load_agents, need_langg
 from ringi.cli.errors import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
-from ringi.cli.samples import ask_samples
+from ringi.cli.samples import SAMPLES, ask_samples
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
@@ -61,9 +61,8 @@ def demo(
             if samples:
                 run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
             extras = ",".join(frameworks.missing_extras())
-            sys.stderr.write(
-                f"{text_of('no_agents', why=error_text(error))}\n{text_of('more_agents', extras=extras)}\n"
-            )
+            why = text_of("no_agents", count=len(SAMPLES) if samples else 0, why=error_text(error))
+            sys.stderr.write(f"{why}\n{text_of('more_agents', extras=extras)}\n")
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     begin = begin_samples if samples else None
