@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
+import warnings
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,19 @@ def pytest_collection_finish() -> None:
     """Keep what was imported and collected out of garbage collection, which takes a third of the time otherwise."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Free what the frames of a failed test hold, such as open connections, before the next test would warn of it."""
+    failed = item.session.testsfailed
+    result = yield
+    if item.session.testsfailed > failed:
+        for name in ("last_exc", "last_type", "last_value", "last_traceback"):
+            vars(sys).pop(name, None)
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            gc.collect()
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -1,18 +1,22 @@
-"""The limits of `fast`, and the list of the most expensive tests."""
+"""The limits of `fast`, the list of the most expensive tests, and what a failed test leaves behind."""
 
 from __future__ import annotations
 
 import socket
 import subprocess
 import sys
+import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture.engine import ConjectureRunner
-from tests import costs, tiers
+from tests import conftest, costs, tiers
 
 
 @contextmanager
@@ -75,3 +79,22 @@ def test_a_property_that_has_used_its_seconds_takes_no_further_example(
     holds()
 
     assert count <= len(examples) <= count + 2
+
+
+def test_what_a_failed_test_left_open_does_not_fail_the_next_one() -> None:
+    class Connection:
+        def __del__(self) -> None:
+            warnings.warn("unclosed", ResourceWarning, stacklevel=1)
+
+    session = SimpleNamespace(testsfailed=0)
+    item: Any = SimpleNamespace(session=session)
+    protocol = conftest.pytest_runtest_protocol(item)
+    next(protocol)
+    connection: Any = Connection()
+    connection.itself, session.testsfailed = connection, 1
+    sys.last_value, found = ValueError(connection), weakref.ref(connection)
+    del connection
+    with pytest.raises(StopIteration):
+        protocol.send(None)
+
+    assert found() is None
