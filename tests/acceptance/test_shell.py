@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.tiers import MAIN, WIDE
 
@@ -119,13 +119,17 @@ async def test_the_help_lists_the_keys_and_has_them_for_itself(person: Page, hou
     await person.wait_for_url(f"{house.url}/")
 
 
-async def test_the_first_tab_leads_past_the_header(person: Page) -> None:
+async def test_the_first_tab_leads_past_the_header(person: Page, house: DemoServer) -> None:
+    request = ask(house, "Who waits?")
+    # With the first count the header scrolls to the current link.
+    await expect(person.get_by_test_id("pending-count")).to_have_text(re.compile(r"\d"))
     await person.keyboard.press("Tab")
     skip = person.get_by_role("link", name="Skip to content")
     await expect(skip).to_be_focused()
     await expect(skip).to_be_in_viewport()
     await person.keyboard.press("Enter")
     await expect(person.get_by_role("main")).to_be_focused()
+    answer(house, request)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -219,7 +223,7 @@ async def test_a_browser_that_refuses_notices_is_explained(aside: Page, house: D
 
 
 async def test_on_a_phone_the_menu_has_what_the_header_has_no_room_for(person: Page) -> None:
-    await person.set_viewport_size({"width": 390, "height": 844})
+    await resize(person, 390, 844)
     await expect(person.locator(".page-header").get_by_test_id("languages")).to_have_count(0)
     await person.get_by_test_id("open-menu").click()
     menu = person.get_by_role("dialog")
@@ -241,7 +245,7 @@ WHOLE = """name => {
 async def test_on_a_phone_no_link_of_a_person_is_cut_and_the_current_one_is_whole(
     person: Page, house: DemoServer
 ) -> None:
-    await person.set_viewport_size({"width": 390, "height": 844})
+    await resize(person, 390, 844)
     waiting = [ask(house, f"Is it {hour} o'clock?") for hour in range(10)]
     for path, name in (("/threads", "Memory"), ("/overview", "Overview")):
         await person.goto(house.url + path)

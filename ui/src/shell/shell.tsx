@@ -55,6 +55,19 @@ function Route({ path }: { path: string }) {
   return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;
 }
 
+/** Room between the current link and the edges of the header's links, in pixels: what continues fades there. */
+const fade = 36;
+
+/** Scroll the header's links to the current one. `scrollIntoView` would also make it the place from which the next Tab starts. */
+function revealCurrentLink() {
+  const link = document.querySelector(".page-header [aria-current]");
+  const nav = link?.closest("nav");
+  if (!link || !nav) return;
+  const [inner, outer] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
+  if (inner.left < outer.left + fade) nav.scrollLeft += inner.left - outer.left - fade;
+  else if (inner.right > outer.right - fade) nav.scrollLeft += inner.right - outer.right + fade;
+}
+
 /** Move the focus to the main content when the page changes. */
 function useFocusOnPage(page: PageName) {
   const isCounted = useCounts() !== undefined;
@@ -66,7 +79,7 @@ function useFocusOnPage(page: PageName) {
   }, [page]);
   useEffect(() => {
     // On a phone the links of the header scroll, and the first count moves them.
-    if (isCounted && page !== "none") document.querySelector(".page-header [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isCounted && page !== "none") revealCurrentLink();
   }, [page, isCounted]);
   return main;
 }
