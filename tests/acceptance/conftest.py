@@ -16,6 +16,18 @@ WAIT = 20_000
 
 expect.set_options(timeout=WAIT)
 
+LAID_OUT = """size => new Promise((done) => {
+  const look = () => requestAnimationFrame(innerWidth === size[0] && innerHeight === size[1] ? () => done() : look);
+  look();
+})"""
+"""Media queries report in the frame after a change, and the page follows them: done is a frame later."""
+
+
+async def resize(page: Page, width: int, height: int) -> None:
+    """Change the viewport, and wait until the page has followed: what is measured before is of neither width."""
+    await page.set_viewport_size({"width": width, "height": height})
+    await page.evaluate(LAID_OUT, [width, height])
+
 
 @pytest.fixture(scope="session")
 def running_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_chat import until_ready, write
 from tests.acceptance.test_everyone import prefer
@@ -315,7 +315,7 @@ async def test_everybody_can_read_and_reach_the_plan_the_actions_and_the_memory(
 
     async def look(name: str) -> None:
         for width, height in ((1280, 800), (390, 844)):
-            await page.set_viewport_size({"width": width, "height": height})
+            await resize(page, width, height)
             await page.screenshot(path=pictures / f"{name}-{width}.jpg", type="jpeg", quality=60)
             for what in ("clipped", "sideways", "moving", "barriers"):
                 found.extend(f"{name} {width}: {line}" for line in await page.evaluate(f"measure.{what}()"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_everyone import DESK, PHONE, prefer
 from tests.acceptance.test_votes import picture
@@ -354,7 +354,7 @@ async def test_everybody_can_read_and_reach_what_is_learned(
     async def look(name: str) -> None:
         await page.mouse.move(0, 0)
         for width, height in (DESK, PHONE):
-            await page.set_viewport_size({"width": width, "height": height})
+            await resize(page, width, height)
             await page.screenshot(path=pictures / f"{name}-{width}.jpg", type="jpeg", quality=60, full_page=True)
             for what in ("clipped", "sideways", "moving", "barriers"):
                 found.extend(f"{name} {width}: {line}" for line in await page.evaluate(f"measure.{what}()"))
@@ -368,7 +368,7 @@ async def test_everybody_can_read_and_reach_what_is_learned(
         await page.evaluate(script.read_text())
     for language in ("en", "ja", "zh"):
         await prefer(page, language=language, theme=theme)
-        await page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+        await resize(page, *DESK)
         await insight(turn, 1).get_by_test_id("decide-reject").click()
         await look(f"{language}-talk")
         await turn.get_by_test_id("ref").first.click()

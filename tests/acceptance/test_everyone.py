@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, Response, Route, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.views import VIEWS, furnish, leave, visit
 from tests.tiers import WIDE
@@ -129,7 +129,7 @@ async def test_everybody_can_read_and_reach_everything(
     pictures = tmp_path_factory.mktemp(f"{language}-{theme}-")
     found: list[str] = []
     for width, height in (DESK, PHONE):
-        await visitor.set_viewport_size({"width": width, "height": height})
+        await resize(visitor, width, height)
         for name in VIEWS:
             await visit(visitor, name)
             wrong = []
@@ -145,7 +145,7 @@ async def test_everybody_can_read_and_reach_everything(
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_a_reason_can_be_read_under_the_pointer_too(visitor: Page, theme: str) -> None:
     await prefer(visitor, language="en", theme=theme)
-    await visitor.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await resize(visitor, *PHONE)
     await visit(visitor, "rejecting")
     reason, found = visitor.get_by_test_id("reason-1"), list[str]()
     await reason.hover()
@@ -159,7 +159,7 @@ async def test_a_reason_can_be_read_under_the_pointer_too(visitor: Page, theme: 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_nothing_is_lost_at_twice_the_size(visitor: Page, language: str) -> None:
     await prefer(visitor, language=language, theme="light")
-    await visitor.set_viewport_size({"width": ENLARGED[0], "height": ENLARGED[1]})
+    await resize(visitor, *ENLARGED)
     found = []
     for name in VIEWS:
         await visit(visitor, name)
@@ -179,7 +179,7 @@ async def test_the_door_is_open_to_everybody(browser: Browser, house: DemoServer
         await page.evaluate(script.read_text())
     found = []
     for width, height in (DESK, PHONE):
-        await page.set_viewport_size({"width": width, "height": height})
+        await resize(page, width, height)
         for what in ("clipped", "sideways", "moving", "barriers"):
             found += await page.evaluate(f"measure.{what}()")
     assert await page.evaluate("document.documentElement.lang") == language
@@ -199,7 +199,7 @@ async def test_where_nothing_is_yet_everybody_reads_so(furnished: DemoServer, br
         for script in (AXE, HERE / "measure.js"):
             await page.evaluate(script.read_text())
         for width, height in (DESK, PHONE, ENLARGED):
-            await page.set_viewport_size({"width": width, "height": height})
+            await resize(page, width, height)
             await page.evaluate(UNFOLD)
             for what in ("clipped", "sideways", "moving", "barriers"):
                 found += [f"{path} {width}: {line}" for line in await page.evaluate(f"measure.{what}()")]

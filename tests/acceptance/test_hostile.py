@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance import hostile
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 
 pytestmark = pytest.mark.timeout(240)
@@ -114,7 +114,7 @@ async def watch(browser: Browser, den: DemoServer) -> AsyncIterator[Watch]:
 async def test_what_an_agent_wrote_stays_words_in_its_own_box(watch: Watch, family: str) -> None:
     found = []
     for width in (1280, 390):
-        await watch.page.set_viewport_size({"width": width, "height": 800})
+        await resize(watch.page, width, 800)
         for kind in (*KINDS, "gone"):
             await watch.show(f"/r/{family}-{kind}", f"[data-testid=request-detail][data-id='{family}-{kind}']")
             await unfold(watch.page)
@@ -138,7 +138,7 @@ async def unfold(page: Page) -> None:
 async def test_lists_of_what_an_agent_wrote_stay_lists(watch: Watch) -> None:
     found = []
     for width in (1280, 390):
-        await watch.page.set_viewport_size({"width": width, "height": 800})
+        await resize(watch.page, width, 800)
         for path in PAGES:
             await watch.show(path, "main h1, [data-testid=request-row]")
             found += await watch.look(f"{path} {width}")

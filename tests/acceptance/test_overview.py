@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
+from tests.acceptance.conftest import resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, respond, sign_in
 from tests.tiers import WIDE
@@ -75,10 +76,10 @@ async def test_the_report_says_what_it_covers(page: Page, server: DemoServer) ->
     await expect(page.get_by_text("sha256:")).to_be_visible()
     assert await axe(page) == []
     # On a desk every column is in sight, beside a long name too; on a phone the name leaves room for figures.
-    await page.set_viewport_size({"width": 1280, "height": 800})
+    await resize(page, 1280, 800)
     hidden = "tables => tables.map(table => table.scrollWidth - table.clientWidth)"
     assert await page.locator(".figures-table").evaluate_all(hidden) == [0, 0, 0]
-    await page.set_viewport_size({"width": 390, "height": 844})
+    await resize(page, 390, 844)
     heads = await page.locator("thead th").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")
     assert min(heads) >= 60, heads
     names = await page.locator("tbody .figure-name").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")

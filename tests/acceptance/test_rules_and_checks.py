@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import decided, opened, press, somebody
 from tests.acceptance.rules_and_checks import (
@@ -79,11 +79,11 @@ async def test_everybody_can_read_suggestions_and_checks(
     await expect(page.get_by_test_id("checks").get_by_role("table")).to_have_count(2, timeout=WAIT)
     found = []
     for width, height in (DESK, PHONE, ENLARGED):
-        await page.set_viewport_size({"width": width, "height": height})
+        await resize(page, width, height)
         for what in ("clipped", "sideways", "moving", "barriers"):
             found += [f"{width}: {line}" for line in await page.evaluate(f"measure.{what}()")]
     # The confirmation lies within a phone, beside a long name too.
-    await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await resize(page, *PHONE)
     await suggestion(page, LONG_RULE).get_by_test_id("accept-suggestion").click()
     await expect(page.get_by_role("tooltip")).to_be_in_viewport(ratio=1)
     for what in ("clipped", "sideways", "barriers"):

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, expect
+from tests.acceptance.conftest import resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.thread_steps import (
     WAIT,
@@ -206,7 +207,7 @@ async def test_new_things_come_into_view_only_for_who_is_at_the_end(page: Page, 
     (shop.folder / "enough").unlink(missing_ok=True)
     await sign_in(page, shop)
     shop.run("followed", "clock", {"count": 250})
-    await page.set_viewport_size({"width": 900, "height": 400})
+    await resize(page, 900, 400)
     await open_thread(page, shop, "followed")
     ticks = page.get_by_test_id("custom-event")
     await expect(ticks.nth(30)).to_be_attached(timeout=WAIT)
@@ -231,7 +232,7 @@ async def test_a_question_that_is_taller_than_the_window_is_read_from_its_beginn
     page: Page, shop: DemoServer
 ) -> None:
     await sign_in(page, shop)
-    await page.set_viewport_size({"width": 390, "height": 420})
+    await resize(page, 390, 420)
     shop.run("tall", "refund", {"order": 8, "amount": 9})
     await open_thread(page, shop, "tall")
     await until_status(page, "interrupted")

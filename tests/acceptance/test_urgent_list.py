@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.office import Office, link, opened, row, show, shown_rows, until_rows
 from tests.tiers import WIDE
@@ -251,9 +251,9 @@ async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says
     await expect(summary).to_contain_text("¥10 – ¥1,300")
     await expect(summary).to_contain_text("low stakes 130")
     await expect(summary).to_contain_text("3: High stakes: decide it individually.")
-    await desk.set_viewport_size({"width": 640, "height": 400})  # Twice as large.
+    await resize(desk, 640, 400)  # Twice as large.
     await expect(desk.get_by_test_id("bulk-confirm")).to_be_in_viewport(ratio=1)
-    await desk.set_viewport_size({"width": 1280, "height": 800})
+    await resize(desk, 1280, 800)
     office.decide("d7", "reject")
     await expect(desk.get_by_test_id("bulk-confirm")).to_be_focused()
     await desk.keyboard.press("Enter")
@@ -266,7 +266,7 @@ async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says
 async def test_in_a_low_window_the_palette_lists_below_what_one_types(desk: Page, office: Office) -> None:
     await office.put(declared("one", "refund", order=1, amount=10))
     await show(desk, office)
-    await desk.set_viewport_size({"width": 640, "height": 400})
+    await resize(desk, 640, 400)
     await desk.keyboard.press("Control+k")
     await expect(desk.get_by_role("option").first).to_be_attached()
     box = await desk.get_by_test_id("palette").get_by_role("combobox").bounding_box()

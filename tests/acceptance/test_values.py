@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.acceptance.conftest import WAIT
+from tests.acceptance.conftest import WAIT, resize
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened, press
 from tests.acceptance.hostile import FAMILIES
@@ -45,7 +45,7 @@ def action(args: dict[str, Any], schema: dict[str, Any] | None = None) -> dict[s
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_each_value_is_drawn_as_what_it_is(person: Page, house: DemoServer, width: int, scheme: Any) -> None:
-    await person.set_viewport_size({"width": width, "height": 900})
+    await resize(person, width, 900)
     await person.emulate_media(color_scheme=scheme)
     elsewhere: list[str] = []
     person.on("request", lambda sent: elsewhere.append(sent.url))
@@ -138,7 +138,7 @@ async def drawn(detail: Locator, number: int, color: list[int]) -> float:
 
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_a_pdf_is_drawn_page_by_page(person: Page, house: DemoServer, width: int) -> None:
-    await person.set_viewport_size({"width": width, "height": 900})
+    await resize(person, width, 900)
     errors, asked = complaints(person), list[str]()
     person.on("request", lambda sent: asked.append(sent.url))
     request = ask(house, "Pay", action=action({"bill": encoded(GOOD), "note": "a\n" * 40}))
@@ -268,7 +268,7 @@ SCHEMA: dict[str, Any] = {
 async def test_a_nested_schema_is_a_form_by_keyboard_and_its_answer_is_typed(
     person: Page, house: DemoServer, width: int
 ) -> None:
-    await person.set_viewport_size({"width": width, "height": 900})
+    await resize(person, width, 900)
     request = ask(house, "Order", kind="form", schema=SCHEMA)
     detail = await opened(person, house, request)
     await detail.get_by_test_id("field-data.to.name").get_by_role("textbox").fill("Ann")
