@@ -42,7 +42,7 @@ class Servers:
     async def keep(self, number: int, stop: asyncio.Event) -> None:
         """Let a server run for a random time, kill it, and start it again, until the end."""
         command = ("serve", "--port", str(self.ports[number]), "--poll-interval", "0.1", "--json")
-        settings = {"RINGI_SECRET": SECRET, "RINGI_MAX_OPEN": "1000"}
+        settings = {"RINGI_SECRET": SECRET}
         while not stop.is_set():
             async with machine(self._url, self._home / str(number), *command, **settings):
                 self._ready[number].set()
