@@ -152,6 +152,7 @@ SAMPLES: dict[str, Any] = {
     "tuple[str, ...]": ("amount", "order"),
     "datetime": datetime(2026, 11, 26, tzinfo=UTC),
     "PlanReason": "STATUS",
+    "UnreadCause": "changed",
     "UnavailableError": errors.UnavailableError("no disk"),
     "Sequence[FieldError]": [errors.FieldError("amount", "is too large", "at_most", {"limit": 5})],
 }
