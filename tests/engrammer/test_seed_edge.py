@@ -206,6 +206,15 @@ async def test_a_revoked_token_ends_the_wait_for_what_is_learned(file: str, mode
         assert (await asyncio.wait_for(waiting, LIMIT)).status_code == 401
 
 
+async def test_who_may_not_wait_is_told_that_it_was_decided(file: str, models: Models) -> None:
+    async with served(file, models) as world:
+        await started(world, ASK)
+    async with without_worker(world, file, max_wait=3600, streams_per_caller=0) as idle:
+        reply = await post(idle.client(), CONTINUE, threadId="t-1", userInput="approve_learning")
+        assert reply["error"].startswith("decided, but not learned yet")
+        assert await pending(idle.client(), "t-1") == []
+
+
 async def test_what_is_stale_is_not_learned_but_asked_again_and_said(world: World, models: Models) -> None:
     for question, text in (("First?", "Clamp it for an hour."), ("Second?", "Clamp it for a day.")):
         models.lessons[question] = [insight(text, "refine_strategy", source_bullet_id="b-00001")]

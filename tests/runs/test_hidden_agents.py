@@ -8,19 +8,16 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, after_model
+from langchain.agents.middleware import HumanInTheLoopMiddleware, after_model, wrap_tool_call
 from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import BaseTool, tool
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Send
 from tests.runs.world import model, opened, working
 
 from ringi import Agent
 from ringi.domain.thread import Thread
-from ringi.errors import SettingError
-from ringi.runs.agent import agents_by_name
-from ringi.runtimes.langgraph.reachable_graphs import reachable_graphs
 
 RAN: list[str] = []
 START_INPUT = {"messages": [{"role": "user", "content": "Go."}]}
@@ -176,7 +173,17 @@ def two_levels_deep(inner: Any) -> Any:
     return in_a_closure(in_a_function_node(inner))
 
 
-VISIBLE = [
+def in_a_tool_of_a_thread(inner: Any) -> Any:
+    @tool
+    def delegate() -> str:
+        """Delegate."""
+        return str(inner.invoke(START_INPUT)["messages"][-1].text)
+
+    return delegating(delegate)
+
+
+PLACES = [
+    in_a_tool_of_a_thread,
     in_a_closure,
     in_a_global_name,
     in_a_function_node,
@@ -187,39 +194,6 @@ VISIBLE = [
     in_a_partial_function,
     two_levels_deep,
 ]
-
-
-@pytest.mark.parametrize("place", VISIBLE)
-def test_a_jump_past_the_review_of_an_inner_agent_is_refused_at_load(place: Callable[[Any], Any]) -> None:
-    with pytest.raises(SettingError, match=r"hurry may jump to the tools.*interrupt_mode='per_call'"):
-        agents_by_name([Agent("shop", place(worker(review(), hurry)))])
-    assert agents_by_name([Agent("shop", place(worker(review())))])
-    assert agents_by_name([Agent("shop", place(worker(hurry)))])
-
-
-@pytest.mark.parametrize("place", VISIBLE)
-def test_an_inner_graph_that_stops_without_a_question_is_refused_at_load(place: Callable[[Any], Any]) -> None:
-    builder = StateGraph(MessagesState).add_node("pack", lambda _: {}).add_edge(START, "pack")
-    with pytest.raises(SettingError, match="stops at pack without a question"):
-        agents_by_name([Agent("shop", place(builder.compile(interrupt_before=["pack"])))])
-
-
-def test_the_search_for_inner_graphs_reads_no_attribute_that_runs_code() -> None:
-    class Door:
-        @property
-        def worker(self) -> Any:
-            raise AssertionError("it ran")
-
-        def __getattr__(self, name: str) -> Any:
-            raise AssertionError("it ran")
-
-    door = Door()
-
-    async def work(state: Any) -> Any:
-        return await door.worker.ainvoke(door.state)
-
-    graph = StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile()
-    assert reachable_graphs(graph) == [graph]
 
 
 def made_in_the_run(*middleware: Any) -> Any:
@@ -262,6 +236,68 @@ async def run(url: str, graph: Any, *decisions: str) -> Thread:
             thread = await world.answer(await world.one(), decision)
         assert await world.pending() == []
         return thread
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_an_inner_agent_runs_no_call_past_its_review(file: str, place: Callable[[Any], Any]) -> None:
+    thread = await run(file, place(worker(review(), go)))
+    assert (RAN, thread.status) == ([], "error")
+    assert "past their review" in str(thread.attention)
+
+
+@wrap_tool_call
+async def audited(request: Any, handler: Any) -> Any:
+    await audit.ainvoke({"type": "tool_call", "id": "audit-1", "name": "audit", "args": {"what": request.tool_call}})
+    return await handler(request)
+
+
+@tool
+def audit(what: Any) -> str:
+    """Note what runs."""
+    RAN.append("noted")
+    return "noted"
+
+
+async def test_a_middleware_may_call_another_tool_beside_an_approved_call(file: str) -> None:
+    thread = await run(file, worker(review(), audited), "approve")
+    assert (RAN, thread.status, thread.attention) == (["noted", "wiped 1"], "done", None)
+
+
+@after_model
+def send(state: Any, runtime: Any) -> Any:
+    calls = [] if state["messages"][-1].text == "Done." else state["messages"][-1].tool_calls
+    return Command(goto=[Send("tools", each) for each in calls]) if calls else None
+
+
+@pytest.mark.parametrize("place", [made_in_the_run, lambda *each: worker(*each)])
+async def test_a_step_that_sends_a_call_to_the_tools_past_a_review_ends_the_run(file: str, place: Any) -> None:
+    thread = await run(file, place(review(), send))
+    assert (RAN, thread.status) == ([], "error")
+    assert "past their review" in str(thread.attention)
+
+
+async def test_an_inner_agent_is_known_beside_another_with_the_same_steps(file: str) -> None:
+    @tool
+    async def delegate() -> str:
+        """Delegate."""
+        return await answer(worker(review(), hurry))
+
+    outer = create_agent(model(calling("delegate")), [delegate], middleware=[hurry])
+    thread = await run(file, outer)
+    assert (RAN, thread.status) == ([], "error")
+    elsewhere = worker(review(), rush)
+    thread = await run(file, made_in_the_run(rush))
+    assert (set(RAN), thread.status, thread.attention) == ({"wiped 1"}, "done", None)
+    assert elsewhere.nodes
+
+
+async def test_the_second_agent_that_a_task_starts_runs_no_call_past_its_review(file: str) -> None:
+    async def work(state: Any) -> Any:
+        return {"messages": [AIMessage(await answer(worker(rush)) + await answer(worker(review(), rush)))]}
+
+    thread = await run(file, StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile())
+    assert (set(RAN), thread.status) == ({"wiped 1"}, "error")
+    assert "past their review" in str(thread.attention)
 
 
 @pytest.mark.parametrize("middleware", [(review, hurry), (hurry_unsaid, review), (go, review)])

@@ -18,7 +18,7 @@ from ringi.assistant.plans import Plan
 from ringi.assistant.stored_values import with_current_values
 from ringi.contracts import Wakeup
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
-from ringi.errors import NotFoundError, ThreadBusyError
+from ringi.errors import LimitError, NotFoundError, ThreadBusyError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 
@@ -85,7 +85,7 @@ class ConversationAccess:
                 await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
 
     async def wait_for_end(self, run: Thread) -> Thread | None:
-        """Return the thread once this run has ended, or None after `WAIT_SECONDS`."""
+        """Return the thread once this run has ended, or None if the call may not wait longer."""
         until = time.monotonic() + WAIT_SECONDS
         async with self._subscribe(run.id) as wakeup:
             while True:
@@ -95,7 +95,10 @@ class ConversationAccess:
                 seconds_left = until - time.monotonic()
                 if seconds_left <= 0:
                     return None
-                await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
+                try:
+                    await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
+                except LimitError:  # The run goes on without this call.
+                    return None
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""

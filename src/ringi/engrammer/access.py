@@ -18,7 +18,7 @@ from ringi.engrammer.persistence import read_entries, read_playbook, turns_of
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of, thread_ids_of
 from ringi.engrammer.turns import Turn, new_turn
-from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
+from ringi.errors import InvalidError, LimitError, NotFoundError, ThreadBusyError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
     LongPoll,
@@ -200,7 +200,7 @@ class CallerConversations:
         raise RefusalError(409, "busy", f"{what}: decide on some first")
 
     async def wait_until_settled(self, requests: Sequence[Request], patience: float, poll: LongPoll) -> bool:
-        """Wait until the runs of these requests have processed the answers; return False on timeout."""
+        """Wait until the runs of these requests have processed the answers; return False if it may wait no longer."""
         until, tenant = time.monotonic() + patience, self._who.tenant
         threads = sorted({request.thread_id or "" for request in requests})
         async with AsyncExitStack() as stack:
@@ -213,7 +213,10 @@ class CallerConversations:
                     left = until - time.monotonic()
                     if left <= 0:
                         return False
-                    await poll.wait(wakeup, min(left, self._components.backend.notifier.recheck_after))
+                    try:
+                        await poll.wait(wakeup, min(left, self._components.backend.notifier.recheck_after))
+                    except LimitError:  # The decisions are stored, and are learned without this call.
+                        return False
         return True
 
     async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:

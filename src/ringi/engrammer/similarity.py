@@ -141,6 +141,7 @@ def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
     return tuple(flag for flag, is_set in differ.items() if is_set)
 
 
+@lru_cache(maxsize=8 * CACHE_SIZE)
 def may_contradict(one: str, other: str) -> bool:
     """Return whether two texts are similar and have a flag for a possible contradiction."""
     return bool(set(difference_flags(one, other)) - {"same"}) and similarity_score(one, other) >= MIN_SCORE

@@ -36,10 +36,10 @@ export function bulkRefusal(request: Request, verdict: BulkDecision, person: Per
   if (verdict === "approve" && stageNotice(request, person, strings)) return stageNotice(request, person, strings);
   if (request.held || ownPart(request, person?.name)) return request.held ? strings.heldVote : strings.ownVote;
   if (isGrave(request)) return bulkRefusals.tier;
-  // The list does not know which insights contradict each other: only their conversation does.
-  if (request.kind === "learning" && verdict === "approve") return bulkRefusals.learning;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;
-  return request.allowed.includes(verdict) ? null : bulkRefusals.decisions;
+  if (!request.allowed.includes(verdict)) return bulkRefusals.decisions;
+  // The list does not know which insights contradict each other: only their conversation does.
+  return request.kind === "learning" && verdict === "approve" ? bulkRefusals.learning : null;
 }
 
 /** Return the answer to one request, bound to the digest that was on screen. */

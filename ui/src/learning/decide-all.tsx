@@ -15,7 +15,7 @@ function useDecidableRequests(ids: string[]): Request[] {
   const strings = useLearningStrings();
   const person = usePerson();
   const requests = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
-  return requests.filter((request) => bulkRefusal(request, "reject", person, strings) === null);
+  return requests.filter((request) => [null, strings.bulkRefusals.learning].includes(bulkRefusal(request, "approve", person, strings)));
 }
 
 interface RejectReasonProps {

@@ -18,17 +18,14 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 from langgraph.prebuilt import ToolRuntime
-from langgraph.pregel import Pregel
 
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError, UnreadCause
 from ringi.errors import FenceError, InvalidError, UnavailableError
 from ringi.runs.context import call_digest
-from ringi.runtimes.langgraph.call_places import CallPlaces
-from ringi.runtimes.langgraph.checks import reviews_turns
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
-from ringi.runtimes.langgraph.reachable_graphs import live_graphs, reachable_graphs
+from ringi.runtimes.langgraph.running_graphs import RunningGraphs
 from ringi.runtimes.langgraph.tool_arguments import injected
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
@@ -41,9 +38,6 @@ REFUSED = "!"
 """What stands before the tool of a call that a review has not let run."""
 JUMP = "jump_to"
 """The channel in which a middleware of LangChain names the node to go to."""
-BRANCH = "branch:to:"
-TOOLS = f"{BRANCH}tools"
-"""The channel with which a step of a LangChain agent goes to the tools with the whole state."""
 
 
 class WaitingCalls(NamedTuple):
@@ -71,8 +65,7 @@ class AnswerReads(BaseCallbackHandler):
         refused: The calls that a gate has refused without reading the answers about them, which is safe too.
         run_id: The id of the run; empty for its first stretch, before which it has asked nobody.
         tools: The tools of the graph by name, as far as they are known.
-        graph: The graph.
-        places: The places of its steps.
+        graphs: The graphs that run.
     """
 
     raise_error = True
@@ -85,12 +78,11 @@ class AnswerReads(BaseCallbackHandler):
         refused: Set[str],
         run_id: str = "",
         tools: Mapping[str, BaseTool] = MappingProxyType({}),
-        graph: Pregel[Any] | None = None,
-        places: CallPlaces | None = None,
+        graphs: RunningGraphs | None = None,
     ) -> None:
         self.values = _ResumeValues(values, self)
         self._waiting, self._refused, self._run_id, self._known_tools = waiting, refused, run_id, tools
-        self._graph, self._places = graph, places
+        self._graphs = graphs or RunningGraphs()
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
         self._unread = {id for id, each in waiting.items() if each.calls or id in values}
@@ -192,10 +184,10 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: The task has not read its answer, or another one has not.
         """
+        is_jump = (JUMP, "tools") in writes and self._has_review
+        if is_jump or self._graphs.skips_review(task_id, writes):
+            raise self._refusal("skipped", self._graphs.step(task_id) or str(task_id))
         channels = {channel for channel, _ in writes}
-        if self._jumps_past_review(task_id, channels, is_jump=(JUMP, "tools") in writes):
-            step = self._places.step(task_id) if self._places else None
-            raise self._refusal("skipped", step or str(task_id))
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
         unread = self._tasks.get(task_id or "", frozenset()) & self.unread
         if INTERRUPT in channels:
@@ -203,22 +195,6 @@ class AnswerReads(BaseCallbackHandler):
             unread &= self.values.keys()
         if self._is_refused or (unread and not is_failed):
             raise self._refusal("unread")
-
-    def _jumps_past_review(self, task_id: str | None, channels: Set[str], *, is_jump: bool) -> bool:
-        """Return whether a step sends a whole turn to the tools of an agent whose calls are reviewed once for a turn.
-
-        After the review LangChain sends each call by itself, without those that people rejected.
-        """
-        if is_jump and self._has_review:
-            return True
-        if TOOLS not in channels or self._graph is None or self._places is None:
-            return False
-        step = self._places.step(task_id)
-        known = [each for each in reachable_graphs(self._graph) if step in each.nodes]
-        # Only a step of such an agent goes to the tools and to the next step at once.
-        if not known and (is_jump or any(each.startswith(BRANCH) for each in channels - {TOOLS})):
-            known = [each for each in live_graphs() if step in each.nodes]
-        return any(map(reviews_turns, known))
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
@@ -286,7 +262,7 @@ class AnswerReads(BaseCallbackHandler):
         name = str((serialized or {}).get("name"))
         sent = self._sent.get(parent_run_id, {})
         # A middleware may give the call another id, or call the tool itself.
-        ids = {tool_call_id} if tool_call_id in sent else {tool_call_id, *sent} if tool_call_id else named(sent, name)
+        ids = {tool_call_id} if tool_call_id in sent else {tool_call_id, *named(sent, name)}
         if {(id, name) for id in ids} & {self._waiting[id].call for id in self.unread}:
             raise self._refusal("ungated", name)
         reviewed = {self._granted[id] for id in ids - self._gated if id in self._granted}
@@ -334,9 +310,8 @@ class AnswerReads(BaseCallbackHandler):
 def calls_sent(inputs: Any) -> dict[str | None, str]:
     """Return the tools of the calls that LangChain sends to a step, by their ids; empty for another input."""
     calls = [inputs.get("tool_call")] if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else ()
-    return {
-        each["id"]: each["name"] for each in calls if isinstance(each, dict) and {"id", "name", "args"} <= each.keys()
-    }
+    shaped = (each for each in calls if isinstance(each, dict) and {"id", "name", "args"} <= each.keys())
+    return {each["id"]: each["name"] for each in shaped if isinstance(each["id"], str | None)}
 
 
 def named(calls: Mapping[str | None, str], tool: str) -> set[str | None]:

@@ -1,4 +1,4 @@
-"""The places of gated calls in a run, which a run that a restored store repeats has again, and of its steps."""
+"""The places of gated calls in a run, which a run that a restored store repeats has again."""
 
 from __future__ import annotations
 
@@ -26,20 +26,14 @@ class CallPlaces(BaseCallbackHandler):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tasks = dict[str, str]()
-        self._steps = dict[str, str]()
         self._calls = dict[tuple[str, str], tuple[object, list[object]]]()
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
     ) -> None:
-        """Note the step and the path of a task, and the name of its step."""
+        """Note the step and the path of a task."""
         if (namespace := (metadata or {}).get("langgraph_checkpoint_ns")) and metadata:
             self._tasks[namespace] = f"{metadata.get('langgraph_step')}:{metadata.get('langgraph_path')}"
-            self._steps[namespace.rpartition(":")[2]] = str(metadata.get("langgraph_node"))
-
-    def step(self, task_id: str | None) -> str | None:
-        """Return the name of the step of a task; None if it has not started."""
-        return self._steps.get(task_id or "")
 
     def place(self, configurable: Mapping[str, Any], call: str, id: str | None = None) -> str:
         """Return the place of a call: the steps and paths of its tasks, and its number among equal calls.

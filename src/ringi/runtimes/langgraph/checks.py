@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from ringi.errors import UnsupportedError
 from ringi.runs.agent import Agent
 from ringi.runtimes.langgraph.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
-from ringi.runtimes.langgraph.reachable_graphs import reachable_graphs
 
 MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
@@ -32,12 +32,13 @@ def answer_spec(agent: Agent, node: str) -> AnswerSpec:
 
 
 def breakpoints(graph: Any) -> list[str]:
-    """Return the nodes at which a graph, or one that it may run, was compiled to stop.
+    """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
 
     Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
     """
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     places = ("interrupt_before_nodes", "interrupt_after_nodes")
-    return sorted({node for each in reachable_graphs(graph) for place in places for node in getattr(each, place)})
+    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
 
 
 def jumps_past_review(graph: Any) -> list[str]:
@@ -45,21 +46,25 @@ def jumps_past_review(graph: Any) -> list[str]:
 
     Such a jump runs all calls of the turn, those that a person rejected too.
     """
-    reviewed = filter(reviews_turns, reachable_graphs(graph))
-    found = {type(one) for each in reviewed for one in middleware_of(each)}
-    return sorted(each.__name__ for each in found if can_jump_to_tools(each))
+    jumps = set[str]()
+    for middleware in middleware_of(graph):
+        if reviews_turns(middleware):
+            jumps |= {type(one).__name__ for one in middleware if can_jump_to_tools(type(one))}
+    return sorted(jumps)
 
 
-def reviews_turns(graph: Any) -> bool:
-    """Return whether a middleware of a graph asks about all calls of a turn at once."""
-    return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware_of(graph))
+def reviews_turns(middleware: list[Any]) -> bool:
+    """Return whether the middleware of a graph asks about all calls of a turn at once."""
+    return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware)
 
 
-def middleware_of(graph: Any) -> list[Any]:
-    """Return the middleware of a graph that have a step of their own."""
-    bound = [node.bound for node in graph.nodes.values()]
-    found = [getattr(getattr(one, name, None), "__self__", None) for one in bound for name in ("func", "afunc")]
-    return [one for one in found if one is not None]
+def middleware_of(graph: Any) -> Iterator[list[Any]]:
+    """Yield the middleware of a graph and of each of its subgraphs."""
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    for each in (graph, *within):
+        bound = [node.bound for node in each.nodes.values()]
+        found = [getattr(getattr(one, name, None), "__self__", None) for one in bound for name in ("func", "afunc")]
+        yield [one for one in found if one is not None]
 
 
 def can_jump_to_tools(middleware: type) -> bool:

@@ -36,6 +36,7 @@ from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import Memories
 from ringi.runtimes.langgraph.outcome import final_values, output_of
+from ringi.runtimes.langgraph.running_graphs import RunningGraphs
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
 from ringi.runtimes.langgraph.usage_meter import UsageMeter
@@ -154,8 +155,8 @@ class GraphRun:
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
-        places = CallPlaces()
-        reads = self._reads = AnswerReads({}, {}, run.host.refused_calls, graph=self.agent.target, places=places)
+        graphs = RunningGraphs()
+        reads = self._reads = AnswerReads({}, {}, run.host.refused_calls, graphs=graphs)
         if not position.has_begun:
             if position.has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
@@ -170,13 +171,11 @@ class GraphRun:
                 id: question.waiting_calls._replace(reviews=reviews_of(question, answers.get(id, ()), self._tools))
                 for id, question in asked.items()
             }
-            reads = self._reads = AnswerReads(
-                values, waiting, run.host.refused_calls, run.id, self._tools, self.agent.target, places
-            )
+            reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools, graphs)
             input = Command(resume=reads.values) if values else None
         try:
             with self._meter.counting(), reads.watching(self._saver):
-                await self.run(input, out, places, self.runtime_context(run.input, run.by))
+                await self.run(input, out, graphs, self.runtime_context(run.input, run.by))
         except ValidationError as error:
             if not answers or not is_invalid_resume(error):
                 raise
@@ -252,17 +251,18 @@ class GraphRun:
                 return schema()
         return context
 
-    async def run(self, input: Any, emitter: Output, places: CallPlaces, context: Any = None) -> None:
+    async def run(self, input: Any, emitter: Output, graphs: RunningGraphs, context: Any = None) -> None:
         """Run until the graph ends or asks, and pass its output to the emitter."""
         emitter.begin()
         translator = StreamTranslator(emitter)
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
+        places = CallPlaces()
         settings = {**self._config["configurable"], GATED_STEPS: GatedSteps(), CALL_PLACES: places}
-        config = {**self._config, "configurable": settings, "callbacks": [places]}
+        config = {**self._config, "configurable": settings, "callbacks": [places, graphs]}
         with agent_code():
-            async for *graphs, mode, part in self._graph.astream(input, config, **how):
-                translator.translate(mode, part, is_inner=any(graphs))
+            async for *inner, mode, part in self._graph.astream(input, config, **how):
+                translator.translate(mode, part, is_inner=any(inner))
         translator.end()
 
     async def rewind(self, checkpoint_id: str) -> None:

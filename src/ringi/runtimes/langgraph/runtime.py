@@ -32,8 +32,8 @@ class LangGraphRuntime:
         """Return the description of a compiled graph; None for an object of another framework.
 
         Not seen before the call is the inside of a step: without its question, a later deploy does the work first, and
-        the run stops before anything of the step is stored. Graphs that a step or a tool calls are checked too, unless
-        their code makes them during the run: then a jump past a review stops the run.
+        the run stops before anything of the step is stored. In an agent that a step or a tool calls, a jump past a
+        review stops the run.
 
         Raises:
             SettingError: The graph is not compiled, has static breakpoints, or may run calls past their review.

@@ -18,7 +18,6 @@ from pydantic_core import PydanticSerializationError
 from ringi.base.validation import MAX_ERRORS, path_of, rule_of
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
-from ringi.runtimes.langgraph.reachable_graphs import reachable_graphs
 
 T = TypeVar("T")
 Args = dict[str, Any]
@@ -171,8 +170,9 @@ def dropped_paths(original: Any, converted: Any, path: str) -> Iterator[str]:
 
 
 def tools_of(graph: Any) -> dict[str, BaseTool]:
-    """Return the tools of a graph, and of the graphs that it may run, by name; a shared name is left out."""
-    nodes = [node.bound for each in reachable_graphs(graph) for node in each.nodes.values()]
+    """Return the tools that a graph and its subgraphs run, by name; a shared name is left out."""
+    subgraphs = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    nodes = [node.bound for each in (graph, *subgraphs) for node in getattr(each, "nodes", {}).values()]
     found = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
     by_name = {tool.name: tool for tool in found}
     return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
