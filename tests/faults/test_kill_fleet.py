@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import pytest
 from tests.delivery.receivers import Got, Receiver, Writer, receiving
 from tests.server.world import until
 
@@ -86,6 +87,7 @@ async def is_told(backend: Backend, request: Request) -> bool:
     return [each.status for each in found] == ["delivered"]
 
 
+@pytest.mark.timeout(240)
 async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies_in_mid_delivery(
     postgres_url: str, tmp_path: Path
 ) -> None:
