@@ -407,6 +407,30 @@ async def test_a_function_does_not_begin_while_another_thread_of_its_step_asks(
         assert ((await world.thread()).status, sorted(effects)) == ("done", ["mail", "refund"])
 
 
+async def test_an_answer_that_another_thread_of_its_step_took_is_asked_for_again(file: str) -> None:
+    effects: list[str] = []
+    refund, mail = (effect_of(name, effects, ASK_BOTH, is_async=False) for name in ("refund", "mail"))
+    orders: list[Any] = []
+
+    def work(state: Any) -> Any:
+        order = [refund, mail] if len(orders) != 1 else [mail, refund]
+        orders.append(order)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            futures = {each: pool.submit(contextvars.copy_context().run, each) for each in order}
+        return {"messages": [("ai", str([futures[each].result() for each in (refund, mail)]))]}
+
+    async with at_work(file, [workplace(work=work)]) as world:
+        assert (await world.run("office", {})).status == "interrupted"
+        request = await world.one()
+        await world.answer(request, "approve")
+        assert (len(orders), effects) == (3, [])
+        again = await world.one()
+        assert (again.title, again.id != request.id) == (request.title, True)
+        await world.answer(again, "approve")
+        assert effects == ["refund"]
+        assert "call each in its own node or task" in str((await world.thread()).error)
+
+
 async def test_a_question_of_a_graph_inside_a_step_is_refused_after_a_call(file: str) -> None:
     effects: list[str] = []
     refund, mail = (effect_of(name, effects, MAIL_FREELY, is_async=True) for name in ("refund", "mail"))

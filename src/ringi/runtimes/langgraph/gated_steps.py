@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphInterrupt, is_invalid_resume
 
 from ringi.errors import RingiError
 
@@ -27,6 +27,8 @@ class GatedSteps:
         self._lock = threading.Lock()
         self._begun: set[str] = set()
         self._asking: set[str] = set()
+        self._refused: dict[str, Exception] = {}
+        """The steps in which a function was given the answer to another one's question."""
 
     @contextmanager
     def asking(self, place: str, name: str) -> Iterator[None]:
@@ -45,10 +47,18 @@ class GatedSteps:
                     f"{name} cannot ask in a step in which a gated function has already run, because that would run "
                     "again: call each in its own node or task; the tools of one ToolNode share its step"
                 )
+            if error := self._refused.get(place):
+                # Its answer is taken: a question from here would wait at a place that LangGraph does not fill again.
+                raise error
             try:
                 yield
             except GraphInterrupt:
                 self._asking.add(place)
+                raise
+            except Exception as error:
+                if is_invalid_resume(error):
+                    self._asking.add(place)
+                    self._refused[place] = error
                 raise
 
     def begin(self, place: str) -> None:
@@ -62,7 +72,10 @@ class GatedSteps:
         """
         with self._lock:
             if any(is_within(each, place) for each in self._asking):
-                raise RingiError("another gated function of this step asks, and the step runs again after the answer")
+                raise RingiError(
+                    "another gated function of this step asks, and the step runs again after the answer: call each in "
+                    "its own node or task"
+                )
             self._begun.add(place)
 
 
