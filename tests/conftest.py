@@ -35,7 +35,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A shell starts a background job with SIGINT ignored, and a child inherits that, but not a handler.
     """
-    config.addinivalue_line("markers", "tier(name): the tier of a test, instead of what tests/tiers.py derives")
     tiers.load_profile(config.getoption("--tier"))
     costs.install(config)
     built_once.install()
