@@ -193,6 +193,7 @@ async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_inte
 
     server = await stack.enter_async_context(Server(url))
     durability = await checked_durability(server)
+    await server.check_format()
     notifier = await _open_notifier(stack, notify, poll_interval, partial(RedisNotifier, server), is_pubsub=True)
     clock, stream = await _open_clock(stack, server.time), RedisStream(server)
     parts = (RedisStore(server), notifier, stream, RedisJobs(server, notifier), redis_savers)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+import subprocess
 import sys
 import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
+from redis.asyncio import Redis
 from tests.next_version import MARK, environment, next_version
 
 from ringi.audit.verify import verify
 from ringi.backends.migrations import migrations
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import inbox_on, open_backend, open_to_verify
 from ringi.domain.record import ERASED_PERSON
-from ringi.errors import SettingError
+from ringi.errors import SettingError, UnsupportedError
 from ringi.server.serialize import request_json
 from ringi.testing import store_request
 
@@ -42,6 +46,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A store that nobody has opened yet."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/ringi.db"
+    return str(request.getfixturevalue("schema_url"))
+
+
+@pytest.fixture(params=["sqlite", "postgres", "redis"])
+def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that nobody has opened yet; here Redis too, which has no tables."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ringi.db"
+    if request.param == "redis":
+        return f"{request.getfixturevalue('durable_redis_url')}?prefix=t{uuid.uuid4().hex}"
     return str(request.getfixturevalue("schema_url"))
 
 
@@ -103,6 +117,52 @@ async def test_tables_that_a_newer_version_has_changed_are_refused(url: str, tmp
     with pytest.raises(SettingError, match="a newer Ringi has changed this store"):
         async with open_backend(url):
             pass
+
+
+async def write_as_before_the_first_release(url: str) -> None:
+    """Leave the records of migrations, or of none, as versions before the first release did."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as file:
+            file.execute("UPDATE migrations SET oldest = 0")
+            file.execute("PRAGMA user_version = 8")
+    elif url.startswith("redis"):
+        server = Redis.from_url(url.partition("?")[0])
+        await server.delete(f'{{{parse_qs(urlsplit(url).query)["prefix"][0]}}}:["format"]')
+        await server.aclose()
+    else:
+        parts = urlsplit(url)
+        connection = await asyncpg.connect(parts._replace(query="").geturl())
+        schema = parse_qs(parts.query)["schema"][0]
+        await connection.execute(f'UPDATE "{schema}".migrations SET oldest = 0')
+        await connection.close()
+
+
+async def test_a_store_from_before_the_first_release_is_refused_unchanged(any_url: str, tmp_path: Path) -> None:
+    async with open_backend(any_url) as made:
+        await store_request(made.store, "before")
+    await write_as_before_the_first_release(any_url)
+    file = tmp_path / "ringi.db"
+    before = file.read_bytes() if file.exists() else b""
+
+    for opener in (open_backend, open_to_verify):
+        with pytest.raises(UnsupportedError, match="is from before the first release and cannot be read"):
+            async with opener(any_url):
+                pass
+
+    assert (file.read_bytes() if file.exists() else b"") == before
+
+
+async def test_the_refusal_of_an_earlier_store_is_one_sentence(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/ringi.db"
+    async with open_backend(url):
+        pass
+    await write_as_before_the_first_release(url)
+
+    for word in ("migrate", "list", "verify"):
+        command = [sys.executable, "-c", ENTRY, word, "--url", url]
+        refused = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+        assert (refused.returncode, refused.stdout, refused.stderr.count(b"\n")) == (1, b"", 1)
+        assert b"before the first release" in refused.stderr
 
 
 async def test_of_newer_versions_that_start_at_once_one_changes_the_tables(url: str, newer: Path) -> None:

@@ -251,8 +251,7 @@ def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Reque
     context = {"assistant": assistant.name, "conversation": job["conversation"]}
     context |= {"plan": job["plan"], "version": job["version"]}
     changed = [display_name(key, assistant.definitions, language) for key in job["pinned"]]
-    # Jobs of an older version have no `defaults`.
-    defaults = job.get("defaults")
+    defaults = job["defaults"]
     paragraphs = [
         in_language(action.description, language),
         *([sentence("pinned", what=changed).in_language(language)] if changed else []),
@@ -289,8 +288,7 @@ def approval_content(job: dict[str, Any]) -> dict[str, Any]:
 
 def build_plan_job(job: dict[str, Any]) -> PlanJob:
     """Return the argument of the plan workflow."""
-    # Jobs of an older version have no `new_feedback`.
-    new = tuple(job.get("new_feedback", job["feedback"]))
+    new = tuple(job["new_feedback"])
     return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 

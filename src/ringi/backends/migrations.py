@@ -1,7 +1,8 @@
 """The numbered SQL files of a backend, and the versions compatible with each.
 
 `003_what.sql` only adds: a program that knows only 002 keeps working beside newer ones. After
-`004_what.breaking.sql` it would do harm, and refuses to open the store.
+`004_what.breaking.sql` it would do harm, and refuses to open the store. The first one counts as breaking, so a store
+in which nothing breaking is recorded was made before it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import NamedTuple
 
-from ringi.errors import SettingError
+from ringi.errors import SettingError, UnsupportedError, without_password
 
 NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
 OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
@@ -33,19 +34,33 @@ def migrations(backend: str) -> list[Migration]:
 
 def _migration(name: str, script: str) -> Migration:
     number = int(name[:3])
-    return Migration(number, script, number if name.endswith(".breaking.sql") else 0)
+    return Migration(number, script, number if number == 1 or name.endswith(".breaking.sql") else 0)
 
 
-def refuse_if_too_new(oldest: int, known: list[Migration]) -> None:
-    """Raise `SettingError` for a store that this version cannot use."""
-    if oldest > len(known):
-        raise SettingError("schema", oldest, UPGRADE)
+def refuse_unknown(url: str, number: int, oldest: int, known: int) -> None:
+    """Refuse a store that this version cannot use.
+
+    Args:
+        url: The store.
+        number: Its last migration; 0 for an empty store.
+        oldest: The last migration that a program must know.
+        known: The last migration of this version.
+
+    Raises:
+        UnsupportedError: The store is from before the first release.
+        SettingError: A newer version has changed it.
+    """
+    if number and not oldest:
+        what = f"{without_password(url)} is from before the first release and cannot be read"
+        raise UnsupportedError(f"{what}: give the URL of an empty store")
+    if oldest > known:
+        raise SettingError("url", url, UPGRADE)
 
 
 def refuse_other_schema(url: str, number: int | None, oldest: int | None, known: list[Migration]) -> None:
     """Raise `SettingError` for a store that is not of this version; without a number it is none of Ringi's."""
     if number is None:
         raise SettingError("url", url, NO_STORE)
-    refuse_if_too_new(oldest or 0, known)
+    refuse_unknown(url, number, oldest or 0, len(known))
     if number < len(known):
         raise SettingError("url", url, OLDER)

@@ -24,7 +24,6 @@ EVENT_COLUMNS = (
     *("tenant", "record", "record_id", "version", "type", "at"),
     *("payload", "payload_digest", "previous", "hash"),
 )
-ORDER_COLUMNS = ("tool", "agent", "tier", "rank", "deadline")
 Columns = dict[str, Any]
 
 
@@ -121,11 +120,5 @@ def wrong_columns(
     except (UnreadableError, ValueError, TypeError) as error:
         return [Finding(*name, "", f"it cannot be read ({error})")]
     del expected["body"]
-    if row.get("unexecuted") is None:
-        # A version that knew no receipts wrote the row.
-        expected.pop("unexecuted", None)
-    if row.get("tier") is None:
-        # A version that knew one order wrote the row, and the request ended long ago.
-        expected = {name: value for name, value in expected.items() if name not in ORDER_COLUMNS}
     wrong = sorted(column for column, value in expected.items() if differ(row.get(column), value))
     return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]

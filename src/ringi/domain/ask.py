@@ -447,7 +447,6 @@ def digest_of(ask: Ask) -> str:
         by_alias=True,
         include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
     )
-    # Omitted while empty: requests from before these fields existed keep their digest.
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
     answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
     # People see what is at stake and how many decide; who they are, deadlines and the time to undo may change.

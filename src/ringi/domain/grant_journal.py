@@ -22,9 +22,6 @@ JOURNAL = "ringi:grants"
 """The id of the journal of each tenant."""
 GRANTS = "grants"
 """The key of the grants in the state of the journal."""
-RULES = "rules"
-"""The key of the grants that still ask some calls: an older version would approve all of these, so it must not find
-them."""
 MAX_GRANTS = 200
 GrantStatus = Literal["active", "revoked", "used up", "ended"]
 
@@ -99,8 +96,7 @@ def read_entries(journal: Journal | None) -> dict[str, GrantEntry]:
     if journal is None:
         return {}
     try:
-        entries = {**journal.state[GRANTS], **journal.state.get(RULES, {})}
-        return {id: GrantEntry.model_validate(entry) for id, entry in entries.items()}
+        return {id: GrantEntry.model_validate(entry) for id, entry in journal.state[GRANTS].items()}
     except (ValidationError, KeyError, TypeError, AttributeError) as error:
         raise UnreadableError(Journal.record, JOURNAL, str(error)) from error
 
@@ -193,6 +189,4 @@ def refuted(
 def _written(
     journal: Journal, entry: dict[str, Any], entries: Mapping[str, GrantEntry], by: str, now: datetime
 ) -> tuple[Journal, Event]:
-    rules = {id: each for id, each in entries.items() if each.one_in}
-    plain = {id: each for id, each in entries.items() if not each.one_in}
-    return journal.written(entry, {GRANTS: plain, **({RULES: rules} if rules else {})}, by=by, now=now)
+    return journal.written(entry, {GRANTS: entries}, by=by, now=now)

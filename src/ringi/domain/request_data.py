@@ -431,7 +431,7 @@ class RequestData(Record):
         if self.check is None:
             return {}
         result = self.check.result(self.action.args if self.action else {}, response)
-        # An older version, which knows no checks, refuses a call without this digest.
+        # A caller that knows no checks refuses a call without this digest.
         answer = {"response": response.model_copy(update={"authorised_digest": None})} if response else {}
         return {"check_result": result, **answer}
 

@@ -38,7 +38,7 @@ class Run(StrictModel):
     """The OpenTelemetry span that started the run; None without tracing."""
     input: dict[str, Any]
     by: str | None = None
-    """The person or agent that started the run; None in data from before this field existed."""
+    """The person or agent that started the run; None if nobody is known."""
     subject: str = Field(default="", exclude_if=is_empty)
     """The issuer and the subject of the sign-in of who started the run; empty if only the name is known."""
     attempt: int = 0

@@ -116,8 +116,7 @@ class Bullet(StrictModel):
     created: int
     changed: int
     type: InsightType | None = None
-    created_at: datetime | None = None
-    """None in playbooks stored before this field existed."""
+    created_at: datetime
 
     @property
     def hash(self) -> str:

@@ -224,12 +224,8 @@ def rejection_entry(
 
 
 def operation_args(operation: PlaybookOperation) -> dict[str, Any]:
-    """Return the arguments of an operation as people approve them.
-
-    One that an older version has stored has no scope: its request keeps its digest.
-    """
-    unset = {"applies_when"} - operation.model_fields_set
-    return operation.model_dump(mode="json", exclude=unset)
+    """Return the arguments of an operation as people approve them."""
+    return operation.model_dump(mode="json")
 
 
 def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
@@ -239,7 +235,6 @@ def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
     sections = list(dict.fromkeys((*SECTIONS, operation.section)))
     scope = {"type": "string", "maxLength": MAX_SCOPE_LENGTH}
     free = {} if operation.op == "retire" else {"text": text, "section": {"enum": sections}, "applies_when": scope}
-    free = {name: schema for name, schema in free.items() if name in fixed}
     return {"type": "object", "properties": fixed | free, "required": [*fixed], "additionalProperties": False}
 
 

@@ -305,7 +305,6 @@ def _with_changes(before: Content, text: str | None, section: str | None, applie
         "section": section,
         "applies_when": None if applies_when is None else check_scope(applies_when),
     }
-    # A section that is not changed may be one that only older versions knew.
     if section is not None and section != before.section:
         check_section(section)
     return before.model_copy(update={name: value for name, value in changes.items() if value is not None})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from ringi.base.model import StrictModel
-from ringi.domain.thread import is_empty
 from ringi.forms import form as forms
 from ringi.runs.agent import Agent
 
@@ -29,8 +28,7 @@ class AgentDescription(StrictModel):
     description: str = ""
     input_schema: dict[str, Any]
     is_internal: bool = False
-    images: bool = Field(default=False, exclude_if=is_empty)
-    """Omitted when false: a server of an earlier version could not read the announcement."""
+    images: bool = False
 
     @classmethod
     def of(cls, agent: Agent) -> AgentDescription:

@@ -27,7 +27,6 @@ ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
 """Events after which a run may continue."""
 PAGE = 200
 DUTY = "reconcile jobs"
-"""The duty of older versions has another name: they submit to a queue of their own."""
 LEASE_INTERVALS = 4
 """The poll intervals for which the active process holds the duty; it renews it after half of them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncpg
 import pytest
 
 from ringi.backends.postgres.database import Database
@@ -48,13 +47,3 @@ async def test_what_was_written_last_is_found_by_who_looks_for_it_alone(store: P
 
 async def test_the_end_is_behind_all_that_was_written(store: PostgresStore, database: Database) -> None:
     assert (await store.tail(), await left(database)) == (str(MANY), 0)
-
-
-async def test_a_server_from_before_the_batches_reads_on_one_after_another(
-    store: PostgresStore, database: Database
-) -> None:
-    old = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
-    try:
-        assert [await old.fetchval("SELECT seal()") for _ in range(4)] == [BATCH, 2 * BATCH, MANY, MANY]
-    finally:
-        await old.close()

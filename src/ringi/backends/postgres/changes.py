@@ -31,13 +31,13 @@ WITH given AS (
   SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(TYPES.values(), 1))})
   WITH ORDINALITY AS given ({", ".join(TYPES)}, n)
 ), free AS MATERIALIZED (
-  SELECT given.*, stored.created_at, stored.kind, stored.priority, stored.tier FROM given, LATERAL (
-    SELECT created_at, kind, priority, tier FROM requests
+  SELECT given.*, stored.created_at, stored.kind, stored.priority, stored.tier, stored.rank FROM given, LATERAL (
+    SELECT created_at, kind, priority, tier, rank FROM requests
     WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
   ) AS stored
 ), saved AS (
-  INSERT INTO requests (tenant, id, created_at, kind, priority, tier, {", ".join(CHANGED)})
-  SELECT tenant, id, created_at, kind, priority, tier,
+  INSERT INTO requests (tenant, id, created_at, kind, priority, tier, rank, {", ".join(CHANGED)})
+  SELECT tenant, id, created_at, kind, priority, tier, rank,
     {", ".join(CHANGED).replace("audiences", "ARRAY(SELECT json_array_elements_text(audiences::json))")} FROM free
   ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in CHANGED)}
   WHERE requests.version = excluded.version - 1

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
-from ringi.backends.migrations import Migration, migrations, refuse_if_too_new
+from ringi.backends.migrations import Migration, migrations, refuse_unknown
 from ringi.backends.postgres.pool import Connection, ConnectionPool
 from ringi.backends.postgres.watch import PATIENCE_SECONDS, PROBE_SECONDS, StatementWatch
 from ringi.errors import SettingError, UnavailableError
@@ -102,7 +102,7 @@ class Database:
         with refusing():
             first = await self.connect()
             try:
-                await migrate(first, self.schema)
+                await migrate(first, self.url, self.schema)
                 commit, *self._which = await first.fetchrow(WHICH) or ("",)
                 # A role may ask for more than `on`, such as an answer of the standby.
                 self._commit = {COMMIT: "on" if commit == "off" else commit}
@@ -238,7 +238,7 @@ def refusing() -> Iterator[None]:
         raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
 
 
-async def migrate(connection: Connection, schema: str) -> None:
+async def migrate(connection: Connection, url: str, schema: str) -> None:
     """Migrate the tables completely or not at all; of several servers that start at once, one migrates.
 
     Raises `SettingError` for tables of a newer version that this version would damage.
@@ -247,7 +247,7 @@ async def migrate(connection: Connection, schema: str) -> None:
         raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")
     for left in reversed(range(MIGRATION_TRIES)):
         try:
-            return await _migrate(connection, schema)
+            return await _migrate(connection, url, schema)
         except IN_USE as error:
             if not left:
                 raise
@@ -255,9 +255,9 @@ async def migrate(connection: Connection, schema: str) -> None:
             await asyncio.sleep(MIGRATION_PAUSE)
 
 
-async def _migrate(connection: Connection, schema: str) -> None:
+async def _migrate(connection: Connection, url: str, schema: str) -> None:
     known = migrations("postgres")
-    if await _applied(connection, known) >= len(known):
+    if await _applied(connection, url, known) >= len(known):
         # Without a lock: a running dump of the database holds one on each table.
         return
     async with connection.transaction():
@@ -267,17 +267,17 @@ async def _migrate(connection: Connection, schema: str) -> None:
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         columns = "number integer PRIMARY KEY, oldest integer NOT NULL"
         await connection.execute(f"CREATE TABLE IF NOT EXISTS migrations ({columns})")
-        for number, script, oldest in known[await _applied(connection, known) :]:
+        for number, script, oldest in known[await _applied(connection, url, known) :]:
             await connection.execute(script, timeout=MIGRATION_SECONDS)
             await connection.execute("INSERT INTO migrations (number, oldest) VALUES ($1, $2)", number, oldest)
 
 
-async def _applied(connection: Connection, known: list[Migration]) -> int:
+async def _applied(connection: Connection, url: str, known: list[Migration]) -> int:
     if not await connection.fetchval("SELECT to_regclass('migrations') IS NOT NULL"):
         return 0
     sql = "SELECT coalesce(max(number), 0), coalesce(max(oldest), 0) FROM migrations"
     done, oldest = await connection.fetchrow(sql) or (0, 0)
-    refuse_if_too_new(oldest, known)
+    refuse_unknown(url, int(done), int(oldest), len(known))
     return int(done)
 
 

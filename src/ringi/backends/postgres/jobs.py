@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
@@ -10,14 +9,8 @@ from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
 from ringi.backends.postgres.database import Database
-from ringi.base.log_limit import limited
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.contracts.notifier import Notifier
-from ringi.errors import RingiError
-
-log = limited(__name__)
-ADOPT_SECONDS = 10.0
-"""Seconds between two looks at the queue of older versions."""
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.
@@ -83,26 +76,6 @@ class PostgresJobs(ClaimedJobs):
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
         await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(row_of, jobs), strict=True)))
         return [()] * len(jobs)
-
-    async def _keep_claiming(self) -> None:
-        adopting = asyncio.create_task(self._keep_adopting())
-        try:
-            await super()._keep_claiming()
-        finally:
-            adopting.cancel()
-            await asyncio.gather(adopting, return_exceptions=True)
-
-    async def _keep_adopting(self) -> None:
-        """Take over what an older version has left in its own queue, if there is one."""
-        has_old = True
-        while has_old:
-            try:
-                ((has_old,),) = await self._database.fetch("SELECT to_regclass('pgqueuer') IS NOT NULL")
-                if has_old and (await self._database.write("SELECT adopt_jobs()"))[0][0]:
-                    await self._notifier.publish(TOPIC)
-            except RingiError as error:
-                log.warning("jobs of an older version are not taken over, trying again: %s", error)
-            await asyncio.sleep(ADOPT_SECONDS)
 
     async def lead(self, duty: str, owner: str, seconds: float) -> float:
         ((wait,),) = await self._database.write(LEAD, duty, owner, timedelta(seconds=seconds))

@@ -13,7 +13,6 @@ from ringi.backends.redis.lists import (
     DIGITS,
     RANK,
     RANK_DIGITS,
-    expected_on_lists,
     field_of,
     on_lists,
     place_of,
@@ -87,8 +86,6 @@ class Inspection:
                 changed.append(field)
             else:
                 what = [*self._differences(field, body, filed, text)]
-                if isinstance(record := self._record(body), Request):
-                    members = [head.encode() + place_of(record) for head in expected_on_lists(record, filed)[0]]
                 what += ["it is missing in a list"] if not listed.issuperset(members) else []
                 findings += [Finding(self._kind.record, key_of(field), "", each) for each in what]
         return findings, changed
@@ -102,7 +99,7 @@ class Inspection:
         wrong = []
         if field_of(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
-        lists, marks = expected_on_lists(record, filed) if isinstance(record, Request) else on_lists(record)
+        lists, marks = on_lists(record)
         if not is_filed(filed, lists, marks):
             wrong.append("its marks are not what it says")
         if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:

@@ -42,8 +42,6 @@ DEADLINE, RANK, RANK_DIGITS = "due", "ranked", 2
 """The first parts of the names of the lists by deadline and by rank, and the digits of a rank."""
 AGENTS = "agent:"
 """The prefix of the lists of agents."""
-MARK_OF_NEWER = b'"[\\"tier\\",'
-"""The beginning of a mark of each request, as it is filed by versions that know the order `urgent`."""
 COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 Marks = dict[str, str]
 
@@ -160,54 +158,6 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
 def agent_list(agent: str | None) -> str:
     """Return the name under which pending requests of an agent are listed, or those of none."""
     return f"{AGENTS}{agent or ''}"
-
-
-def all_agents(tenant: str) -> tuple[str, str]:
-    """Return the beginnings of the first name among the lists by rank of a tenant's agents, and of what follows them.
-
-    Every pending request is on one of these lists, unless an older version has filed it.
-    """
-    first = named(RANK, tenant, AGENTS)[: -len('"]')]
-    return first, f"{first[:-1]};"
-
-
-def is_older(filed: bytes | None) -> bool:
-    """Return whether a version that knew one order has filed a request: not by its tool, its rank or its deadline."""
-    return MARK_OF_NEWER not in (filed or b"")
-
-
-def is_by_agent(filed: bytes | None, tenant: str) -> bool:
-    """Return whether a pending request is listed by its agent; not by versions that had no such lists."""
-    return COMPACT.encode(all_agents(tenant)[0])[: -len('"')].encode() in (filed or b"")
-
-
-def expected_on_lists(request: Request, filed: bytes | None) -> tuple[list[str], Marks]:
-    """Return the lists and marks of a request as the version that has filed it knew them."""
-    lists, marks = on_lists(request)
-    if is_older(filed):
-        return older_part(lists, marks)
-    if not is_by_agent(filed, request.tenant):
-        lists = [name for name in lists if not _is_of_agent(name)]
-    return lists, marks
-
-
-def _is_of_agent(name: str) -> bool:
-    first, *parts = json.loads(name.partition("\0")[0])
-    return first in (DEADLINE, RANK) and parts[-1].startswith(AGENTS)
-
-
-def older_part(lists: Sequence[str], marks: Marks) -> tuple[list[str], Marks]:
-    """Return what an older version files of a request."""
-    return [name for name in lists if not _is_newer(name)], {
-        name: at for name, at in marks.items() if not _is_newer(name)
-    }
-
-
-def _is_newer(name: str) -> bool:
-    first, *parts = json.loads(name.partition("\0")[0])
-    # The tool is a list beside the audiences, and a mark like an audience.
-    is_tool = first in ("shown", "audience") and any(part.startswith("tool:") for part in parts[-2:])
-    return first in (DEADLINE, RANK, "tier", "agent", "deadline") or is_tool
 
 
 def _times(request: Request) -> list[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError
 
+from ringi.backends.migrations import refuse_unknown
 from ringi.backends.silence import Silence
 from ringi.errors import SettingError, UnavailableError
 
@@ -29,6 +30,8 @@ PROBE_SECONDS = 0.8
 """Seconds for a sign of life after that; without one the server is silent."""
 CONNECTIONS = 32
 """Maximum connections of one process; concurrent commands wait for one instead of opening a thousand."""
+FORMAT = 1
+"""The number of the format of the data, in the order of versions that cannot read each other's."""
 Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
 
 
@@ -72,6 +75,17 @@ class Server:
     def key(self, *parts: str) -> str:
         """Return a unique key for these parts; the braces keep all keys on one node of a cluster."""
         return f"{{{self.prefix}}}:{named(*parts)}"
+
+    async def check_format(self) -> None:
+        """Note the format of the data in an empty store; refuse one that this version cannot use."""
+        key = self.key("format")
+        async with self.answering():
+            # In this order: the first writer of an empty store notes the format before it writes.
+            has_events = await self.redis.exists(self.key("events"))
+            number = int(await self.redis.get(key) or 0)
+            if not has_events and not number:
+                await self.redis.set(key, number := FORMAT, nx=True)
+        refuse_unknown(f"redis://{self.address}", number or FORMAT, number, FORMAT)
 
     async def time(self) -> datetime:
         """Return the time of the server."""

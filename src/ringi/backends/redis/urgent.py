@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ringi.backends import decode
 from ringi.backends.audiences import EVERYTHING, required_lists
 from ringi.backends.redis.lists import (
     DEADLINE,
@@ -23,21 +22,14 @@ from ringi.backends.redis.lists import (
     QueryPlan,
     TimeRange,
     agent_list,
-    all_agents,
     digits,
     field_of,
-    filed,
-    is_by_agent,
-    is_older,
-    on_lists,
-    place_of,
     plan_of,
 )
 from ringi.backends.redis.server import Server, named
 from ringi.domain.record import MICROSECOND, Query
 from ringi.domain.request import Request
 from ringi.domain.urgency import UrgentPlace, UrgentQuery, rank_spans
-from ringi.errors import UnreadableError
 
 Pick = Callable[[QueryPlan, int, Sequence[bytes]], Awaitable[list[bytes]]]
 KEY_SIZES = {DEADLINE: DIGITS, RANK: RANK_DIGITS}
@@ -103,7 +95,7 @@ class UrgentPages:
 
     def __init__(self, server: Server, keys: Sequence[str], pick: Pick) -> None:
         self._server, self._keys, self._pick = server, keys, pick
-        self._count, self._ascend, self._refile = map(server.script, ("counts", "ascend", "refile"))
+        self._count, self._ascend = map(server.script, ("counts", "ascend"))
 
     async def read(self, urgent: UrgentQuery) -> list[bytes]:
         """Return the rows of at most `query.limit` matching requests, the most urgent first."""
@@ -173,34 +165,16 @@ class UrgentPages:
             size = min(2 * size, MAX_CHUNK)
 
     async def _shortest(self, query: Query) -> list[str]:
-        """Return the lists that have all matches and the fewest others, after adding what older versions left out."""
-        tenant, by_agent = str(query.tenant), [[agent_list(query.agent)]] if query.agent is not None else []
+        """Return the lists that have all matches and the fewest others."""
+        by_agent = [[agent_list(query.agent)]] if query.agent is not None else []
         ways = [*required_lists(query), *by_agent] or [[EVERYTHING]]
-        pending = plan_of(Request, Query(tenant=tenant, statuses=("pending",))).lists
-        ranked = [named(RANK, tenant, name) for names in ways for name in names]
-        bounds = [bound for name in (*pending, *ranked) for bound in (f"({name}\0", f"({name}\0:")]
-        first, last = all_agents(tenant)
-        listed, *numbers = await self._count(self._keys[3:], [f"({first}", f"({last}", *bounds])
-        counts = iter(numbers)
-        if listed < sum(islice(counts, len(pending))):
-            await self._add_older(tenant, pending)
+        if len(ways) == 1:
+            return ways[0]
+        ranked = [named(RANK, str(query.tenant), name) for names in ways for name in names]
+        bounds = [bound for name in ranked for bound in (f"({name}\0", f"({name}\0:")]
+        counts = iter(await self._count(self._keys[3:], bounds))
         sizes = [sum(islice(counts, len(names))) for names in ways]
         return min(zip(sizes, ways, strict=True))[1]
-
-    async def _add_older(self, tenant: str, pending: Sequence[str]) -> None:
-        """Add the pending requests of a tenant that an older version has written to the lists that it did not know."""
-        for name in pending:
-            after = f"({name}\0"
-            while members := (await self._ascend(self._keys[3:], [MAX_CHUNK, after, f"({name}\0:"]))[0]:
-                after = b"(" + members[-1]
-                fields = [member[len(name.encode()) + 1 + DIGITS :] for member in members]
-                # In one moment: a row that is older than what is filed would be filed in its place.
-                rows, filed_now = await self._server.read_together(*(("hmget", key, fields) for key in self._keys[:2]))
-                changes = zip(fields, rows, filed_now, strict=True)
-                older = [each for each in changes if is_older(each[2]) or not is_by_agent(each[2], tenant)]
-                arguments = [part for each in older for part in refiling(*each)]
-                if arguments:
-                    await self._refile([self._keys[1], self._keys[3]], arguments)
 
 
 def deadline_in(filed: bytes | None) -> str:
@@ -209,16 +183,6 @@ def deadline_in(filed: bytes | None) -> str:
         return str(json.loads(filed or b"")["marks"][named("deadline")])
     except (ValueError, LookupError, TypeError):
         return LAST
-
-
-def refiling(field: bytes, row: bytes | None, was: bytes | None) -> list[Any]:
-    """Return the arguments that add a record to its lists; none for a damaged record."""
-    try:
-        record = decode.record_of(Request, (row or b"").split(b" ", 2)[2])
-    except (UnreadableError, IndexError):
-        return []
-    members = [head.encode() + place_of(record) for head in on_lists(record)[0]]
-    return [field, was or b"", filed(record), len(members), *members]
 
 
 def span_plan(plan: QueryPlan, urgent: UrgentQuery, span: Span) -> QueryPlan:

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
-from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.migrations import migrations, refuse_unknown
 from ringi.backends.sqlite.fair_lock import FairLock
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
@@ -35,6 +35,8 @@ ALARM_SECONDS = 0.5
 """Interval of the check for tasks that waited too long: a timer for each would cost more."""
 OLDEST = (3, 35, 0)
 """The first SQLite version with RETURNING."""
+INCREMENTAL = 2
+"""The mode of `auto_vacuum` in which free pages are returned when the scrubber asks."""
 SEARCH = "fts5"
 """The module for full-text search; few builds omit it."""
 
@@ -343,8 +345,9 @@ class Database:
         address = f"{self.path.as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        # Applies to a new file; an older one adopts it with its next VACUUM.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Applies to a new file; another one adopts it with its next VACUUM. Setting it writes to the file.
+        if connection.execute("PRAGMA auto_vacuum").fetchone() != (INCREMENTAL,):
+            connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         # Otherwise erased or replaced data would stay in the file until its space is reused.
@@ -356,7 +359,7 @@ class Database:
         with ExitStack() as opened, self._fair_lock:
             # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
-            migrate(writing)
+            migrate(writing, f"sqlite:///{self.path}")
             self._guard.begin(writing)
             reading, near = (opened.enter_context(closing(self._connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")
@@ -376,14 +379,14 @@ def has_module(name: str) -> bool:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = ?", [name]).fetchall())
 
 
-def migrate(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection, url: str) -> None:
     """Migrate the tables completely or not at all; refuse an incompatible newer version."""
     known = migrations("sqlite")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL)")
     (done,) = connection.execute("PRAGMA user_version").fetchone()
     (oldest,) = connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()
-    refuse_if_too_new(oldest, known)
+    refuse_unknown(url, done, oldest, len(known))
     for number, script, oldest in known[done:]:
         for statement in statements(script):
             connection.execute(statement)

@@ -40,7 +40,7 @@ SELECT r.tenant, r.id FROM listed a JOIN requests r USING (place) WHERE NOT EXIS
   SELECT 1 FROM shown s WHERE s.audience = a.value AND s.shelf = r.shelf AND s.tenant = r.tenant AND s.place = r.place
 ) OR (r.ended_at IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM ended e WHERE e.audience = a.value AND e.tenant = r.tenant AND e.at = r.ended_at AND e.place = r.place
-)) OR (r.status = 'pending' AND r.rank IS NOT NULL AND NOT EXISTS (
+)) OR (r.status = 'pending' AND NOT EXISTS (
   SELECT 1 FROM urgent u WHERE u.audience = a.value AND u.tenant = r.tenant AND u.rank = r.rank
     AND u.created_at = r.created_at AND u.id = r.id AND u.place = r.place
     AND u.deadline IS r.deadline AND u.agent IS r.agent

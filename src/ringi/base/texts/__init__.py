@@ -115,7 +115,7 @@ def reason_of(code: str, **params: object) -> str:
 def reason_text(text: str, language: str) -> str:
     """Return a stored reason in the language of a reader if Ringi wrote it; any other text is returned unchanged.
 
-    Reasons are stored without codes, because older servers wrote them so; they authorize nothing.
+    Reasons are stored as English text, not as codes; they authorize nothing.
     """
     return recognized(text, patterns("reasons"), _reader(language))
 
