@@ -11,6 +11,7 @@ from ringi.engrammer.close_pairs import MAX_GRAM_COUNT, RARE_GRAM_TEXTS, THRESHO
 from ringi.engrammer.entries import Bullet, Content, format_bullet_id
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.similarity import find_similar
+from ringi.testing.clock import NOON
 
 WORDS = st.sampled_from(
     ["clamp", "glue", "sand", "not", "12", "木工", "膠を", "塗る", "打磨", "aaaaa" * MAX_GRAM_COUNT]
@@ -21,7 +22,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 def book(texts: list[str], apart: tuple[tuple[int, int], ...] = ()) -> Playbook:
     ids = [format_bullet_id(at) for at in range(1, len(texts) + 1)]
     bullets = {
-        id: Bullet(id=id, content=Content(section="others", text=text), created=2, changed=2)
+        id: Bullet(id=id, content=Content(section="others", text=text), created=2, changed=2, created_at=NOON)
         for id, text in zip(ids, texts, strict=True)
     }
     hashes = [each.hash for each in bullets.values()]

@@ -8,6 +8,7 @@ from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 from ringi.engrammer.entries import Bullet, Content, Entry, Tag, format_bullet_id
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.rendering import estimate_tokens, playbook_tokens, render
+from ringi.testing.clock import NOON
 
 TEXTS = st.text(min_size=1, max_size=60)
 
@@ -43,7 +44,7 @@ def test_counts_are_not_told() -> None:
 
 def test_the_hundred_thousandth_bullet_comes_after_the_one_before_it() -> None:
     bullets = {
-        id: Bullet(id=id, content=Content(section="others", text=id), created=2, changed=2)
+        id: Bullet(id=id, content=Content(section="others", text=id), created=2, changed=2, created_at=NOON)
         for id in map(format_bullet_id, (100_000, 99_999, 2))
     }
 
@@ -61,12 +62,14 @@ def test_tokens_are_estimated_by_letters(text: str, count: int) -> None:
 def test_what_is_added_is_appended(texts: list[str], text: str) -> None:
     bullets = {
         format_bullet_id(n): Bullet(
-            id=format_bullet_id(n), content=Content(section="others", text=each), created=1, changed=1
+            id=format_bullet_id(n), content=Content(section="others", text=each), created=1, changed=1, created_at=NOON
         )
         for n, each in enumerate(texts, 1)
     }
     older = Playbook(bullets=bullets)
-    more = Bullet(id=older.next_id, content=Content(section="formulas", text=text), created=2, changed=2)
+    more = Bullet(
+        id=older.next_id, content=Content(section="formulas", text=text), created=2, changed=2, created_at=NOON
+    )
     newer = Playbook(bullets={more.id: more, **bullets})
 
     assert render(newer).startswith(render(older) + "\n")

@@ -116,11 +116,6 @@ async def read_entries(store: Store, tenant: str, name: str) -> list[VersionedEn
     return list(entries)
 
 
-async def version_time(store: Store, tenant: str, name: str, version: int) -> datetime:
-    """Return the time of a playbook version."""
-    return next(each.at for each in await read_entries(store, tenant, name) if each.version == version)
-
-
 async def _parse_entries(notes: Sequence[JournalEntry], offset: int) -> list[VersionedEntry]:
     parsed = list[VersionedEntry]()
     for at, (version, when, by, entry) in enumerate(notes):

@@ -17,7 +17,7 @@ from ringi.engrammer.access import CallerConversations, ConversationSnapshot
 from ringi.engrammer.errors import NO_AGENT_FEEDBACK
 from ringi.engrammer.models import EngrammerContinue
 from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, source_not_found
-from ringi.engrammer.persistence import read_playbook, version_time
+from ringi.engrammer.persistence import read_playbook
 from ringi.engrammer.playbook_routes import PlaybookRoutes
 from ringi.engrammer.thread_ids import conversation_of
 from ringi.engrammer.view_tracker import ViewTracker
@@ -204,10 +204,7 @@ class EngrammerRoutes:
     async def _bullet(self, who: Principal, playbook: str, id: str) -> Note | None:
         store = self._components.backend.store
         bullet = (await read_playbook(store, who.tenant, playbook)).bullets.get(id)
-        if bullet is None:
-            return None
-        first = bullet.created_at or await version_time(store, who.tenant, playbook, bullet.created)
-        return note_of(bullet, first, PLAYBOOK)
+        return note_of(bullet, PLAYBOOK) if bullet else None
 
     def _conversations(self, http: HttpRequest) -> CallerConversations:
         return CallerConversations(self._components, self._authenticator.caller(http.scope))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 
 from ringi.base import jsonable
@@ -191,13 +190,12 @@ def note_view(note: Note) -> models.EngrammerNote:
     return view.model_copy(update={name: value for name, value in jsonable(note.more).items() if name not in own})
 
 
-def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
+def note_of(bullet: Bullet, source: str) -> Note:
     """Return a bullet as a note."""
     more = {"section": bullet.content.section, "isActive": bullet.content.is_active, "version": bullet.changed}
     more |= {"applies_when": bullet.content.applies_when} if bullet.content.applies_when else {}
-    return Note(
-        id=bullet.id, title=bullet.id, content=bullet.content.text, created_at=created_at, source=source, more=more
-    )
+    text, at = bullet.content.text, bullet.created_at
+    return Note(id=bullet.id, title=bullet.id, content=text, created_at=at, source=source, more=more)
 
 
 def playbook_view(

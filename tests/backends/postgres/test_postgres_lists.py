@@ -25,11 +25,12 @@ PROBES = 200
 """Blocks that it takes to find out which of a person's lists are empty. Among many an index is a level deeper."""
 FILL = """
 INSERT INTO requests (tenant, id, version, created_at, status, kind, priority, audiences, ended_at, unacknowledged,
-  attention, unexecuted, body)
+  attention, unexecuted, tier, rank, body)
 SELECT 'tenant-1', 'request-' || n, 1, $2::bigint + n * 1000, CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'pending' END,
   CASE WHEN n % $1 = 9 THEN 'finish' ELSE 'approval' END, CASE WHEN n % $1 = 7 THEN 'high' ELSE 'normal' END,
   ARRAY['*', CASE WHEN n % $1 = 5 THEN 'group:few' ELSE 'group:most' END],
-  CASE WHEN n % 4 = 0 THEN $2::bigint + n * 1000 END, false, false, n % $1 = 3, $4
+  CASE WHEN n % 4 = 0 THEN $2::bigint + n * 1000 END, false, false, n % $1 = 3,
+  'low', CASE WHEN n % $1 = 7 THEN 15 ELSE 23 END, $4
 FROM generate_series($3::integer, $5::integer) AS n
 """
 TEXTS = """

@@ -104,7 +104,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Filled]]:
         for count in (FEW, MANY):
             path = tmp_path_factory.mktemp("lists") / "ringi.db"
             connection = opened.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
-            migrate(connection)
+            migrate(connection, "sqlite:///ringi.db")
             files.append(Filled(connection, fill(connection, count)))
         yield files
 
