@@ -10,11 +10,9 @@ from tests.engrammer.lab import Models, insight, lab
 
 from ringi.base.clock import utc_now
 from ringi.engrammer.entries import MAX_SCOPE_LENGTH, Bullet, Content
-from ringi.engrammer.insights import PlaybookOperation, args_schema, operation_args
 from ringi.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, diff
 from ringi.engrammer.rendering import render
 from ringi.errors import InvalidError
-from ringi.forms.json_schema import check_instance
 
 Q = "How long for hide glue?"
 GLUE = "Clamp it for an hour."
@@ -119,18 +117,3 @@ def test_bullets_without_a_scope_are_stored_and_rendered_as_before() -> None:
     assert render(playbook) == f"[b-00001] (others) {GLUE}"
     # The digest of a bullet without a scope never changes: pending requests name it as their base.
     assert playbook.bullets["b-00001"].hash == HASH_BEFORE_SCOPES
-
-
-def test_a_proposal_that_an_older_version_stored_keeps_its_question() -> None:
-    stored: dict[str, Any] = {
-        "op": "add",
-        "section": "strategies",
-        "text": GLUE,
-        "bullet": None,
-        "sources": [],
-        "base": {},
-    }
-    operation = PlaybookOperation.model_validate(stored)
-    assert operation_args(operation) == stored
-    assert [*args_schema(operation)["properties"]] == [*stored]
-    check_instance(args_schema(operation), stored, field="args")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ringi.base import StrictModel
+from ringi.base import StrictModel, utc_now
 from ringi.engrammer.entries import (
     MAX_BULLET_LENGTH,
     MAX_SCOPE_LENGTH,
@@ -189,7 +189,7 @@ def refusal_code(operation: PlaybookOperation, playbook: Playbook, budget: int) 
 
 def check_operation(operation: PlaybookOperation, playbook: Playbook, budget: int) -> None:
     """Raise the `PlaybookError` whose code `refusal_code` returns."""
-    playbook.bullets_after(_build_entry(operation, playbook, {}))
+    playbook.bullets_after(_build_entry(operation, playbook, {}), utc_now())
     require_budget(_size_with(operation, playbook), playbook, budget)
 
 

@@ -122,7 +122,7 @@ class Playbook(StrictModel):
             }
         )
 
-    def bullets_after(self, entry: Entry, at: datetime | None = None) -> dict[str, Bullet]:
+    def bullets_after(self, entry: Entry, at: datetime) -> dict[str, Bullet]:
         """Return the bullets after an entry, or raise `PlaybookError` if it cannot be applied."""
         bullets = dict(self.bullets)
         for change in entry.changes:
@@ -317,7 +317,7 @@ def _check_sources(keep: str, sources: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _apply_change(
-    change: BulletChange, bullets: dict[str, Bullet], version: int, type: InsightType | None, at: datetime | None
+    change: BulletChange, bullets: dict[str, Bullet], version: int, type: InsightType | None, at: datetime
 ) -> Bullet:
     bullet, expected = bullets.get(change.bullet), format_bullet_id(len(bullets) + 1)
     if bullet is not None:
