@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -17,9 +16,7 @@ from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.contracts.store import Change
 from ringi.domain.ask import Action, Ask
-from ringi.domain.grant_journal import JOURNAL
 from ringi.domain.grants import GrantableCall
-from ringi.domain.journal import Journal
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.suggestions import (
@@ -236,18 +233,6 @@ async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: I
     assert (view.id, view.status, view.refuted_by) == (rule.id, "revoked", sample.id)
     assert [(await asked(inbox, call(number))).status for number in range(500, 520)] == ["pending"] * 20
     assert (await verify(inbox.store))[1] == []
-
-
-async def test_a_server_of_an_older_version_finds_no_rule_to_apply(inbox: Inbox, clock: Clock) -> None:
-    # It would approve every call, because it knows no samples, and a refusal there would not end the rule.
-    await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
-    state = (await inbox.store.get(Journal, "default", JOURNAL)).state
-    assert (state["grants"], list(state["rules"])) == ({}, [rule.id])
-    await asyncio.gather(*(asked(inbox, call(number)) for number in range(300, 320)))
-    state = (await inbox.store.get(Journal, "default", JOURNAL)).state
-    assert (state["grants"], state["rules"][rule.id]["uses"] > 0) == ({}, True)
 
 
 async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: Clock) -> None:
