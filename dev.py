@@ -212,7 +212,7 @@ def bench(arguments: list[str]) -> None:
 def bench_learning(arguments: list[str]) -> None:
     """Let an Engrammer learn the Formula questions: `--data FOLDER`, and `--model PROVIDER:NAME` for a real model."""
     setup([])
-    run([PYTHON, "-m", "benchmarks.learning", *arguments])
+    run([PYTHON, "-m", "benchmarks.apps.learning", *arguments])
 
 
 def frameworks(arguments: list[str]) -> None:

@@ -8,14 +8,12 @@ from collections.abc import Awaitable, Callable
 import uvloop
 
 from benchmarks import (
-    assistant,
     attention,
     backlog,
     expiry,
     gate,
     http,
     mcp_gate,
-    models,
     page,
     page_postgres,
     park,
@@ -36,6 +34,7 @@ from benchmarks import (
     wave,
     writes,
 )
+from benchmarks.apps import assistant, models
 from benchmarks.measure import Row
 
 Bench = Callable[[], Awaitable[list[Row]]]

@@ -15,16 +15,15 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.client.errors import HttpError
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
-from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems
 from ringi.server.app import App
 from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
 from ringi.server.components import ServerComponents
+from ringi.server.extension import installed_extensions
 from ringi.server.settings import ServerSettings
 
 Json = dict[str, Any]
@@ -122,7 +121,7 @@ async def description() -> Json:
         keys = Keys("x" * MIN_SECRET_BYTES)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         components = ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return App(components, [ASSISTANTS, ENGRAMMERS]).api.openapi()
+        return App(components, installed_extensions()).api.openapi()
 
 
 def _group(call: Json) -> str:

@@ -1,4 +1,4 @@
-"""Measure the shape of src/ringi against the limits; exit 1 and name each offender."""
+"""Measure the shape of src against the limits; exit 1 and name each offender."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "ringi"
+SOURCE = Path(__file__).resolve().parent.parent / "src"
 P90, LONGEST, FILE, COMMENTS = 25, 60, 400, 3.0
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -1,4 +1,4 @@
-"""The source of the package and of the page, read and parsed once for all tests that look at it."""
+"""The source of the packages and of the page, read and parsed once for all tests that look at it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import ringi
 
-SOURCES = Path(ringi.__file__).parent
-UI = SOURCES.parents[1] / "ui/src"
+SOURCES = Path(ringi.__file__).parents[1]
+"""The folder of the packages."""
+UI = SOURCES.parent / "ui/src"
 
 
 @cache

@@ -146,7 +146,7 @@ def test_a_decision_has_its_date_and_parts_in_200_words(page: Path) -> None:
 
 
 def test_every_variable_is_described() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "src/ringi").rglob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
 
     assert set(re.findall(r"RINGI_[A-Z]+", sources)) == set(
         re.findall(r"RINGI_[A-Z]+", text_of("reference/settings.md"))
@@ -174,7 +174,7 @@ def test_every_field_of_a_request_is_described() -> None:
 
 def refusals_in_the_source() -> Iterator[tuple[str, int]]:
     """Yield the code and the status of each refusal."""
-    for file in (ROOT / "src/ringi").rglob("*.py"):
+    for file in (ROOT / "src").rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             match call:
                 case ast.Call(func=func, args=[ast.Constant(value=int(status)), ast.Constant(value=str(code)), *_]):

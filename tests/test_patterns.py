@@ -8,9 +8,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ringi.demo import chat
-from ringi.demo.assistant import calculation
-from ringi.demo.engrammer import movement
-from ringi.engrammer import similarity
+from ringi_apps.assistant.demo import calculation
+from ringi_apps.engrammer import similarity
+from ringi_apps.engrammer.demo import movement
 
 LENGTH = 256 * 1024
 

@@ -15,6 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 import ringi
+import ringi_apps
 from ringi import errors
 from ringi.testing import Clock
 
@@ -114,7 +115,8 @@ IN_AN_ENVIRONMENT_OF_THEIR_OWN = tuple(
 def error_classes() -> set[type[Exception]]:
     modules = [
         importlib.import_module(each.name)
-        for each in pkgutil.walk_packages(ringi.__path__, "ringi.")
+        for package in (ringi, ringi_apps)
+        for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if not each.name.endswith("__main__") and not each.name.startswith(IN_AN_ENVIRONMENT_OF_THEIR_OWN)
     ]
     return {

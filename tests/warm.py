@@ -28,7 +28,7 @@ FORKS.set_forkserver_preload(
         "ringi.cli.commands.serve",
         "ringi.demo",
         "ringi.backends.sqlite.checkpoints",
-        "tests.engrammer.learner",
+        "tests.apps.engrammer.learner",
         "tests.faults.thread_worker",
         "tests.integrations.langchain.finish_worker",
         "uvicorn",

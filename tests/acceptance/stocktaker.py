@@ -11,9 +11,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
-from ringi.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
 from ringi.integrations.langgraph import ask
 from ringi.testing.model import ScriptedModel, tool_call
+from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
 
 STOP = "lamps "
 """The word at which an answer stops."""

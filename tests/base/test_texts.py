@@ -240,7 +240,7 @@ FOR_PROGRAMMERS = (
 
 def refusals() -> Iterator[str]:
     """Yield the sentences that refuse a caller."""
-    for path in files(SOURCES / "server"):
+    for path in files(SOURCES / "ringi/server"):
         tree = tree_of(path)
         for call in nodes_of(path):
             if isinstance(call, ast.Call) and name_of(call) in ("ForbiddenError", "UnauthenticatedError") and call.args:

@@ -11,7 +11,7 @@ from tests.sources import SOURCES, files, tree_of
 
 PRINTED = {"SettingError": 2, "refusal": 1, "_refused": 0}
 """The calls whose sentence the terminal shows, and the position of the sentence."""
-OF_AGENTS = ("integrations", "engrammer", "testing", "demo")
+OF_AGENTS = ("ringi/integrations", "ringi/testing", "ringi/demo", "ringi_apps/engrammer", "ringi_apps/assistant/demo")
 """The rooms whose settings stand in the code of an agent, for its programmer."""
 VALUE = "[[7]]"
 """Stands for a value that only a run knows."""
@@ -26,7 +26,7 @@ def printed() -> Iterator[tuple[str, str]]:
         for name, values in assigned(tree.body).items():
             shared.setdefault(name, []).extend(values if name.isupper() else [])
     for path, tree in trees.items():
-        if path.relative_to(SOURCES).parts[0] in OF_AGENTS:
+        if path.relative_to(SOURCES).as_posix().startswith(OF_AGENTS):
             continue
         own = shared | assigned(tree.body)
         for function in ast.walk(tree):

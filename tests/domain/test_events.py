@@ -19,7 +19,7 @@ from ringi.domain.events import (
 from ringi.domain.request import Request
 from ringi.server.sse.event_hub import NAMES
 
-ROOT = SOURCES.parents[1]
+ROOT = SOURCES.parent
 ALL = {*FEED_EVENTS, *AUDIT_EVENTS}
 FINAL = {name.removeprefix(f"{Request.record}.") for name in FINAL_EVENTS}
 """What `Request.ended` makes."""
@@ -29,7 +29,7 @@ BY_RECORD = {"created", "erased"}
 
 def changes_in(file: str) -> set[str]:
     """Return the events that a file makes of a request: the first argument of each `changed(…)`."""
-    calls = (node for node in nodes_of(SOURCES / file) if isinstance(node, ast.Call))
+    calls = (node for node in nodes_of(SOURCES / "ringi" / file) if isinstance(node, ast.Call))
     named = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "changed"]
     return {str(call.args[0].value) for call in named if isinstance(call.args[0], ast.Constant)}
 

@@ -9,14 +9,14 @@ from multiprocessing.context import ForkServerProcess as Process
 from pathlib import Path
 
 import pytest
-from tests.engrammer import learner
+from tests.apps.engrammer import learner
 from tests.runs.world import World, checked, opened, until
 from tests.warm import FORKS
 
 from ringi.domain.request import Request
-from ringi.engrammer.persistence import append_entry, read_entries, read_playbook, turns_of
-from ringi.engrammer.playbook import Playbook, fold
 from ringi.errors import NotFoundError
+from ringi_apps.engrammer.persistence import append_entry, read_entries, read_playbook, turns_of
+from ringi_apps.engrammer.playbook import Playbook, fold
 
 LEASE = 0.5
 MANY = 40

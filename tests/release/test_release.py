@@ -68,9 +68,14 @@ def test_both_archives_bear_the_version_that_stands_in_one_place(archives: Archi
 
 
 def test_the_wheel_holds_every_file_of_the_package_the_page_the_types_and_the_licence(names: list[str]) -> None:
-    files = (path.relative_to(ROOT / "src") for path in (ROOT / "src/ringi").rglob("*") if path.is_file())
+    files = (path.relative_to(ROOT / "src") for path in (ROOT / "src").rglob("*") if path.is_file())
     sources = {path.as_posix() for path in files if not {"__pycache__", "static"} & set(path.parts)}
-    wanted = {"ringi/server/static/index.html", "ringi/py.typed", f"ringi-{VERSION}.dist-info/licenses/LICENSE"}
+    wanted = {
+        "ringi/server/static/index.html",
+        "ringi/py.typed",
+        "ringi_apps/py.typed",
+        f"ringi-{VERSION}.dist-info/licenses/LICENSE",
+    }
 
     assert (sources | wanted) - set(names) == set()
     assert any(re.fullmatch(r"ringi/server/static/assets/.+\.js", name) for name in names)

@@ -15,7 +15,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from tests.runs.world import World, at_work, model, opened, until, working
 
-from ringi.assistant.reply_stream import ReplyModel
 from ringi.base.clock import utc_now
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
@@ -25,6 +24,7 @@ from ringi.runs.operations import retry
 from ringi.runs.usage import MAX_MODELS, OTHERS, UsageSums
 from ringi.runtimes.langgraph.usage_meter import UsageMeter
 from ringi.testing import ScriptedModel
+from ringi_apps.assistant.reply_stream import ReplyModel
 
 
 class State(TypedDict, total=False):

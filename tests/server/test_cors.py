@@ -12,9 +12,9 @@ import pytest
 from playwright.async_api import Page
 from tests.server.world import World, open_world
 
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
-from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
+from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 
 PAGE = "https://app.example.com"
 STOCK = "authorization, x-api-key, content-type, last-event-id, x-auth-scheme, traceparent"

@@ -16,11 +16,11 @@ from tests.domain.test_display import png
 from tests.files.test_images import looker, short
 from tests.server.world import World, open_world, until
 
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.files.images import MAX_IMAGE, MAX_IMAGES, index_key
 from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 
 PNG = png(40, 30)
 TEXT = base64.b64encode(PNG).decode()

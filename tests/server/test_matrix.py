@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from tests.assistant.served import served
-from tests.engrammer.rows import CONVERSATIONS, PLAYBOOKS
+from tests.apps.assistant.served import served
+from tests.apps.engrammer.rows import CONVERSATIONS, PLAYBOOKS
 from tests.server.world import World, open_world, until
 from tests.tiers import WIDE
 

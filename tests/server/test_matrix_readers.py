@@ -12,11 +12,11 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from tests.assistant.served import served as assisting
-from tests.assistant.test_routes import planned
-from tests.engrammer.lab import Models, insight
-from tests.engrammer.served import asked, is_, once
-from tests.engrammer.served import served as learning
+from tests.apps.assistant.served import served as assisting
+from tests.apps.assistant.test_routes import planned
+from tests.apps.engrammer.lab import Models, insight
+from tests.apps.engrammer.served import asked, is_, once
+from tests.apps.engrammer.served import served as learning
 from tests.server.test_matrix import CHAT_TURN, ROWS
 from tests.server.world import LIMIT, World, open_world, until
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.assistant.served import Office
+from tests.apps.assistant.served import Office
 from tests.server.test_every_route import calls, filled
 from tests.server.world import LIMIT, SECRET, World, open_world, until
 
-from ringi.assistant import access
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
@@ -26,6 +24,8 @@ from ringi.server import App, Keys, ServerComponents, ServerSettings
 from ringi.server.auth.revocations import Revocation
 from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.server.sse import conversation
+from ringi_apps.assistant import access
+from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 
 Call = Callable[[httpx.AsyncClient], Coroutine[Any, Any, httpx.Response]]
 AT = "/v1/assistants/c1"

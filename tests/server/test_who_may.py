@@ -18,16 +18,16 @@ from tests.server.test_matrix import routes_of
 from tests.server.world import World, open_world, until
 from tests.sources import SOURCES, files, nodes_of, source_of
 
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.base.clock import utc_now
 from ringi.cli.mcp_routes import EXTENSION as MCP
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Decider
-from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server.problems import STATUSES
 from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
+from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 
 THREAD = "t1"
 
@@ -223,12 +223,12 @@ OTHERS = {
 }
 """The routes that write but decide no request: the matrix of all routes has their rows."""
 ANSWERING = {
-    *("server/sse/conversation.py", "server/routes/requests.py", "server/routes/hitl.py"),
-    *("server/routes/langgraph_api/access.py", "engrammer/routes.py", "assistant/routes.py"),
-    "server/own_requests.py",
-    "assistant/text_approval.py",
+    *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/server/routes/hitl.py"),
+    *("ringi/server/routes/langgraph_api/access.py", "ringi/server/own_requests.py"),
+    *("ringi_apps/engrammer/routes.py", "ringi_apps/assistant/routes.py", "ringi_apps/assistant/text_approval.py"),
     # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
-    *("inbox/inbox.py", "cli/commands/answer.py", "cli/terminal/request_screen.py", "testing/harness.py"),
+    *("ringi/inbox/inbox.py", "ringi/cli/commands/answer.py", "ringi/cli/terminal/request_screen.py"),
+    "ringi/testing/harness.py",
 }
 """The files that call `Inbox.answer`."""
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from tests.assistant.served import Office, served
-from tests.assistant.test_routes import planned, press
-from tests.engrammer.lab import Models, insight
-from tests.engrammer.served import asked, pending
-from tests.engrammer.served import served as teaching
+from tests.apps.assistant.served import Office, served
+from tests.apps.assistant.test_routes import planned, press
+from tests.apps.engrammer.lab import Models, insight
+from tests.apps.engrammer.served import asked, pending
+from tests.apps.engrammer.served import served as teaching
 from tests.server.test_who_may import PEOPLE, SITUATIONS, client_of, expected, name_deputies
 from tests.server.world import World
 

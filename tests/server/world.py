@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 
 from ringi import demo
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
@@ -22,7 +21,6 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.people import NamedPerson
 from ringi.runs.agent import Agent, agents_by_name
@@ -30,6 +28,8 @@ from ringi.runs.worker import Worker
 from ringi.server import App, Keys, ServerComponents, ServerSettings
 from ringi.server.extension import Extension
 from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
+from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
+from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 
 SAMPLES = functools.cache(demo.agents)
 SECRET = "a secret of these tests, long enough"

@@ -8,11 +8,10 @@ const file = fileURLToPath(new URL("../src/api/schema.ts", import.meta.url));
 const read = `
 import json
 from fastapi import FastAPI
-from ringi.assistant.routes import EXTENSION as ASSISTANTS
-from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS, TENANT_EVENTS
+from ringi.server.extension import installed_extensions
 from ringi.server.openapi import openapi_document
-schemas = openapi_document(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]
+schemas = openapi_document(FastAPI(), installed_extensions())["components"]["schemas"]
 names = {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS, "tenantEvents": TENANT_EVENTS}
 print(json.dumps({"schemas": schemas, "names": names}))`;
 

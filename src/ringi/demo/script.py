@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from ringi.demo import chat, engrammer
-from ringi.demo.assistant import SPEAKERS, drafts
+from ringi.demo import chat
 from ringi.demo.data import toml_of
 from ringi.testing import ScriptedModel
 
@@ -21,11 +20,6 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the next message of the model; it depends only on the messages."""
     if chat.is_chat(messages):
         return chat.reply(messages)
-    if drafts.is_planning(messages):
-        return drafts.draft(messages)
-    for speaker in (*SPEAKERS, *engrammer.SPEAKERS):
-        if speaker.is_asked(messages):
-            return speaker.reply(messages)
     matches = ((reply, re.search(reply["pattern"], messages[-1].text)) for reply in REPLIES)
     reply, found = next(
         (reply, found) for reply, found in matches if found and messages[0].text.startswith(reply.get("system", ""))

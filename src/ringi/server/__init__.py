@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ringi.server.body import json_body
     from ringi.server.components import ServerComponents
     from ringi.server.embedded import EmbeddedApp, create_app
-    from ringi.server.extension import Extension
+    from ringi.server.extension import Extension, installed_extensions
     from ringi.server.language import language_for
     from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
@@ -54,6 +54,7 @@ __all__ = [
     "channel_of",
     "create_app",
     "inbox_for",
+    "installed_extensions",
     "is_theirs_to_answer",
     "json_body",
     "language_for",
@@ -81,7 +82,7 @@ __getattr__ = lazy_exports(
         ),
         "body": "json_body",
         "embedded": "EmbeddedApp create_app",
-        "extension": "Extension",
+        "extension": "Extension installed_extensions",
         "language": "language_for",
         "limits": "AskLimits",
         "openapi": "route_docs schema_reference",

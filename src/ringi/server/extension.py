@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from importlib.metadata import entry_points
+from typing import Any, Protocol, runtime_checkable
 
 from fastapi import FastAPI
 from pydantic import BaseModel
 from starlette.routing import Route
 
+from ringi.runs.agent import Agent
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
@@ -35,9 +37,18 @@ class StreamingGroup(Group, Protocol):
         """Return the streaming routes."""
 
 
+GROUP = "ringi.extensions"
+"""The group of the entry points of applications; each names an `Extension`."""
+
+
+def no_agents(model: Any) -> list[Agent]:
+    """Return no example agents."""
+    return []
+
+
 @dataclass(frozen=True)
 class Extension:
-    """Routes that an application adds to the server, and the models that describe them in OpenAPI."""
+    """What an application adds to the server: routes, the models that describe them in OpenAPI, and example agents."""
 
     routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], Group]
     """Creates the routes when the server starts; they register their streams and long polls with the last argument."""
@@ -45,3 +56,10 @@ class Extension:
     """The models of request bodies."""
     outputs: tuple[type[BaseModel], ...] = ()
     """The models of replies."""
+    agents: Callable[[Any], list[Agent]] = no_agents
+    """Creates the example agents of `ringi demo` with a chat model of LangChain, or with a scripted one for None."""
+
+
+def installed_extensions() -> list[Extension]:
+    """Return the extensions of all installed packages, in the order of their names."""
+    return [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]

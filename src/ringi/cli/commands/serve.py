@@ -121,15 +121,13 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 def _extensions(agents: list[Agent]) -> Sequence[Extension]:
     """Return the routes of the applications, which are served only with agents and LangGraph."""
     from ringi.cli.mcp_routes import EXTENSION as MCP
+    from ringi.server.extension import installed_extensions
     from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
 
     extensions = [MCP, LANGGRAPH_API] if find_spec("mcp_types") else [LANGGRAPH_API]
     if not agents or not has_langgraph():
         return extensions
-    from ringi.assistant.routes import EXTENSION as ASSISTANTS
-    from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-
-    return [ASSISTANTS, ENGRAMMERS, *extensions]
+    return [*installed_extensions(), *extensions]
 
 
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:

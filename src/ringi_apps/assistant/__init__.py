@@ -1,0 +1,37 @@
+"""Assistants that talk with people, collect values, make plans, and execute only plans that a person approved."""
+
+from ringi_apps.assistant.assistant import Assistant
+from ringi_apps.assistant.declarations import (
+    ANY,
+    Action,
+    Choices,
+    Info,
+    InfoHandler,
+    Needs,
+    Text,
+    WorkflowNeeds,
+    in_language,
+)
+from ringi_apps.assistant.definitions import Definitions
+from ringi_apps.assistant.jobs import CallJob, PlanJob, StepJob
+from ringi_apps.assistant.model_context import person_text
+from ringi_apps.assistant.sentences import detect_language
+
+__all__ = [
+    "ANY",
+    "Action",
+    "Assistant",
+    "CallJob",
+    "Choices",
+    "Definitions",
+    "Info",
+    "InfoHandler",
+    "Needs",
+    "PlanJob",
+    "StepJob",
+    "Text",
+    "WorkflowNeeds",
+    "detect_language",
+    "in_language",
+    "person_text",
+]

@@ -1,0 +1,59 @@
+"""The assistant for projects: it collects goals, plans milestones, and saves the approved ones."""
+
+from __future__ import annotations
+
+from langchain_core.language_models import BaseChatModel
+
+from ringi_apps.assistant import Assistant, CallJob, in_language
+from ringi_apps.assistant.demo.ledger import PlanExecutor
+from ringi_apps.assistant.demo.lookups import Lookups
+from ringi_apps.assistant.demo.office import Office, Row
+from ringi_apps.assistant.demo.planner import Planner
+from ringi_apps.assistant.demo.shared import Workflows, assistant_of, table, text_in
+from ringi_apps.assistant.demo.speaker import ScriptedAssistant
+
+PROMPT = "You help the people of a small company to plan their projects."
+SPEAKER = ScriptedAssistant.of("projects", PROMPT)
+
+
+def assistant(model: BaseChatModel, office: Office) -> Assistant:
+    """Return the assistant for a model and a database."""
+    lookups = Lookups(office)
+    reports = ProjectReports(lookups)
+    workflows: Workflows = {
+        "projectPlanWorkflow": Planner(model, "projects", action="add_milestone", about="project", in_turn=True).plan,
+        "projectExecuteWorkflow": PlanExecutor(office).carry_out,
+        "projectListWorkflow": reports.status,
+        "resourceCheckWorkflow": reports.free,
+    }
+    return assistant_of("projects", "assistant", PROMPT, model, workflows, lookups)
+
+
+class ProjectReports:
+    """The workflows of the immediate actions."""
+
+    def __init__(self, lookups: Lookups) -> None:
+        self._lookups = lookups
+
+    async def status(self, job: CallJob) -> str:
+        """Return the status of the projects as a table."""
+        projects = await self._lookups.projects({})
+        lines = [row(each, job) for each in projects]
+        return table(text_in(job.language, "heads", "projects"), lines)
+
+    async def free(self, job: CallJob) -> str:
+        """Return the free hours of people as a table."""
+        people = await self._lookups.free({})
+        lines = [
+            f"| {in_language(each['name'], job.language)} | {text_in(job.language, 'teams', each['team'])} "
+            f"| {each['free_hours']} |"
+            for each in people
+        ]
+        return table(text_in(job.language, "heads", "people"), lines)
+
+
+def row(project: Row, job: CallJob) -> str:
+    """Return a project as a row of the table."""
+    name, status = in_language(project["name"], job.language), text_in(job.language, "statuses", project["status"])
+    done = f"{project['done']}/{project['milestones']}"
+    return f"| {name} | {status} | {project['progress']} % | {done} | {project['due_on']} |"

@@ -1,0 +1,306 @@
+"""The JSON of playbooks over HTTP, and of the requests that ask to change one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from ringi.base import StrictModel
+from ringi_apps.engrammer.models import (
+    CamelModel,
+    Digest,
+    InsightEvidence,
+    InsightFeedback,
+    InsightType,
+    LongText,
+    OperationKind,
+)
+
+EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
+BulletId = Annotated[str, Field(min_length=1, max_length=50)]
+BulletText = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"\S")]
+ScopeText = Annotated[str, Field(max_length=200)]
+Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
+
+
+class PlaybookChange(StrictModel):
+    """A change that a person makes to a playbook directly."""
+
+    op: Literal["add", "edit", "retire", "restore", "merge", "undo"]
+    bullet: BulletId | None = None
+    """The bullet to change; in a merge, the one that stays."""
+    sources: Annotated[tuple[BulletId, ...], Field(max_length=100)] = ()
+    """The other bullets of a merge."""
+    section: Section | None = None
+    text: BulletText | None = None
+    applies_when: ScopeText | None = None
+    """When the bullet applies; '' if always."""
+    base: Digest | None = None
+    """The bullet's hash that the caller saw; the change is refused if it differs now."""
+    version: Annotated[int, Field(ge=1)] | None = None
+    """The version to undo."""
+    reason: LongText | None = None
+
+
+class SimilarBulletView(BaseModel):
+    """A bullet similar to the proposal; it may contradict it."""
+
+    bullet: str
+    text: str
+    score: float
+    flags: list[Literal["same", "number", "negation", "swap"]]
+
+
+class LearningEvidence(BaseModel):
+    """A quote that was found in its source."""
+
+    where: Literal["question", "answer", "feedback", "note", "playbook"]
+    ref: str | None
+    quote: str
+    start: int
+    end: int
+    thread_id: str
+    run_id: str
+
+
+class LearningOperation(BaseModel):
+    """A proposed playbook operation: the action arguments of a `learning` request."""
+
+    op: OperationKind
+    section: str
+    text: str
+    applies_when: str = ""
+    """When the bullet applies; '' if always."""
+    bullet: str | None
+    sources: list[str]
+    base: dict[str, str]
+
+
+class LearningTrial(BaseModel):
+    """Results of the test questions without and with the proposal."""
+
+    cases: int
+    right_before: int
+    right_after: int
+    wins: list[str]
+    """Questions answered correctly only with the proposal."""
+    losses: list[str]
+    """Questions answered correctly only without the proposal."""
+    failed: str | None
+    """Error that prevented the evaluation."""
+
+
+class LearningContext(BaseModel):
+    """The `context.learning` of a request of kind `learning`."""
+
+    insight: str
+    type: InsightType
+    why: str
+    source_bullet_id: str | None
+    evidence: list[LearningEvidence]
+    similar: list[SimilarBulletView]
+    feedback: InsightFeedback
+    tokens: int
+    """Tokens that the playbook gains."""
+    room: int
+    """Tokens of the budget left afterwards."""
+    before: str | None
+    playbook: str
+    version: int
+    renewed: str | None
+    """Why the insight is proposed again."""
+    trial: LearningTrial | None
+    """None if there was no evaluation."""
+    question: str
+    answer: str
+    thread_id: str
+    run_id: str
+
+
+class PlaybookSummary(CamelModel):
+    """Summary of a playbook."""
+
+    id: str
+    agent: str
+    version: int
+    bullets: int
+    tokens: int
+    budget: int
+    waiting: int
+    """Number of insights that await a decision."""
+
+
+class PlaybookPage(BaseModel):
+    """The playbooks of the Engrammers on this server."""
+
+    items: list[PlaybookSummary]
+    next: None
+
+
+class PlaybookBullet(CamelModel):
+    """One bullet of a playbook."""
+
+    id: str
+    section: str
+    text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
+    is_active: bool
+    merged_into: str | None
+    helpful: int
+    harmful: int
+    used: int
+    created: int
+    """The version that added it."""
+    changed: int
+    """The version that last changed it."""
+    type: InsightType | None
+    hash: str
+    """Value to send as `base` of a change."""
+
+
+class RejectedText(CamelModel):
+    """A text that a person rejected."""
+
+    text: str
+    at: datetime
+    op: EntryKind
+    request_id: str | None
+    reason: str | None
+    bullet: str | None
+
+
+class PlaybookMeasures(CamelModel):
+    """Statistics about the proposals."""
+
+    proposed: int
+    """Decided and pending proposals."""
+    approved: int
+    edited: int
+    """Approved proposals that a person edited."""
+    rejected: int
+    reverted: int
+    """Approved proposals that were undone later."""
+    precision: float | None
+    """Approved divided by decided; null if none was decided."""
+
+
+class PlaybookView(CamelModel):
+    """A playbook at one version."""
+
+    id: str
+    agent: str
+    version: int
+    head: int
+    """The newest version."""
+    tokens: int
+    budget: int
+    text: str
+    """The text in the agent's prompt."""
+    bullets: list[PlaybookBullet]
+    rejected: list[RejectedText]
+    measures: PlaybookMeasures
+
+
+class BulletContent(CamelModel):
+    """Content of a bullet."""
+
+    section: str
+    text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
+    is_active: bool
+    merged_into: str | None
+
+
+class BulletChangeView(CamelModel):
+    """Content of a bullet before and after a change."""
+
+    bullet: str
+    before: BulletContent | None
+    after: BulletContent
+
+
+class BulletTagView(CamelModel):
+    """Effect of a bullet on an answer."""
+
+    bullet: str
+    tag: Literal["helpful", "harmful", "neutral", "used"]
+
+
+class PlaybookEntry(CamelModel):
+    """One entry of a playbook's history."""
+
+    version: int
+    at: datetime
+    op: EntryKind
+    by: str
+    """The person who made the change, or the agent's thread that applied an approval."""
+    approved_by: str | None
+    """Person who approved the proposal."""
+    rejected_by: str | None
+    request_id: str | None
+    thread_id: str | None
+    run_id: str | None
+    reason: str | None
+    undoes: int | None
+    changes: list[BulletChangeView]
+    tags: list[BulletTagView]
+    evidence: list[InsightEvidence]
+    text: str | None
+    """For `reject`, the rejected text; otherwise the proposed text if a person edited it."""
+    refused: EntryKind | None
+    """For `reject`, the proposed operation."""
+    bullets: list[str]
+    """For `keep`, the bullets kept separate; for `reject`, the bullets it would have changed."""
+
+
+class PlaybookHistory(BaseModel):
+    """History of a playbook, newest first."""
+
+    items: list[PlaybookEntry]
+    next: str | None
+
+
+class DiffBullet(CamelModel):
+    """A bullet that is in only one of two versions."""
+
+    id: str
+    section: str
+    text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
+
+
+class DiffChange(CamelModel):
+    """A bullet whose content differs between two versions."""
+
+    id: str
+    before: DiffBullet
+    after: DiffBullet
+
+
+class PlaybookDiffView(CamelModel):
+    """Differences between two versions of the active bullets."""
+
+    from_: int = Field(alias="from")
+    to: int
+    added: list[DiffBullet]
+    removed: list[DiffBullet]
+    changed: list[DiffChange]
+
+
+class BulletHistory(PlaybookBullet):
+    """A bullet and its history."""
+
+    history: list[PlaybookEntry]
+    """Oldest first."""
+
+
+INPUTS: tuple[type[BaseModel], ...] = (PlaybookChange,)
+OUTPUTS: tuple[type[BaseModel], ...] = (
+    LearningContext, LearningOperation, PlaybookPage, PlaybookView, PlaybookHistory, PlaybookDiffView, BulletHistory,
+    PlaybookEntry,
+)  # fmt: skip
