@@ -132,6 +132,15 @@ def test_every_page_stands_in_the_navigation_once() -> None:
     assert sorted(leaves(nav)) == sorted(path.relative_to(docs.DOCS).as_posix() for path in docs.DOCS.rglob("*.md"))
 
 
+def test_the_index_links_every_how_to_and_the_cookbook_comes_first() -> None:
+    how_to, links = docs.DOCS / "how-to", re.findall(r"\]\(([\w/-]+\.md)\)", text_of("index.md"))
+
+    assert links[0] == "cookbook.md"
+    assert sorted(link for link in links if link.startswith("how-to/")) == [
+        f"how-to/{page.name}" for page in sorted(how_to.glob("*.md"))
+    ]
+
+
 def test_every_decision_stands_in_the_index_once() -> None:
     links = re.findall(r"(?m)^- \[(.+)\]\((\S+\.md)#\S+\)$", text_of("decisions/index.md"))
 

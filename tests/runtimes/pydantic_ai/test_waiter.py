@@ -364,7 +364,7 @@ async def test_without_a_waiter_the_error_says_what_to_do() -> None:
 @pytest.mark.parametrize("title", ["ask.py", "chat.py"])
 async def test_the_code_of_the_how_to_runs(url: str, title: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_URL", url)
-    text = (ROOT / "docs/how-to/pydantic-ai-in-your-code.md").read_text("utf-8")
+    text = (ROOT / "docs/how-to/pydantic-ai.md").read_text("utf-8")
     page = module_of(text.partition(f'```python title="{title}"\n')[2].partition("```")[0])
     page["shop"].model = model_of([{"order": "7", "amount": 30}], "Done.")
     async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
