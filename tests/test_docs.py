@@ -115,6 +115,14 @@ def test_the_links_of_the_readme_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_the_readme_is_short_and_names_the_cookbook_first() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    where = readme.partition("## Where to read on")[2]
+
+    assert len(readme.split()) <= 900
+    assert re.findall(r"\]\((\S+)\)", where)[0] == "docs/cookbook.md"
+
+
 def text_of(name: str) -> str:
     return (docs.DOCS / name).read_text("utf-8")
 
