@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import datetime
@@ -24,7 +23,7 @@ from ringi.backends.sqlite.stream import SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
-from ringi.base.settings import read_list
+from ringi.base.settings import Settings, variable
 from ringi.contracts.backend import AgentStores
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.notifier import EXPIRY, Notifier, Wakeup
@@ -41,7 +40,6 @@ from ringi.privacy.erasure import Eraser
 log = limited(__name__)
 RETENTION_SECONDS = 600.0
 """Seconds between two searches for content that has passed its retention period."""
-LONGEST_DAYS = 36_500
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
 
@@ -55,12 +53,12 @@ class PollingNotifier(MemoryNotifier):
 
 def home() -> Path:
     """Return the folder of the local files: `RINGI_HOME`, by default `.ringi`."""
-    return Path(os.environ.get("RINGI_HOME") or ".ringi")
+    return Path(variable("home") or ".ringi")
 
 
 def resolved_url(url: str | None) -> str:
     """Return the given URL, else `RINGI_URL`, else the SQLite file in the home folder."""
-    return url or os.environ.get("RINGI_URL") or f"sqlite:///{home().absolute() / 'ringi.db'}"
+    return url or variable("url") or f"sqlite:///{home().absolute() / 'ringi.db'}"
 
 
 @asynccontextmanager
@@ -211,7 +209,7 @@ async def _open_notifier(
     stack: AsyncExitStack, notify: Notify, poll_interval: float, own: Callable[[float], Notifier], *, is_pubsub: bool
 ) -> Notifier:
     """Open a polling notifier, the Redis of `RINGI_REDIS_URL`, or the store's own notifier."""
-    redis_url = os.environ.get("RINGI_REDIS_URL")
+    redis_url = Settings.load().redis_url
     if notify in ("polling", "webhook"):
         return await stack.enter_async_context(PollingNotifier(poll_interval))
     if redis_url:
@@ -361,9 +359,9 @@ async def inbox_on(
     backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
 ) -> AsyncIterator[Inbox]:
     """Open an inbox and its expiry loop on services that are already open."""
-    days = retain_days()
+    settings = Settings.load()
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
-    time, people = clock or backend.clock, People(backend.stream, named_people(os.environ))
+    time, people = clock or backend.clock, People(backend.stream, named_people(settings))
     inbox = Inbox(
         backend.store,
         backend.notifier,
@@ -372,11 +370,11 @@ async def inbox_on(
         limits=limits,
         eraser=eraser,
         people=people,
-        admin_groups=read_list("RINGI_ADMIN_GROUPS"),
+        admin_groups=settings.admin_groups,
     )
     sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
-    if days is not None:
-        sweeps.append(repeat(partial(inbox.retain, days), RETENTION_SECONDS))
+    if settings.retain_days is not None:
+        sweeps.append(repeat(partial(inbox.retain, settings.retain_days), RETENTION_SECONDS))
     sweeping = [asyncio.create_task(sweep) for sweep in sweeps]
     try:
         async with inbox.feed:
@@ -393,20 +391,6 @@ async def _keep_expiring(inbox: Inbox, notifier: Notifier, *, is_own_clock: bool
     seconds = notifier.recheck_after if is_own_clock else notifier.pulse_after
     async with notifier.subscribe(EXPIRY) as wakeup:
         await repeat(inbox.expire_due, seconds, wakeup)
-
-
-def retain_days() -> float | None:
-    """Return the retention period in days from `RINGI_RETAIN_DAYS`; None keeps content forever."""
-    text = os.environ.get("RINGI_RETAIN_DAYS")
-    if not text:
-        return None
-    try:
-        days = float(text)
-    except ValueError:
-        days = 0.0
-    if not 0 < days <= LONGEST_DAYS:
-        raise SettingError("RINGI_RETAIN_DAYS", text, f"give days above 0 and up to {LONGEST_DAYS}, or unset it")
-    return days
 
 
 def needing_langgraph(savers: Savers) -> Savers:

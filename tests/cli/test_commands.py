@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 from ringi import Action, Attachment, Form, Text
 from ringi.base.clock import utc_now
+from ringi.base.settings import Settings
 from ringi.cli.app import app, main
 from ringi.connect import open_backend
 from ringi.contracts.store import change_record
@@ -297,12 +298,36 @@ def test_watch_prints_each_change_as_json(desk: Desk) -> None:
     assert all("\u202e" not in line for line in lines)
 
 
+def test_config_prints_each_setting_with_its_origin_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"URL": "postgresql://ann:pass@host/db", "RECORD_SEEN": "1", "ADMIN_GROUPS": "ops, root"}
+    secrets = {"SECRET": "hidden", "WEBHOOKS": '[{"secrets": ["hidden"]}]', "SMTP_URL": "smtps://ann:hidden@host"}
+    for name, value in {**variables, **secrets}.items():
+        monkeypatch.setenv(f"RINGI_{name}", value)
+
+    printed = CliRunner().invoke(app, ["config", "--json"]).output
+    rows = {row["name"]: (row["value"], row["origin"]) for row in json.loads(printed)["items"]}
+
+    assert set(rows) == {f"RINGI_{name.upper()}" for name in Settings.model_fields}
+    assert rows["RINGI_URL"] == ("postgresql://ann:…@host/db", "environment")
+    assert rows["RINGI_ADMIN_GROUPS"] == (["ops", "root"], "environment")
+    assert rows["RINGI_SESSION_DAYS"] == (14, "default")
+    assert "hidden" not in printed
+    assert re.search(r"(?m)^RINGI_RECORD_SEEN +1 +environment$", CliRunner().invoke(app, ["config"]).output)
+
+
+def test_config_names_a_setting_that_is_invalid(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGI_WEBHOOK_JITTER", "soon")
+
+    why = "use numbers of 0 or more, separated by commas"
+    assert refused(desk, 2, "config") == f"error: RINGI_WEBHOOK_JITTER='soon': {why}\n"
+
+
 @pytest.mark.parametrize("command", [*(name.name or "" for name in app.registered_commands), "token create"])
 def test_every_command_has_json_and_a_help_and_refuses_what_it_does_not_know(command: str) -> None:
     helped = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
     assert helped.exit_code == 0
     assert "--json" in helped.output or command in ("mcp", "acp")
-    assert re.search(r"--url|--tenant", helped.output)
+    assert re.search(r"--url|--tenant", helped.output) or command == "config"
     wrong = CliRunner().invoke(app, [*command.split(), "--nonsense"])
     assert (wrong.exit_code, "Traceback" in wrong.output) == (2, False)
     assert "--nonsense" in wrong.output

@@ -20,6 +20,7 @@ from tests.server.world import open_world, until
 from tests.servers import free_port
 
 from ringi.base.clock import utc_now
+from ringi.base.settings import Settings
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.voting import Decider
@@ -246,7 +247,7 @@ WHOLE = {
 
 
 def test_the_environment_says_who_gets_mail() -> None:
-    mail = DeliverySettings.of(WHOLE).mail
+    mail = DeliverySettings.of(Settings.load(WHOLE)).mail
 
     assert mail
     assert mail.parts == ("smtp", "127.0.0.1", 2525, "a", "b")
@@ -268,4 +269,4 @@ def test_the_environment_says_who_gets_mail() -> None:
 )
 def test_mail_that_could_not_be_sent_is_refused_at_the_start(name: str, value: str) -> None:
     with pytest.raises(SettingError, match=name):
-        DeliverySettings.of({**WHOLE, name: value})
+        DeliverySettings.of(Settings.load({**WHOLE, name: value}))

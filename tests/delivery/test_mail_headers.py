@@ -17,6 +17,7 @@ from tests.delivery.office import office, settings
 from tests.server.world import until
 from tests.servers import free_port
 
+from ringi.base.settings import Settings
 from ringi.delivery.display_text import one_line
 from ringi.delivery.mail import compose
 from ringi.delivery.mail_settings import Mailbox, MailSettings
@@ -131,4 +132,4 @@ def test_an_address_that_is_more_than_one_address_is_refused_at_the_start(local:
         "RINGI_MAIL_TO": f'[{{"name": "ann", "address": "{local.replace(chr(34), chr(92) + chr(34))}@example.com"}}]',
     }
     with pytest.raises(SettingError, match=r"RINGI_MAIL_TO.*address"):
-        MailSettings.of(variables)
+        MailSettings.of(Settings.load(variables))

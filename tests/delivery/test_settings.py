@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 from tests.delivery.office import SECRET
 
+from ringi.base.settings import SCHEDULE, Settings
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import AddressResolver, RefusedAddressError
 from ringi.delivery.deliveries import delivering
-from ringi.delivery.settings import SCHEDULE, DeliverySettings
+from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
 from ringi.errors import InvalidError, SettingError
 
@@ -26,8 +28,12 @@ PRIVATE = [
 ]  # fmt: skip
 
 
+def delivery_settings(variables: Mapping[str, str]) -> DeliverySettings:
+    return DeliverySettings.of(Settings.load(variables))
+
+
 def read(*rows: object, **variables: str) -> DeliverySettings:
-    return DeliverySettings.of({"RINGI_WEBHOOKS": json.dumps(rows), **variables})
+    return delivery_settings({"RINGI_WEBHOOKS": json.dumps(rows), **variables})
 
 
 @pytest.mark.parametrize("host", PRIVATE)
@@ -80,12 +86,12 @@ def test_the_environment_says_who_is_told_and_how() -> None:
 def test_the_endpoints_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "endpoints.json").write_text(json.dumps([CRM]))
 
-    loaded_settings = DeliverySettings.of({"RINGI_WEBHOOKS": str(tmp_path / "endpoints.json")})
+    loaded_settings = delivery_settings({"RINGI_WEBHOOKS": str(tmp_path / "endpoints.json")})
     assert [each.name for each in loaded_settings.endpoints] == ["crm"]
 
 
 def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_webhooks() -> None:
-    loaded_settings = DeliverySettings.of({})
+    loaded_settings = delivery_settings({})
 
     assert (loaded_settings.endpoints, loaded_settings.allow, loaded_settings.schedule) == ((), (), SCHEDULE)
     assert SCHEDULE == (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -114,7 +120,7 @@ def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_we
 )
 def test_a_setting_without_a_meaning_is_refused_and_no_secret_is_shown(variables: dict[str, str], why: str) -> None:
     with pytest.raises(SettingError, match=why) as refused:
-        DeliverySettings.of(variables)
+        delivery_settings(variables)
 
     assert SECRET not in str(refused.value)
 

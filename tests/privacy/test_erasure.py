@@ -947,7 +947,7 @@ async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_re
     _, review = await overridden(place)
     with pytest.raises(UnderReviewError):
         await place.inbox.erase("r1", "boss")
-    follower = Deliveries(place.world.backend, place.inbox, DeliverySettings.of({}))
+    follower = Deliveries(place.world.backend, place.inbox, DeliverySettings())
 
     def killed(name: str) -> None:
         if name == point:

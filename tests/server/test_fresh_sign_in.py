@@ -18,8 +18,8 @@ from tests.server.test_oidc import configured, signed_in
 from tests.server.test_oidc_tokens import access
 from tests.server.world import World, open_world
 
-from ringi.base import FRESH_SIGN_IN, read_seconds
-from ringi.base.settings import SIGN_IN_ACR
+from ringi.base import fresh_sign_in
+from ringi.base.settings import Settings, read_pairs
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.errors import SettingError
@@ -28,7 +28,6 @@ from ringi.runs.agent import Agent
 from ringi.server import ServerSettings
 from ringi.server.identity import Oidc
 from ringi.server.routes.langgraph_api.routes import EXTENSION
-from ringi.server.settings import read_acr
 
 LIMITS = {"high": 300.0, "irreversible": 60.0}
 TIERS = ("low", "medium", "high", "irreversible")
@@ -227,14 +226,15 @@ async def test_a_sign_in_that_is_too_weak_names_the_acr_and_the_link_asks_for_it
 
 @pytest.mark.parametrize("text", ["high", "high=", "huge=mfa", "high=a,high=b", "high=a b"])
 def test_a_wrong_acr_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SIGN_IN_ACR, text)
+    monkeypatch.setenv("RINGI_SIGN_IN_ACR", text)
     with pytest.raises(SettingError, match="give one value"):
         ServerSettings.load()
 
 
 def test_an_acr_that_nothing_can_meet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SIGN_IN_ACR, "high=urn:example:mfa, irreversible=phr")
-    assert read_acr(SIGN_IN_ACR) == {"high": "urn:example:mfa", "irreversible": "phr"}
+    monkeypatch.setenv("RINGI_SIGN_IN_ACR", "high=urn:example:mfa, irreversible=phr")
+    pairs = Settings.load().sign_in_acr
+    assert read_pairs("sign_in_acr", pairs, TIERS) == {"high": "urn:example:mfa", "irreversible": "phr"}
     with pytest.raises(SettingError, match="set RINGI_OIDC_ISSUER"):
         ServerSettings.load()
     with pytest.raises(SettingError, match="a maximum age"):
@@ -281,14 +281,14 @@ async def test_no_way_to_answer_goes_around_it() -> None:
 
 @pytest.mark.parametrize("text", ["high", "high=", "high=0", "huge=1", "high=1,high=2", "high=nan", "high=inf"])
 def test_a_setting_that_limits_nothing_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FRESH_SIGN_IN, text)
+    monkeypatch.setenv("RINGI_FRESH_SIGN_IN", text)
     with pytest.raises(SettingError, match="give seconds above 0"):
         ServerSettings.load()
 
 
 def test_the_setting_has_a_limit_for_each_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ServerSettings.load().fresh_sign_in == {}
-    monkeypatch.setenv(FRESH_SIGN_IN, "high=300, irreversible=60")
-    assert ServerSettings.load().fresh_sign_in == LIMITS == read_seconds(FRESH_SIGN_IN, TIERS)
+    monkeypatch.setenv("RINGI_FRESH_SIGN_IN", "high=300, irreversible=60")
+    assert ServerSettings.load().fresh_sign_in == LIMITS == fresh_sign_in(TIERS)
     with pytest.raises(SettingError, match="let people sign in"):
         ServerSettings(no_auth=True, fresh_sign_in=LIMITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
+from ipaddress import ip_network
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from tests.tiers import WIDE
 from ringi.domain.ask import Answer
 from ringi.domain.record import Query
 from ringi.domain.thread import Thread
-from ringi.server.identity import GroupRoles, TrustedProxy, network
+from ringi.server.identity import GroupRoles, TrustedProxy
 
 ROLES = ("agent", "person", "admin", "auditor")
 OWNERS = ("own", "other", "elsewhere", "random")
@@ -211,7 +212,7 @@ ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS | ENGRAMMERS
 
 
 GROUP_ROLES = GroupRoles(admins=frozenset({"admin"}), auditors=frozenset({"auditor"}))
-PROXY = TrustedProxy((network("127.0.0.1"),), group_roles=GROUP_ROLES)
+PROXY = TrustedProxy((ip_network("127.0.0.1"),), group_roles=GROUP_ROLES)
 
 
 def routes_of(world: World) -> set[tuple[str, str]]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 
 import httpx
 import pytest
 from tests.server.world import World, open_world
 
 from ringi.errors import SettingError
-from ringi.server.identity import GroupRoles, TrustedProxy, network
+from ringi.server.identity import GroupRoles, TrustedProxy
 
 USER, GROUPS = "x-forwarded-user", "x-forwarded-groups"
-ELSEWHERE = TrustedProxy((network("10.0.0.0/8"),))
-HERE = TrustedProxy((network("127.0.0.0/8"), network("::1")), group_roles=GroupRoles(admins=frozenset({"ops"})))
+ELSEWHERE = TrustedProxy((ip_network("10.0.0.0/8"),))
+HERE = TrustedProxy((ip_network("127.0.0.0/8"), ip_network("::1")), group_roles=GroupRoles(admins=frozenset({"ops"})))
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ async def test_a_call_that_names_two_persons_is_refused(world: World) -> None:
 
 
 async def test_who_is_in_no_group_that_may_come_in_is_kept_out() -> None:
-    proxy = TrustedProxy((network("127.0.0.1"),), group_roles=GroupRoles(people=frozenset({"finance"})))
+    proxy = TrustedProxy((ip_network("127.0.0.1"),), group_roles=GroupRoles(people=frozenset({"finance"})))
     async with open_world("memory://", proxy=proxy) as world:
         for groups, status in (("finance", 200), ("sales", 403), ("", 403)):
             assert (await world.stranger(**{USER: "ann", GROUPS: groups}).get("/v1/session")).status_code == status
@@ -107,7 +108,7 @@ def test_variables_configure_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_PEOPLE_GROUPS", "finance")
 
     group_roles = GroupRoles(people=frozenset({"finance"}))
-    networks = (network("10.0.0.5/32"), network("fd00::/8"))
+    networks = (ip_network("10.0.0.5/32"), ip_network("fd00::/8"))
     assert TrustedProxy.load() == TrustedProxy(networks, name_header="x-auth-request-email", group_roles=group_roles)
 
 

@@ -15,7 +15,6 @@ from tests.server.world import World, open_world, until
 
 from ringi.errors import SettingError
 from ringi.runs.agent import Agent
-from ringi.server.prices import Prices
 from ringi.server.settings import ServerSettings
 
 PRICES = """
@@ -129,7 +128,7 @@ def test_a_wrong_price_is_an_error_that_names_its_field(
     priced(tmp_path, monkeypatch, text)
 
     with pytest.raises(SettingError, match="RINGI_PRICES") as refused:
-        Prices.load()
+        ServerSettings.load()
     assert field in str(refused.value)
 
 
@@ -137,4 +136,4 @@ def test_a_missing_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("RINGI_PRICES", str(tmp_path / "none.toml"))
 
     with pytest.raises(SettingError, match="cannot be read"):
-        Prices.load()
+        ServerSettings.load()

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 import typer
 
 from ringi.base.extras import missing
-from ringi.base.settings import unknown_settings
+from ringi.base.settings import Settings, unknown_settings
 from ringi.cli.commands import gate as gates
 from ringi.cli.commands.absence import absences, away, back
 from ringi.cli.commands.acp import acp
@@ -30,6 +30,7 @@ from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.suggestions import accept, suggestions
 from ringi.cli.commands.upkeep import (
+    config,
     link,
     migrate,
     offboard,
@@ -60,7 +61,7 @@ COMMANDS = (
     *(runs, retry, ask_again, abandon),
     *(pause, pauses, resume, grants, revoke),
     *(deliveries, redeliver),
-    *(link, offboard, erase, migrate, verify, report, backup, restore),
+    *(link, offboard, erase, config, migrate, verify, report, backup, restore),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
@@ -106,7 +107,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # A terminal in Latin-1 would fail on a Japanese title.
     try:
-        _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
+        _log_to_stderr(Settings.load().log)
         _refuse_broken_text(sys.argv[1:])
         _warn_of_unknown_settings()
         _call()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
 from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
@@ -128,7 +128,7 @@ class Deliveries:
 @asynccontextmanager
 async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
     """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
-    deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
+    deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(Settings.load())), asyncio.Event()
     check_trust()
     work_task = asyncio.create_task(deliveries.work(stop))
     work_task.add_done_callback(log_failure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
+from ringi.base.settings import Settings, variable_of
 from ringi.base.texts import Language
 from ringi.base.validation import Name
 from ringi.domain.absence import Absence
@@ -28,6 +29,12 @@ MAIL = "mail-"
 """The prefix of these receivers' names."""
 STARTTLS = "smtp+starttls"
 """The scheme that requires STARTTLS: nothing is sent in clear text."""
+REQUIRED = {
+    "public_url": "set the address of the page, such as https://inbox.example.com",
+    "mail_from": "set the sender of the mails, such as ringi@example.com",
+    "mail_to": "give a JSON list of people, or the path of a file with one",
+}
+"""The settings that mail needs, each with the remedy if it is missing."""
 PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 
 
@@ -72,11 +79,11 @@ class MailSettings(StrictModel):
     mailboxes: tuple[Mailbox, ...]
 
     @classmethod
-    def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
-        """Return the settings in the environment variables.
+    def of(cls, settings: Settings) -> MailSettings | None:
+        """Return the settings of mail among all settings.
 
         Args:
-            variables: The environment, such as `os.environ`.
+            settings: All settings.
 
         Returns:
             The settings; None without `RINGI_SMTP_URL`.
@@ -84,19 +91,17 @@ class MailSettings(StrictModel):
         Raises:
             SettingError: A setting is missing or invalid; the error names it.
         """
-        server = variables.get("RINGI_SMTP_URL")
+        server = settings.smtp_url
         if not server:
             return None
         if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
             raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
-        page = _required(
-            variables, "RINGI_PUBLIC_URL", "set the address of the page, such as https://inbox.example.com"
-        )
-        sender = _required(variables, "RINGI_MAIL_FROM", "set the sender of the mails, such as ringi@example.com")
-        mailboxes = _mailboxes(
-            _required(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
-        )
-        return cls(server=server, sender=sender, page=page.rstrip("/"), mailboxes=mailboxes)
+        missing = next((name for name in REQUIRED if not getattr(settings, name)), None)
+        if missing:
+            raise SettingError(variable_of(missing), None, REQUIRED[missing])
+        mailboxes = _mailboxes(str(settings.mail_to))
+        page = str(settings.public_url).rstrip("/")
+        return cls(server=server, sender=str(settings.mail_from), page=page, mailboxes=mailboxes)
 
     @property
     def parts(self) -> tuple[str, str, int, str | None, str | None]:
@@ -130,13 +135,6 @@ class MailSettings(StrictModel):
     def mailbox(self, id: str) -> Mailbox | None:
         """Return the mailbox with this receiver name."""
         return next((mailbox for mailbox in self.mailboxes if mailbox.id == id), None)
-
-
-def _required(variables: Mapping[str, str], name: str, remedy: str) -> str:
-    value = variables.get(name)
-    if not value:
-        raise SettingError(name, value, remedy)
-    return value
 
 
 def _mailboxes(text: str) -> tuple[Mailbox, ...]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import ip_network
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from ringi.base.model import StrictModel
+from ringi.base.settings import SCHEDULE, Settings
 from ringi.delivery.addresses import Network, is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
@@ -20,15 +20,7 @@ from ringi.domain.events import WEBHOOK_EVENTS, WebhookEventName
 from ringi.domain.webhook import Headers, Tries, Url, Webhook
 from ringi.errors import FieldError, InvalidError, SettingError
 
-PREFIXES = ("RINGI_WEBHOOK", "RINGI_REMIND")
-SECONDS = {
-    "RINGI_WEBHOOK_JITTER": "jitter",
-    "RINGI_WEBHOOK_TIMEOUT": "timeout",
-    "RINGI_REMIND_BEFORE": "remind_before",
-}
 RESERVED = ("ask-", "mail-")
-SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
-"""Seconds between an attempt and the previous one."""
 
 
 class Endpoint(StrictModel):
@@ -54,6 +46,7 @@ class DeliverySettings(StrictModel):
 
     endpoints: tuple[Endpoint, ...] = ()
     schedule: tuple[float, ...] = SCHEDULE
+    """Seconds between an attempt and the previous one."""
     jitter: float = 0.1
     """The maximum fraction by which a delay is extended, so that retries after a common failure are spread."""
     timeout: float = 15.0
@@ -65,25 +58,24 @@ class DeliverySettings(StrictModel):
     """Private networks that deliveries may reach all the same, even without TLS."""
 
     @classmethod
-    def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
-        """Return the settings in the environment variables.
+    def of(cls, settings: Settings) -> DeliverySettings:
+        """Return the settings of deliveries among all settings.
 
         Args:
-            variables: The environment, such as `os.environ`.
+            settings: All settings.
 
         Raises:
             SettingError: A setting is invalid; the error names it.
         """
-        values = {name: value for name, value in variables.items() if name.startswith(PREFIXES) and value}
-        settings: dict[str, Any] = {"endpoints": _endpoints(values.get("RINGI_WEBHOOKS", "[]"))}
-        if text := values.get("RINGI_WEBHOOK_SCHEDULE"):
-            settings["schedule"] = tuple(_seconds("RINGI_WEBHOOK_SCHEDULE", text, part) for part in text.split(","))
-        for name, field in SECONDS.items():
-            if text := values.get(name):
-                settings[field] = _seconds(name, text, text)
-        settings["mail"] = MailSettings.of(variables)
-        settings["allow"] = tuple(_networks(values.get("RINGI_WEBHOOK_ALLOW", "")))
-        return cls(**settings)
+        return cls(
+            endpoints=_endpoints(settings.webhooks or "[]"),
+            schedule=settings.webhook_schedule,
+            jitter=settings.webhook_jitter,
+            timeout=settings.webhook_timeout,
+            mail=MailSettings.of(settings),
+            remind_before=settings.remind_before,
+            allow=settings.webhook_allow,
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -161,23 +153,3 @@ def _read(path: str) -> str:
         return Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError("RINGI_WEBHOOKS", path, f"cannot be read: {error}") from error
-
-
-def _seconds(name: str, text: str, part: str) -> float:
-    try:
-        seconds = float(part)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 30 * 86_400:
-        raise SettingError(name, text, "use numbers of 0 or more, separated by commas")
-    return seconds
-
-
-def _networks(text: str) -> Iterator[Network]:
-    for part in text.split(","):
-        if not part.strip():
-            continue
-        try:
-            yield ip_network(part.strip())
-        except ValueError as error:
-            raise SettingError("RINGI_WEBHOOK_ALLOW", text, f"{error}: write networks as 10.1.0.0/16") from error

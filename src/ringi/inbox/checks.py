@@ -11,7 +11,7 @@ from typing import Any
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.settings import CHECKS, checks_enabled
+from ringi.base.settings import Settings
 from ringi.contracts.store import Store, find_record, readable
 from ringi.domain.ask import parse_body
 from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, report_of
@@ -43,8 +43,8 @@ class CheckOperations(InboxAPI):
     async def plant_checks(
         self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, by: str, share: float | None = None
     ) -> list[str]:
-        if not checks_enabled():
-            raise ConflictError(f"checks are off: set {CHECKS}=1 to plant requests that measure attention")
+        if not Settings.load().checks:
+            raise ConflictError("checks are off: set RINGI_CHECKS=1 to plant requests that measure attention")
         recipes = [each.model_dump(exclude_unset=True) if isinstance(each, CheckRecipe) else each for each in checks]
         new = parse_body(NewChecks, {"checks": recipes, "share": share})
         recent = await self._recent_requests(new.checks)

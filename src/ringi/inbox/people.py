@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.settings import read_list
+from ringi.base.settings import Settings
 from ringi.contracts.store import TRIES, Store
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import parse_body
@@ -261,16 +261,15 @@ class PeopleOperations(InboxAPI):
         """Save the next version of a request."""
 
 
-def named_people(variables: Mapping[str, str]) -> list[NamedPerson]:
+def named_people(settings: Settings) -> list[NamedPerson]:
     """Return the people and groups that the settings name: `RINGI_MAIL_TO`, and the groups that may sign in.
 
     Args:
-        variables: The environment, such as `os.environ`.
+        settings: All settings.
     """
-    groups = (*read_list("RINGI_ADMIN_GROUPS", variables), *read_list("RINGI_PEOPLE_GROUPS", variables))
-    found = [NamedPerson(None, None, groups)]
+    found = [NamedPerson(None, None, (*settings.admin_groups, *settings.people_groups))]
     try:
-        text = variables.get("RINGI_MAIL_TO") or "[]"
+        text = settings.mail_to or "[]"
         rows = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
         found += [
             NamedPerson(row.get("tenant", DEFAULT_TENANT), row["name"], tuple(row.get("groups", ()))) for row in rows

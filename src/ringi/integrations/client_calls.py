@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
+from ringi.base.settings import Settings
 from ringi.client.client import Client
 from ringi.connect import open, resolved_url
 from ringi.domain.ask import Ask
@@ -78,7 +79,7 @@ async def open_asker(url: str | None = None) -> AsyncIterator[InboxAPI]:
     """
     url = resolved_url(url)
     if urlsplit(url).scheme in ("http", "https"):
-        token = os.environ.get("RINGI_TOKEN")
+        token = Settings.load().token
         if not token:
             remedy = "set the token of an agent, from `ringi token create --role agent --name NAME`"
             raise SettingError("RINGI_TOKEN", "", remedy)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from ringi.base.settings import VARIABLE
 from ringi.contracts.runtime import Question
 from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
@@ -116,7 +115,7 @@ class CallPolicy:
         if ask.action is None:
             return None
         if not self.asks:
-            return f"{VARIABLE}=0" if "approve" in ask.resolved_allowed else None
+            return "RINGI_ENABLED=0" if "approve" in ask.resolved_allowed else None
         if self._policy is None:
             return None
         effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)

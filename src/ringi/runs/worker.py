@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from itertools import count
 
 from ringi.base.clock import delay_after
-from ringi.base.settings import VARIABLE, hitl_enabled
+from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.domain.record import Key
@@ -72,9 +72,8 @@ class Worker(Runner):
             await stop.wait()
             return
         if not hitl_enabled():
-            log.warning(
-                "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
-            )
+            what = "agents run without asking anybody, and calls that need consent run as they are"
+            log.warning("RINGI_ENABLED is off: %s", what)
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._pending_releases.settle, self.backend.notifier.recheck_after)
         announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)

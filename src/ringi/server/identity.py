@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 from urllib.parse import urlsplit
 
-from ringi.base.settings import read_list
+from ringi.base.settings import Network, Settings
 from ringi.base.validation import FieldValidationError, check_name
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
@@ -67,8 +66,8 @@ class GroupRoles:
     @classmethod
     def load(cls) -> GroupRoles:
         """Return the roster of the environment variables."""
-        variables = ("RINGI_ADMIN_GROUPS", "RINGI_PEOPLE_GROUPS", "RINGI_AUDITOR_GROUPS")
-        return cls(*(frozenset(read_list(variable)) for variable in variables))
+        found = Settings.load()
+        return cls(*map(frozenset, (found.admin_groups, found.people_groups, found.auditor_groups)))
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
@@ -113,30 +112,27 @@ class Oidc:
     @classmethod
     def load(cls) -> Oidc | None:
         """Return the settings of the environment variables; None if they name no provider."""
-        issuer = os.environ.get("RINGI_OIDC_ISSUER")
-        if not issuer:
+        found = Settings.load()
+        if not found.oidc_issuer:
             return None
-        texts = {name: os.environ.get(f"RINGI_OIDC_{name.upper()}") for name in TEXT_SETTINGS}
-        if not texts["client_id"]:
+        if not found.oidc_client_id:
             raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the client id of Ringi at the provider")
-        options: dict[str, Any] = {name: text for name, text in texts.items() if text}
+        names = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
+        options: dict[str, Any] = {name: getattr(found, f"oidc_{name}") for name in names}
         return cls(
-            safe_address("RINGI_OIDC_ISSUER", issuer),
+            safe_address("RINGI_OIDC_ISSUER", found.oidc_issuer),
             **options,
-            takes_id_tokens=os.environ.get("RINGI_OIDC_ID_TOKENS") == "1",
+            takes_id_tokens=found.oidc_id_tokens,
             public_url=public_url(),
             group_roles=GroupRoles.load(),
         )
-
-
-TEXT_SETTINGS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
 
 
 @dataclass(frozen=True)
 class TrustedProxy:
     """A proxy that authenticates people and names them in headers."""
 
-    networks: tuple[IPv4Network | IPv6Network, ...]
+    networks: tuple[Network, ...]
     """The networks of the proxy; these headers are ignored from all other addresses."""
     name_header: str = "x-forwarded-user"
     groups_header: str = "x-forwarded-groups"
@@ -145,12 +141,11 @@ class TrustedProxy:
     @classmethod
     def load(cls) -> TrustedProxy | None:
         """Return the settings of the environment variables; None if they name no address."""
-        addresses = read_list("RINGI_PROXY_ADDRESSES")
-        if not addresses:
+        found = Settings.load()
+        if not found.proxy_addresses:
             return None
-        headers = {name: os.environ.get(f"RINGI_PROXY_{name.upper()}") for name in ("name_header", "groups_header")}
-        options = {name: text.lower() for name, text in headers.items() if text}
-        return cls(tuple(network(address) for address in addresses), **options, group_roles=GroupRoles.load())
+        headers = (found.proxy_name_header.lower(), found.proxy_groups_header.lower())
+        return cls(found.proxy_addresses, *headers, group_roles=GroupRoles.load())
 
     def is_peer(self, scope: Scope) -> bool:
         """Return whether this call comes from the proxy itself."""
@@ -181,17 +176,9 @@ class TrustedProxy:
         return scope
 
 
-def network(address: str) -> IPv4Network | IPv6Network:
-    """Return an address or a range of addresses, or raise `SettingError`."""
-    try:
-        return ip_network(address)
-    except ValueError as error:
-        raise SettingError("RINGI_PROXY_ADDRESSES", address, f"{error}: give 10.0.0.5 or 10.0.0.0/24") from error
-
-
 def public_url() -> str | None:
     """Return the public URL of this server, if it is set."""
-    url = os.environ.get("RINGI_PUBLIC_URL")
+    url = Settings.load().public_url
     return safe_address("RINGI_PUBLIC_URL", url).rstrip("/") if url else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -49,13 +48,15 @@ class Prices(StrictModel):
     """The prices by the name of the model in `usage` of a thread."""
 
     @classmethod
-    def load(cls) -> Prices | None:
-        """Return the prices in the TOML file that `RINGI_PRICES` names; None without that variable.
+    def load(cls, path: str | None) -> Prices | None:
+        """Return the prices in a TOML file; None without one.
+
+        Args:
+            path: The path of the file, from `RINGI_PRICES`.
 
         Raises:
             SettingError: The file cannot be read or has an invalid field; the error names it.
         """
-        path = os.environ.get(VARIABLE)
         if not path:
             return None
         try:

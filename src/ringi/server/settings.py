@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import FRESH_SIGN_IN, SIGN_IN_ACR, read_list, read_seconds
+from ringi.base.settings import Settings, fresh_sign_in, read_pairs
 from ringi.domain.voting import Tier
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy
@@ -87,10 +85,10 @@ class ServerSettings:
             why = "give an address such as mailto:security@example.com or https://example.com/security"
             raise SettingError("RINGI_SECURITY_CONTACT", self.security_contact, why)
         if self.no_auth and self.fresh_sign_in:
-            raise SettingError(FRESH_SIGN_IN, dict(self.fresh_sign_in), "remove it, or let people sign in")
+            raise SettingError("RINGI_FRESH_SIGN_IN", dict(self.fresh_sign_in), "remove it, or let people sign in")
         if self.sign_in_acr and not (self.oidc and self.sign_in_acr.keys() <= self.fresh_sign_in.keys()):
-            why = f"set RINGI_OIDC_ISSUER, and give each of its tiers a maximum age in {FRESH_SIGN_IN}"
-            raise SettingError(SIGN_IN_ACR, dict(self.sign_in_acr), why)
+            why = "set RINGI_OIDC_ISSUER, and give each of its tiers a maximum age in RINGI_FRESH_SIGN_IN"
+            raise SettingError("RINGI_SIGN_IN_ACR", dict(self.sign_in_acr), why)
         if self.no_auth and "*" in self.cors_origins:
             raise SettingError("RINGI_CORS_ORIGINS", "*", "list the origins: every web page could read all data")
 
@@ -107,57 +105,15 @@ class ServerSettings:
         Raises:
             SettingError: A variable or an argument is invalid.
         """
+        found = Settings.load()
         environment: dict[str, Any] = {
-            "session_seconds": read_positive("RINGI_SESSION_DAYS", 14) * 86_400,
-            "header_seconds": read_positive("RINGI_HEADER_SECONDS", cls.header_seconds),
-            "body_seconds": read_positive("RINGI_BODY_SECONDS", cls.body_seconds),
-            "cors_origins": read_list("RINGI_CORS_ORIGINS"),
-            "record_seen": is_set("RINGI_RECORD_SEEN"),
-            "fresh_sign_in": read_seconds(FRESH_SIGN_IN, get_args(Tier)),
-            "sign_in_acr": read_acr(SIGN_IN_ACR),
-            "security_contact": os.environ.get("RINGI_SECURITY_CONTACT") or None,
-            "prices": Prices.load(),
-            "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
+            "session_seconds": found.session_days * 86_400,
+            "max_connections": int(found.max_connections),
+            "fresh_sign_in": fresh_sign_in(get_args(Tier)),
+            "sign_in_acr": read_pairs("sign_in_acr", found.sign_in_acr, get_args(Tier)),
+            "prices": Prices.load(found.prices),
+            **found.model_dump(
+                include={"header_seconds", "body_seconds", "cors_origins", "record_seen", "security_contact"}
+            ),
         }
         return cls(**{**environment, **overrides})
-
-
-def is_set(variable: str) -> bool:
-    """Return whether a variable is 1; raise `SettingError` for anything but 0, 1 or nothing."""
-    text = os.environ.get(variable, "")
-    if text not in ("", "0", "1"):
-        raise SettingError(variable, text, "write 1, or leave it out")
-    return text == "1"
-
-
-def read_positive(variable: str, default: float) -> float:
-    """Return the number in a variable, or raise `SettingError`."""
-    text = os.environ.get(variable)
-    if not text:
-        return default
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise SettingError(variable, text, f"give a number above 0, such as {default:g}")
-    return number
-
-
-def read_acr(variable: str) -> dict[str, str]:
-    """Return the required `acr` by tier in a variable such as `high=mfa,irreversible=phr`; empty if it is not set.
-
-    Args:
-        variable: The name of the variable.
-
-    Raises:
-        SettingError: A tier is unknown or occurs twice, or its value is missing or has a space.
-    """
-    found: dict[str, str] = {}
-    for pair in read_list(variable):
-        tier, _, value = (part.strip() for part in pair.partition("="))
-        if tier not in get_args(Tier) or tier in found or not value or len(value.split()) > 1:
-            what = f"give one value for some of {', '.join(get_args(Tier))}, each once"
-            raise SettingError(variable, os.environ[variable], f"{what}, such as irreversible=phr")
-        found[tier] = value
-    return found

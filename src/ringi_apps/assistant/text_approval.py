@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from ringi.base import FRESH_SIGN_IN, read_seconds
+from ringi.base import fresh_sign_in
 from ringi.domain import Answer, Tier, Viewer, is_person
 from ringi.errors import NotFoundError
 from ringi.runs import RunContext
@@ -50,7 +50,7 @@ async def approve(host: RunContext, plan: Plan) -> bool:
         return False
     # Requests that others posted with this thread's id are not included.
     requests = (await host.runner.pending(thread))[:1]
-    needs_sign_in = read_seconds(FRESH_SIGN_IN, get_args(Tier))
+    needs_sign_in = fresh_sign_in(get_args(Tier))
     # A sentence does not show the groups of its person.
     viewer = Viewer(name=str(host.by))
     if not all(request.is_open_to(viewer) for request in requests):

@@ -247,7 +247,7 @@ async def test_the_sentence_approves_nothing_that_needs_a_fresh_sign_in(
     office: Office, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The requests of the office have no tier.
-    monkeypatch.setattr("ringi_apps.assistant.text_approval.read_seconds", lambda *_: {None: 300.0})
+    monkeypatch.setattr("ringi_apps.assistant.text_approval.fresh_sign_in", lambda *_: {None: 300.0})
     async with talking(office, url, confirms_in_words=True) as talk:
         await talk.say("goal: grow")
         await talk.send("action", action="make")

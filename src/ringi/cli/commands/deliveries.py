@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
 from ringi.base.clock import utc_now
+from ringi.base.settings import Settings
 from ringi.cli.format.output import progress, say, say_list
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
@@ -115,7 +115,7 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     from ringi.delivery.settings import DeliverySettings
     from ringi.delivery.webhooks import WebhookClient
 
-    settings = DeliverySettings.of(os.environ)
+    settings = DeliverySettings.of(Settings.load())
     called = {each.name: each for each in settings.endpoints if each.url}
     names = ", ".join(called) or "none"
     if not called or (name and name not in called):

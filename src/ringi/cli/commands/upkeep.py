@@ -15,13 +15,15 @@ from ringi.audit import seals
 from ringi.audit.verify import Finding
 from ringi.audit.verify import verify as verify_store
 from ringi.base.canonical_json import jsonable
+from ringi.base.settings import Settings, variable, variable_of
 from ringi.cli.format.output import progress, say
+from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.session import person_name, run
 from ringi.cli.texts import text_of, translated
-from ringi.connect import home, inbox_on, open_backend, open_to_verify
+from ringi.connect import home, inbox_on, open_backend, open_to_verify, resolved_url
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import RingiError, SettingError, UnavailableError, without_password
@@ -37,6 +39,32 @@ Expect = Annotated[
         dir_okay=False,
     ),
 ]
+
+
+def config(json_: Json = False) -> None:
+    """Print each setting, its value, and where the value comes from.
+
+    Secrets are not printed.
+    """
+    found = Settings.load()
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(found, name) if field.repr or not variable(name) else "…"
+        if name == "url" or "://" in variable(name):
+            value = without_password(variable(name) or resolved_url(None))
+        origin = "environment" if variable(name) else "default"
+        rows.append({"name": variable_of(name), "value": jsonable(value), "origin": origin})
+    lines = [(row["name"], as_text(row["value"]), text_of(f"config.{row['origin']}")) for row in rows]
+    say({"items": rows}, table(("", "", ""), lines).lstrip(), json_)
+
+
+def as_text(value: Any) -> str:
+    """Return a setting as its variable has it; empty without a value."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, list):
+        return ",".join(map(as_text, value))
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def migrate(url: Url = None, json_: Json = False) -> None:

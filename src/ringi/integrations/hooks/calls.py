@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from ringi.base.settings import Settings
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome
@@ -38,7 +38,7 @@ def policy_file(path: str | None) -> PolicyFile | None:
         path: The path of a file; None for the default.
     """
     default = Path(".ringi") / "policy.toml"
-    chosen = path or os.environ.get("RINGI_POLICY") or (default if default.exists() else None)
+    chosen = path or Settings.load().policy or (default if default.exists() else None)
     return PolicyFile(chosen) if chosen else None
 
 

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from ringi.base.settings import Settings
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError, SettingError
@@ -141,7 +142,7 @@ class Keys:
         Raises:
             SettingError: The secret is too short.
         """
-        return cls(os.environ.get("RINGI_SECRET") or load_secret(home / "secret"))
+        return cls(Settings.load().secret or load_secret(home / "secret"))
 
     def mint(
         self,
@@ -291,7 +292,7 @@ def load_secret(path: Path) -> str:
 
 def seal_key(home: Path) -> str:
     """Return the key of the seals: `RINGI_SEAL_KEY`, else the file `seal.key` in the folder, which is created once."""
-    return os.environ.get("RINGI_SEAL_KEY") or load_secret(home / "seal.key")
+    return Settings.load().seal_key or load_secret(home / "seal.key")
 
 
 class Authenticator:
