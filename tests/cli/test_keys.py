@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from tests.sources import UI, files, source_of
@@ -15,6 +16,7 @@ from ringi.cli.terminal import app, fields, inbox_screen, list_screen, request_s
 
 BOUND = re.compile(
     r'\bkey: "([^"]+)", label[^}]*\brun\b|\b\w+Key = "(.)";'
+    r'|\bpageKey: "([^"]+)"'
     r'|aria-keyshortcuts="(Alt[^"]+)"|decideKeys: [^=]+= \{([^}]+)\}'
 )
 BY_NUMBER = "key: String(index + 1)"
@@ -30,7 +32,7 @@ FOLDERS_OF_AREAS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("learning",): ("learning",),
     ("memory",): ("memory",),
     ("grants",): ("grants",),
-    ("operations",): ("operations",),
+    ("operations",): ("operations", "pauses"),
 }
 """The areas of the table, and the folders of the page that bind their keys."""
 
@@ -57,12 +59,18 @@ def bound_in(text: str) -> set[str]:
     return found
 
 
+def folder_of(path: Path) -> str:
+    """Return the folder of the page that has a file: that of the application, but for what it gives to every page."""
+    first, *others = path.relative_to(UI).parts
+    return others[0] if first == "apps" and path.name != "index.ts" else first
+
+
 def bound_by_page() -> dict[str, set[str]]:
-    """Return the keys that the page binds, by the folder that binds them."""
+    """Return the keys that the page binds, by the folder that binds them; widgets bind keys of pages around them."""
     found: dict[str, set[str]] = {}
     for path in files(UI, "*.ts*"):
-        if ".test." not in path.name and (keys := bound_in(source_of(path))):
-            found.setdefault(path.relative_to(UI).parts[0], set()).update(keys)
+        if ".test." not in path.name and folder_of(path) != "widgets" and (keys := bound_in(source_of(path))):
+            found.setdefault(folder_of(path), set()).update(keys)
     return found
 
 

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { takeToken } from "./api/session";
 import { App } from "./app";
 import "./layout.css";
-import "./widgets/composing";
+import "./base/composing";
 
 takeToken();
 

@@ -1,4 +1,4 @@
-"""Words that mix alphabets whose letters look alike; `ui/src/widgets/alphabets.ts` has the same rule."""
+"""Words that mix alphabets whose letters look alike; `ui/src/base/alphabets.ts` has the same rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 import { ProblemError } from "./call";
 import type { AttachedFile } from "./schema";
 

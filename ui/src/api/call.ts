@@ -1,4 +1,4 @@
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 import type { NotPossible } from "./schema";
 import { noteServerTime } from "./server-clock";
 import type { ProblemDocument, Session, Winner } from "./types";

@@ -1,4 +1,4 @@
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 import { acquireTabLock } from "./tab-lock";
 
 interface Listener {

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { call } from "./call";
 import type { People } from "./types";
 

@@ -39,3 +39,9 @@ export type BulkOutcome = Omit<api.BulkOutcome, "request"> & { request?: Request
 export type FeedEvent = Omit<api.FeedEvent, "request"> & { request?: Request | null };
 export type Thread = Omit<api.Thread, "pending"> & { pending: Request[] };
 export type Page<T> = Omit<api.RequestPage, "items"> & { items: T[] };
+
+/** What the question before a call that cannot be undone is about. */
+export type FactSubject = "amount" | "target" | "argument" | "tool" | "kind";
+
+/** What later calls may have for an argument: the same value, at most a number, or any value. */
+export type Freedom = "same" | "at-most" | "any";

@@ -1,11 +1,10 @@
 import { Button } from "antd";
 import { useState } from "react";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { ConfirmClear } from "./confirm-clear";
-import type { Assistant } from "./use-assistant";
-import { showPlan } from "./use-assistant";
+import { type Assistant, showPlan } from "./use-assistant";
 import type { AssistantAction, Fix, Reason } from "./types";
 import { useAssistantStrings } from "./strings";
 import "./assistant.css";

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
 import { refreshSoon, requestQuery } from "../api/requests";
 import type { Agent, Page, Request } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import { useStrings } from "../strings";
 import type { AssistantAction, Change, Memory, Plan } from "./types";
 

@@ -1,7 +1,7 @@
 import { useRequest } from "../api/requests";
 import type { Json } from "../api/types";
 import { Question } from "../chat/question";
-import { isEqual } from "../form/values";
+import { isEqual } from "../api/json";
 import { useStrings } from "../strings";
 import type { Plan } from "./types";
 import { inLanguage } from "./value";

@@ -1,5 +1,5 @@
 import { Button, Flex } from "antd";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useClear } from "./api";
 import { useAssistantStrings } from "./strings";

@@ -1,5 +1,5 @@
 import type { Json } from "../api/types";
-import { isEqual, isObject } from "../form/values";
+import { isEqual, isObject } from "../api/json";
 import type { Plan, PlanContent, Step } from "./types";
 
 /** A changed part of a plan; `before` or `after` is undefined if the part was added or removed. */

@@ -1,9 +1,9 @@
 import { Button, Drawer, Segmented } from "antd";
 import { useState } from "react";
 import { reasonText } from "../strings/catalogue";
-import { useNarrow } from "../widgets/media";
+import { useNarrow } from "../base/media";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { MemoryHistory } from "./memory-history";
 import { ConfirmClear } from "./confirm-clear";
 import { MemoryItems } from "./memory-items";

@@ -2,7 +2,7 @@ import { Button, Flex } from "antd";
 import { isStatus } from "../api/call";
 import { Timestamp } from "../widgets/time";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useChanges } from "./api";
 import { ValueChange } from "./value-change";

@@ -1,7 +1,7 @@
 import { Button, Flex, Tag } from "antd";
 import { reasonText } from "../strings/catalogue";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Provenance } from "./provenance";
 import type { MemoryItem } from "./types";
 import type { Assistant } from "./use-assistant";

@@ -1,5 +1,5 @@
 import { Alert, Button, Flex } from "antd";
-import { FailureReason } from "../operations/failure-reason";
+import { FailureReason } from "../thread/failure-reason";
 import type { Plan } from "./types";
 import { useAssistantStrings } from "./strings";
 

@@ -1,9 +1,9 @@
 import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
-import { actorName } from "../request/assignment";
-import { Disclosure } from "../thread/disclosure";
+import { actorName } from "../widgets/names";
+import { Disclosure } from "../widgets/disclosure";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Approval } from "./approval";
 import { VersionDiff } from "./version-diff";
 import { PlanContentView } from "./plan-content";

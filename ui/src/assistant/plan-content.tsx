@@ -1,9 +1,9 @@
 import type { Json } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { Prose } from "../thread/prose";
+import { Prose } from "../values/prose";
 import { JsonValue } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { PlanContent, Step } from "./types";
 import { Value } from "./value";
 import { useAssistantStrings } from "./strings";

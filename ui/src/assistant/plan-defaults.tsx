@@ -1,5 +1,5 @@
 import { Button, Flex } from "antd";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { useAssistantStrings } from "./strings";
 import type { Plan } from "./types";
 import { Value } from "./value";

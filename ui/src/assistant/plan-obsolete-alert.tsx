@@ -1,5 +1,5 @@
 import { Alert, Button, Flex } from "antd";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { Plan } from "./types";
 import { useAssistantStrings } from "./strings";
 

@@ -1,5 +1,5 @@
-import { actorName } from "../request/assignment";
-import { visible } from "../widgets/visible";
+import { actorName } from "../widgets/names";
+import { visible } from "../base/visible";
 import type { Source } from "./types";
 import { labelOf, useAssistantStrings } from "./strings";
 

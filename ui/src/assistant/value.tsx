@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** Values that are nested deeper, or lists that are longer, are shown as JSON. */
 const deepest = 2;

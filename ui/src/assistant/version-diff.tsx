@@ -1,5 +1,5 @@
-import { Disclosure } from "../thread/disclosure";
-import { visible } from "../widgets/visible";
+import { Disclosure } from "../widgets/disclosure";
+import { visible } from "../base/visible";
 import { changesOf, type Part } from "./diff";
 import type { PlanContent } from "./types";
 import { ValueChange } from "./value-change";

@@ -1,11 +1,11 @@
 import { createContext, useContext } from "react";
 import type { WorkflowRun } from "../chat/message-parts";
 import { Question } from "../chat/question";
-import { Disclosure } from "../thread/disclosure";
+import { Disclosure } from "../widgets/disclosure";
 import { ItemBody } from "../thread/timeline-item";
 import type { Item, StreamState } from "../thread/stream";
 import { useStream } from "../thread/use-stream";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { Assistant } from "./use-assistant";
 import { useAssistantStrings } from "./strings";
 

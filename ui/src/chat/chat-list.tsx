@@ -1,10 +1,10 @@
 import { useThreads } from "../api/threads";
 import type { Agent, ThreadSummary } from "../api/types";
 import { ThreadStatusTag } from "../thread/status-tag";
-import { shortTime } from "../thread/time-format";
+import { shortTime } from "../widgets/time-format";
 import { Problem } from "../widgets/problem";
-import { chatPath, Link } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { chatPath, Link } from "../base/router";
+import { visible } from "../base/visible";
 import { useChatStrings } from "./strings";
 
 /** Return the title of a chat: from its agent, its first input, or its agent's name. */

@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import type { FileUIPart } from "ai";
 import { useRef, useState, type DragEvent, type ReactNode } from "react";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { imageTypes, type ImageSelection } from "./use-images";
 import { useChatStrings } from "./strings";
 

@@ -6,7 +6,7 @@ import type { AttachedFile as Attached } from "../api/schema";
 import { fieldText, problemText, ruleText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { PdfPages } from "../values/pdf-pages";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { RequestIdContext, type ControlProps } from "./control-props";
 import { formatSize, isFile, isUploading, uploadInProgress } from "./values";
 

@@ -1,6 +1,6 @@
 import { DatePicker, Input } from "antd";
 import dayjs from "dayjs";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { ControlProps } from "./control-props";
 
 const day = "YYYY-MM-DD";

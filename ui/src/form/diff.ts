@@ -1,5 +1,5 @@
 import type { Json } from "../api/types";
-import { isEqual, isObject } from "./values";
+import { isEqual, isObject } from "../api/json";
 
 /** A path at which two JSON values differ; `undefined` means that the side has no value there. */
 export interface Difference {

@@ -4,11 +4,12 @@ import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Control } from "./controls";
 import { isUnread } from "./number-text";
 import { ValueDiffLine } from "./value-diff";
-import { isEqual, messageAt, type Values } from "./values";
+import { isEqual } from "../api/json";
+import { messageAt, type Values } from "./values";
 import "./form.css";
 
 interface FieldProps {

@@ -4,7 +4,7 @@ import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { visible, visibleSource } from "../widgets/visible";
+import { visible, visibleSource } from "../base/visible";
 import { inexactNumber, parseExact } from "./exact-json";
 import { lossText } from "./number-text";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sumOf } from "../widgets/decimal";
+import { sumOf } from "../base/decimal";
 import { inexactNumber, parseExact } from "./exact-json";
 import { notationOf, readNumber, writeNumber } from "./number-text";
 

@@ -1,5 +1,5 @@
 import type { RequestStrings } from "../strings/use-request-strings";
-import { plainDigits } from "../widgets/decimal";
+import { plainDigits } from "../base/decimal";
 
 /** How numbers are written in the browser's first language. */
 export interface Notation {

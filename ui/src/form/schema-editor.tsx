@@ -7,7 +7,7 @@ import { JsonInput } from "./json-input";
 import { NodeEditor } from "./node-editor";
 import { nodeOf } from "./schema-node";
 import type { Schema } from "./schema-parts";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { textWithUnfinished } from "./unfinished";
 
 interface SchemaEditorProps {

@@ -2,7 +2,7 @@ import type { FormField, Json, JsonObject, Request } from "../api/types";
 import { nodeOf, type ControlSpec } from "./schema-node";
 import { resolveReference, type Schema } from "./schema-parts";
 import { canShow, fits, initialValue, schemaOfValue } from "./schema-value";
-import { isObject } from "./values";
+import { isObject } from "../api/json";
 
 /** Return the schema of one argument; null if the schema does not name it. */
 export function schemaOfArgument(root: Schema | null | undefined, name: string): Schema | null {

@@ -1,6 +1,6 @@
 import type { FormField, Json } from "../api/types";
 import { keywords, merged, objectsIn, propertiesOf, resolveReference, withoutNull, type Schema } from "./schema-parts";
-import { isObject } from "./values";
+import { isObject } from "../api/json";
 
 /** The control that a schema asks for: a field without its name and its default. */
 export type ControlSpec = Omit<FormField, "name" | "default">;

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../api/types";
-import { isEqual, isObject } from "./values";
+import { isEqual, isObject } from "../api/json";
 
 export type Schema = JsonObject;
 

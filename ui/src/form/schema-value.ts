@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../api/types";
 import { nodeOf, type ControlSpec, type SchemaNode } from "./schema-node";
 import { resolveReference, type Schema } from "./schema-parts";
 import { unreadText } from "./unfinished";
-import { isEqual, isObject } from "./values";
+import { isEqual, isObject } from "../api/json";
 
 /** A schema that refers to itself would begin without an end. */
 const maxDepth = 6;

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../api/types";
-import { isObject } from "./values";
+import { isObject } from "../api/json";
 
 /** Parts of a value whose JSON is not valid (yet), with the text as typed. */
 const texts = new WeakMap<JsonObject, string>();

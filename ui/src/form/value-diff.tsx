@@ -3,7 +3,7 @@ import { createElement } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { differences, textSegments, type Difference, type TextSegment } from "./diff";
 
 interface ValueDiffProps {

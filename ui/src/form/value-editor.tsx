@@ -3,15 +3,16 @@ import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { Loading } from "../widgets/loading";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Control } from "./controls";
 import { FieldError, hintOf } from "./form-fields";
 import { isUnread } from "./number-text";
 import { ValueDiffLine } from "./value-diff";
 import type { Schema } from "./schema-parts";
-import { isEqual, messageWithin } from "./values";
+import { isEqual } from "../api/json";
+import { messageWithin } from "./values";
 
 const SchemaEditor = lazyWithRetry(() => import("./schema-editor"));
 

@@ -2,21 +2,14 @@ import type { FieldProblem } from "../api/call";
 import type { AttachedFile } from "../api/schema";
 import type { FormField, Json, JsonObject, Request } from "../api/types";
 import type { RequestStrings } from "../strings/use-request-strings";
-import { formatBytes } from "../widgets/size";
+import { formatBytes } from "../base/size";
 import { isUnread } from "./number-text";
+import { isObject } from "../api/json";
 
 export type Values = { readonly [name: string]: Json | undefined };
 
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
-}
-
-export function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 export function fieldsOf(request: Request): FormField[] {

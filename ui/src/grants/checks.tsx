@@ -3,7 +3,7 @@ import type { CheckShare } from "../api/schema";
 import { useSession } from "../api/session";
 import { useChecks } from "../api/suggestions";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** The shares of tools or of people. Two tables stand below each other: their columns have the same widths. */
 function Shares({ title, shares }: { title: string; shares: CheckShare[] }) {

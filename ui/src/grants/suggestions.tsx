@@ -4,8 +4,8 @@ import { useAcceptSuggestion, useSuggestions, type Suggestion } from "../api/sug
 import { GrantScope } from "../request/grant-scope";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Problem } from "../widgets/problem";
-import { Link, requestPath } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { Link, requestPath } from "../base/router";
+import { visible } from "../base/visible";
 
 function SuggestionRow({ rule, mayAccept }: { rule: Suggestion; mayAccept: boolean }) {
   const { granting: { suggestions: strings } } = useRequestStrings();

@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { Suspense, useState } from "react";
 import { useStrings } from "../strings";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import type { BulkDecision } from "./bulk";
 import { formatCount } from "./stake";
 import type { InboxState } from "./use-inbox";

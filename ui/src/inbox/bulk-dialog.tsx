@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
-import { deliberate } from "../widgets/deliberate";
+import { deliberate } from "../base/deliberate";
 import { useMessages } from "../widgets/messages";
 import type { BulkDecision } from "./bulk";
 import { BulkLines } from "./bulk-lines";

@@ -5,7 +5,7 @@ import { outcomeOf, titleOf } from "../request/outcome";
 import { isShortened, signature } from "../request/signature";
 import { useStrings, type Strings } from "../strings";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { BulkStatus } from "./bulk";
 import { equalKey } from "./flood";
 import { formatCount, objectOf } from "./stake";

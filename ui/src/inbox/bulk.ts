@@ -8,7 +8,7 @@ import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
 import { explain } from "../widgets/problem";
 import { isGrave } from "./flood";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 export type BulkDecision = Extract<Decision, "approve" | "reject">;
 

@@ -3,7 +3,7 @@ import { useCounts } from "../api/counts";
 import type { Filters } from "../api/lists";
 import { useSession } from "../api/session";
 import { useStrings } from "../strings";
-import { Link } from "../widgets/router";
+import { Link } from "../base/router";
 import { applyFilters, isFiltered as isNarrowed } from "./inbox-url";
 
 function DoneToday() {

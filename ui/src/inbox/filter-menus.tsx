@@ -3,8 +3,8 @@ import { useId, useMemo, useState, type KeyboardEvent } from "react";
 import type { Filters, Order } from "../api/lists";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
-import { usePreference } from "../widgets/preference";
-import { visible } from "../widgets/visible";
+import { usePreference } from "../base/preference";
+import { visible } from "../base/visible";
 import { applyFilters, isFiltered, kinds, orders, priorities, tiers } from "./inbox-url";
 import { activeFilters, countTools, valuesOf } from "./filter-values";
 

@@ -2,7 +2,7 @@ import { Suspense } from "react";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { ownPart } from "../request/voting";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 
 const Notices = lazyWithRetry(() => import("../request/held-answer"));
 

@@ -8,7 +8,7 @@ import type { OwnPart } from "../request/voting";
 import { useStrings, type Strings } from "../strings";
 import { Countdown, useNow } from "../widgets/time";
 import { MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { BulkStatus } from "./bulk";
 import type { InboxRow } from "./flood";
 import { amountText, askerOf, formatCount, objectOf, totalsOf } from "./stake";

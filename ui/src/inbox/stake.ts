@@ -1,9 +1,9 @@
 import type { Request } from "../api/types";
-import { actorName } from "../request/assignment";
+import { actorName } from "../widgets/names";
 import { declaredCard, quantity } from "../request/card";
 import type { Strings } from "../strings";
-import { sumOf } from "../widgets/decimal";
-import { visible } from "../widgets/visible";
+import { sumOf } from "../base/decimal";
+import { visible } from "../base/visible";
 
 /** Return an amount with its unit, which is the text of a tool's author. */
 export const amountText = (amount: number, unit: string | undefined, language: string) => visible(quantity(amount, unit, language));

@@ -4,7 +4,7 @@ import { useCounts } from "../api/counts";
 import type { Filters, Tab } from "../api/lists";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { applyFilters, searchOf, tabs } from "./inbox-url";
 import { savePosition } from "./scroll-position";
 import { SearchBox } from "./search-box";

@@ -4,7 +4,7 @@ import { usePendingAnswers } from "../api/requests";
 import { usePerson } from "../api/absences";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
-import { usePreference } from "../widgets/preference";
+import { usePreference } from "../base/preference";
 import { explain } from "../widgets/problem";
 import { searchOf, useFilters } from "./inbox-url";
 import { bulkRefusal, type BulkStatus, type BulkDecision } from "./bulk";

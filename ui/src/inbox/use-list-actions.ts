@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import { useStrings } from "../strings";
-import { useKeys, type Shortcut } from "../widgets/keys";
+import { useKeys, type Shortcut } from "../base/keys";
 import { useMessages } from "../widgets/messages";
 import { closeRequest, openRequest } from "./inbox-url";
 import { membersOf, type InboxRow } from "./flood";

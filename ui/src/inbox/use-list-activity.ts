@@ -1,5 +1,5 @@
 import { useState, type FocusEvent, type PointerEvent, type UIEvent } from "react";
-import { useMedia } from "../widgets/media";
+import { useMedia } from "../base/media";
 
 /** Return whether nobody points at, focuses or scrolls the list, so that new rows may be inserted. */
 export function useListActivity() {

@@ -1,6 +1,6 @@
 import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
-import { useNarrow } from "../widgets/media";
+import { useNarrow } from "../base/media";
 import { entryAt, headingHeight, layoutOf, placeOf, rowHeights, type Layout } from "./layout";
 import { readPosition, scrollTopToReveal } from "./scroll-position";
 import type { InboxState } from "./use-inbox";

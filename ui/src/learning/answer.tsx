@@ -1,7 +1,7 @@
-import { Prose } from "../thread/prose";
+import { Prose } from "../values/prose";
 import type { Item, StreamState } from "../thread/stream";
 import { WorkingSpinner } from "./working-spinner";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { BulletRef, NoteRef } from "./ref";
 import type { Turn } from "./types";
 import { useLearningStrings } from "./strings";

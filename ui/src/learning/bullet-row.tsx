@@ -2,7 +2,7 @@ import { Button, Tag } from "antd";
 import { useState } from "react";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useBullet, useChange } from "./api";
 import { Confirm } from "./confirm";

@@ -1,9 +1,9 @@
 import { Button, Empty } from "antd";
 import { useState } from "react";
-import { Disclosure } from "../thread/disclosure";
+import { Disclosure } from "../widgets/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { BulletRow } from "./bullet-row";
 import { EditBullet } from "./edit-bullet";
 import type { Bullet, Playbook } from "./types";

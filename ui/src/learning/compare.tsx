@@ -3,7 +3,7 @@ import { NumberInput } from "../form/number-input";
 import { isUnread, type Unread } from "../form/number-text";
 import { TextDiff } from "../form/value-diff";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useDiff } from "./api";
 import { labelOf, useLearningStrings } from "./strings";

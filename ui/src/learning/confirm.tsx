@@ -1,6 +1,6 @@
 import { Button, Input } from "antd";
 import { useId, useState } from "react";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { useLearningStrings } from "./strings";
 
 interface ConfirmProps {

@@ -6,7 +6,7 @@ import { usePerson } from "../api/absences";
 import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { useLearningStrings } from "./strings";
 import type { Insight } from "./types";
 

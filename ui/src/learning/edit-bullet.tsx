@@ -2,7 +2,7 @@ import { Button, Input, Select } from "antd";
 import { useId, useState, type SyntheticEvent } from "react";
 import type { PlaybookChange } from "../api/schema";
 import { TextDiff } from "../form/value-diff";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useChange } from "./api";
 import type { Bullet } from "./types";

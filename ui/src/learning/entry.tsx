@@ -1,12 +1,12 @@
 import { Button, Tag } from "antd";
 import { useState } from "react";
 import { TextDiff } from "../form/value-diff";
-import { actorName, isThreadActor } from "../request/assignment";
+import { actorName, isThreadActor } from "../widgets/names";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
-import { learningRunPath, Link, requestPath } from "../widgets/router";
+import { learningRunPath, Link, requestPath } from "../base/router";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { useChange } from "./api";
 import { Confirm } from "./confirm";
 import { EvidenceRef } from "./ref";

@@ -1,10 +1,11 @@
 import type { ReactNode } from "react";
-import { Prose } from "../thread/prose";
+import { Prose } from "../values/prose";
 import { AgentText } from "../widgets/agent-text";
-import { learningRunPath, Link } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { learningRunPath, Link } from "../base/router";
+import { visible } from "../base/visible";
 import { BulletRef, EvidenceRef } from "./ref";
-import type { SimilarBullet, ProposalContext, Trial } from "./types";
+import type { SimilarBullet } from "./types";
+import type { ProposalContext, Trial } from "../request/learning-proposal";
 import { labelOf, useLearningStrings } from "./strings";
 
 interface PartProps {

@@ -1,5 +1,5 @@
 import type { Agent } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 
 const kana = /[぀-ヿ]/;
 const han = /\p{Script=Han}/u;

@@ -2,14 +2,13 @@ import { Alert, Card, Tag } from "antd";
 import type { Request } from "../api/types";
 import { TextDiff } from "../form/value-diff";
 import { ArgumentEditor, type EditingState } from "../request/argument-editor";
-import { isEqual, isObject } from "../form/values";
-import { Prose } from "../thread/prose";
-import { visible } from "../widgets/visible";
+import { isEqual, isObject } from "../api/json";
+import { Prose } from "../values/prose";
+import { visible } from "../base/visible";
 import { EvidenceList, SimilarBullets, SourceRun, TrialResult } from "./evidence";
 import { FeedbackSummary } from "./feedback-summary";
-import type { LearningProposal } from "./proposal";
+import type { LearningProposal, ProposalContext } from "../request/learning-proposal";
 import { BulletScope } from "./scope";
-import type { ProposalContext } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 import "./learning.css";
 

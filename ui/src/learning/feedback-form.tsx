@@ -1,6 +1,6 @@
 import { Button, Input } from "antd";
 import { useId, useState } from "react";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useFeedback, type NewFeedback } from "./api";
 import { useLearningStrings } from "./strings";

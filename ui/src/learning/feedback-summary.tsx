@@ -1,6 +1,6 @@
 import { Tag } from "antd";
-import { actorName } from "../request/assignment";
-import { visible } from "../widgets/visible";
+import { actorName } from "../widgets/names";
+import { visible } from "../base/visible";
 import type { Feedback } from "./types";
 import { useLearningStrings } from "./strings";
 

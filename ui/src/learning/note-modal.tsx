@@ -1,9 +1,9 @@
 import { Modal } from "antd";
 import { isStatus } from "../api/call";
-import { Prose } from "../thread/prose";
+import { Prose } from "../values/prose";
 import { Timestamp } from "../widgets/time";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useNote } from "./api";
 import type { Reference } from "./types";

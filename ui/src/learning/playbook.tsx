@@ -1,10 +1,10 @@
 import { Button, Progress, Segmented } from "antd";
 import { Suspense, useMemo, useState } from "react";
 import { isStatus } from "../api/call";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { useMessages } from "../widgets/messages";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useEntries, usePlaybook, useFindDuplicates } from "./api";
 import { Bullets } from "./bullets";

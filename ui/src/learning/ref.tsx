@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { Suspense, useState } from "react";
-import { lazyWithRetry } from "../widgets/lazy";
-import { visible } from "../widgets/visible";
+import { lazyWithRetry } from "../base/lazy";
+import { visible } from "../base/visible";
 import type { Evidence, Reference } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 

@@ -1,8 +1,8 @@
 import { Alert } from "antd";
-import { Disclosure } from "../thread/disclosure";
+import { Disclosure } from "../widgets/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { ReflectionSummary, Turn } from "./types";
 import { useLearningStrings } from "./strings";
 

@@ -1,8 +1,8 @@
 import { Alert } from "antd";
-import { FailureReason } from "../operations/failure-reason";
+import { FailureReason } from "../thread/failure-reason";
 import type { StreamState } from "../thread/stream";
 import { AgentText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Answer, PartialAnswer } from "./answer";
 import { WorkingSpinner } from "./working-spinner";
 import { FeedbackSummary } from "./feedback-summary";

@@ -1,7 +1,7 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import Chart from "../charts/chart";
-import { Disclosure } from "../thread/disclosure";
+import { Disclosure } from "../widgets/disclosure";
 import { useLearningStrings } from "./strings";
 import type { VersionFigures } from "./version-figures";
 

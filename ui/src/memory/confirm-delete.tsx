@@ -2,7 +2,7 @@ import { Button, Flex } from "antd";
 import { isStatus } from "../api/call";
 import { useDeleteMemory } from "../api/memories";
 import type { Memory } from "../api/types";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useMemoryStrings } from "./strings";
 

@@ -3,15 +3,16 @@ import { useEffect, useId, useRef, useState, type SyntheticEvent } from "react";
 import { isStatus, ProblemError, type FieldProblem } from "../api/call";
 import { useEditMemory } from "../api/memories";
 import type { Json, JsonObject, Memory } from "../api/types";
-import { answerOf, fieldProblems, isObject, messageAt, type Values } from "../form/values";
+import { answerOf, fieldProblems, messageAt, type Values } from "../form/values";
+import { isObject } from "../api/json";
 import { FormFields } from "../form/form-fields";
 import { JsonInput } from "../form/json-input";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { useMemoryStrings } from "./strings";
 
 /** The state of the form that edits a memory, with its problems. */

@@ -5,7 +5,7 @@ import type { Absence } from "../api/types";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** One absence; an administrator ends it after a confirmation. */
 function AbsenceItem({ absence, isAdmin }: { absence: Absence; isAdmin: boolean }) {

@@ -5,10 +5,10 @@ import { useAgents } from "../api/threads";
 import type { Pause } from "../api/types";
 import { PauseLine } from "../pauses/pause-alert";
 import { useStrings } from "../strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { MomentInput } from "../widgets/moment-input";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** The confirmation before agents are paused: which, why and until when. */
 function PauseForm({ onBack }: { onBack: () => void }) {

@@ -2,13 +2,13 @@ import { Button, Checkbox, Flex, Tag } from "antd";
 import { useEffect, useRef } from "react";
 import type { Thread } from "../api/types";
 import { useStrings, type Strings } from "../strings";
-import { dayAndTime } from "../thread/time-format";
+import { dayAndTime } from "../widgets/time-format";
 import { explain } from "../widgets/problem";
-import { Link, requestPath, threadPagePath } from "../widgets/router";
-import { visible } from "../widgets/visible";
-import { ConfirmStop } from "./confirm-stop";
+import { Link, requestPath, threadPagePath } from "../base/router";
+import { visible } from "../base/visible";
+import { ConfirmStop } from "../pauses/confirm-stop";
 import { canRetry, type OutcomeRow } from "./outcomes";
-import { FailureReason } from "./failure-reason";
+import { FailureReason } from "../thread/failure-reason";
 
 function Outcome({ row }: { row: OutcomeRow }) {
   const strings = useStrings();

@@ -1,5 +1,5 @@
 import { Flex, Progress } from "antd";
-import { formatMoment } from "./format";
+import { formatMoment } from "../charts/format";
 import { useOverviewStrings } from "./strings";
 
 /** Say up to which time events are counted, and how far the counting is. */

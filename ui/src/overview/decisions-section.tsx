@@ -1,8 +1,8 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import type { DecisionCounts, NamedDecisions } from "../api/statistics";
-import { visible } from "../widgets/visible";
-import { ChartSection } from "./chart-section";
+import { visible } from "../base/visible";
+import { ChartSection } from "../charts/chart-section";
 import { useOverviewStrings } from "./strings";
 
 const kinds = [

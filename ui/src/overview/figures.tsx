@@ -1,7 +1,7 @@
 import { Button, Empty } from "antd";
 import { useFigures, figuresPath, type OverviewFigures, type Period } from "../api/statistics";
 import { useSession } from "../api/session";
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
 import { Counting } from "./counting";

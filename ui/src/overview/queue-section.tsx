@@ -1,8 +1,8 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import type { OverviewFigures } from "../api/statistics";
-import { ChartSection } from "./chart-section";
-import { formatPoint } from "./format";
+import { ChartSection } from "../charts/chart-section";
+import { formatPoint } from "../charts/format";
 import { useOverviewStrings } from "./strings";
 
 /** The queue over time: what waited, came in and went out. */

@@ -1,13 +1,13 @@
 import { Button } from "antd";
 import { reportPath, useReport, type OversightReport, type OversightRow, type Period } from "../api/statistics";
-import { namelessRule } from "../request/assignment";
-import { basePath } from "../widgets/base-path";
+import { namelessRule } from "../widgets/names";
+import { basePath } from "../base/base-path";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
-import { FiguresTable } from "./chart-section";
+import { visible } from "../base/visible";
+import { FiguresTable } from "../charts/chart-section";
 import { Counting } from "./counting";
-import { formatDuration } from "./format";
+import { formatDuration } from "../charts/format";
 import { useOverviewStrings } from "./strings";
 import { nameOf } from "./times-section";
 

@@ -1,7 +1,7 @@
 import { Flex, Statistic } from "antd";
 import type { OverviewFigures } from "../api/statistics";
 import { useNow } from "../widgets/time";
-import { formatDuration } from "./format";
+import { formatDuration } from "../charts/format";
 import { useOverviewStrings } from "./strings";
 
 /** The figures that matter first. */

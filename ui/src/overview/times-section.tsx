@@ -1,9 +1,9 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import type { AnswerTimes, OverviewFigures } from "../api/statistics";
-import { visible } from "../widgets/visible";
-import { ChartSection } from "./chart-section";
-import { formatDuration, unitOf } from "./format";
+import { visible } from "../base/visible";
+import { ChartSection } from "../charts/chart-section";
+import { formatDuration, unitOf } from "../charts/format";
 import { useOverviewStrings } from "./strings";
 
 /** How long people took to answer, by group. */

@@ -1,11 +1,11 @@
 import { Alert } from "antd";
 import { useSession } from "../api/session";
 import type { Pause } from "../api/types";
-import { actorName } from "../request/assignment";
+import { actorName } from "../widgets/names";
 import { useStrings } from "../strings";
-import { Link } from "../widgets/router";
+import { Link } from "../base/router";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** Which agents a pause stops, why, who paused them, since when and until when. */
 export function PauseLine({ pause: { agent, reason, by, since, until } }: { pause: Pause }) {

@@ -1,7 +1,7 @@
 import { Suspense } from "react";
 import { pausesOf, usePauses, usePausesOf } from "../api/pauses";
 import type { Request } from "../api/types";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import type { PauseAlertProps } from "./pause-alert";
 
 // Most of the time no agent is paused.

@@ -1,14 +1,14 @@
 import { Button } from "antd";
 import { Suspense, useEffect, useRef, useState, type ReactNode } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
-import { learningProposalOf } from "../learning/proposal";
+import { learningProposalOf } from "./learning-proposal";
 import type { Strings } from "../strings";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { Prose } from "../thread/prose";
+import { Prose } from "../values/prose";
 import { JsonValue } from "../widgets/agent-text";
-import { ArgumentList } from "../values/argument-list";
+import { ArgumentList } from "./argument-list";
 import { showMoreKey, useExpansion } from "../values/expansion";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
 import { declaredCard } from "./card";

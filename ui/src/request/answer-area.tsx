@@ -7,10 +7,10 @@ import { renderedFields } from "../form/schema-field";
 import { messageAt, messageWithin } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { KeyLabel } from "../widgets/key-label";
-import { lazyWithRetry } from "../widgets/lazy";
+import { KeyLabel } from "../base/key-label";
+import { lazyWithRetry } from "../base/lazy";
 import { Loading } from "../widgets/loading";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { answersJson, hasAnswer, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import type { DecisionFormState } from "./use-decision-form";
 

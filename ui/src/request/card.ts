@@ -1,5 +1,6 @@
 import type { Json, JsonObject, Request } from "../api/types";
-import { isObject, type Values } from "../form/values";
+import { isObject } from "../api/json";
+import type { Values } from "../form/values";
 
 /** What the author of a tool declares about one of its calls. */
 export interface DeclaredCard {

@@ -1,9 +1,9 @@
 import { Button, Dropdown } from "antd";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { useNarrow } from "../widgets/media";
+import { useNarrow } from "../base/media";
 import { clock } from "../widgets/time";
 import type { ClaimState } from "./assignment";
-import { KeyLabel } from "../widgets/key-label";
+import { KeyLabel } from "../base/key-label";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes } from "./voting";
 

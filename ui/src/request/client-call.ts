@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Request } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import { clientOf } from "./client";
 import { folderOf } from "./granting";
 

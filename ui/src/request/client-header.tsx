@@ -1,8 +1,8 @@
 import { Tooltip } from "antd";
 import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { Link, sessionPath } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { Link, sessionPath } from "../base/router";
+import { visible } from "../base/visible";
 import { clientName, clientOf } from "./client";
 import { folderOf } from "./granting";
 import { openCount, useSessionRequests } from "./session-requests";

@@ -1,7 +1,7 @@
 import type { Decision, Json, JsonObject, Request } from "../api/types";
 import { initialAnswer, renderedFields } from "../form/schema-field";
 import type { RequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { isForm } from "./outcome";
 
 /** Return whether the agent's code asked with a plain `interrupt()` and takes one JSON value. */

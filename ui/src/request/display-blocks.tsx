@@ -9,7 +9,7 @@ import { PatchView } from "../values/patch-view";
 import { RowsTable } from "../values/rows-table";
 import { isWebAddress } from "../values/shape";
 import { AgentText, JsonValue } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { Block } from "./client-call";
 
 /** Number of unchanged lines shown around a change. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
-import { isEqual } from "../form/values";
+import { isEqual } from "../api/json";
 import { draftText, initialDraft, type Draft } from "./draft";
 
 const maxDrafts = 50;

@@ -1,9 +1,10 @@
 import { Fragment, type ReactNode } from "react";
 import type { Action, Json, Request } from "../api/types";
-import { isEqual, type Values } from "../form/values";
+import { isEqual } from "../api/json";
+import type { Values } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { MarkedText } from "../widgets/agent-text";
-import { visible, visibleJson } from "../widgets/visible";
+import { visible, visibleJson } from "../base/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
 import { mainArguments } from "./main-arguments";
 

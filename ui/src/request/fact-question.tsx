@@ -1,7 +1,7 @@
 import { Alert, Radio } from "antd";
 import { useId, useRef, useState } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { choicesOf, factOf, seedOf, type Fact } from "./fact";
 import type { Request } from "../api/types";
 import type { Values } from "../form/values";

@@ -1,12 +1,12 @@
-import type { Json, JsonObject, Request } from "../api/types";
+import type { FactSubject, Json, JsonObject, Request } from "../api/types";
 import type { Values } from "../form/values";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { declaredCard, valueAt } from "./card";
 import { allowsExecution } from "./decisions";
 
 /** A fact about a call, and three other values that look like it. */
 export interface Fact {
-  subject: "amount" | "target" | "argument" | "tool" | "kind";
+  subject: FactSubject;
   /** The name of the argument; empty for a tool or a kind. */
   name: string;
   right: string;

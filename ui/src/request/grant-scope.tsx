@@ -1,13 +1,9 @@
-import type { GrantView } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { Link, sessionPath } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { Link, sessionPath } from "../base/router";
+import { visible } from "../base/visible";
 import { clientInSession, clientName } from "./client";
-import { identifierShape, limitText } from "./granting";
+import { identifierShape, limitText, type Scope } from "./granting";
 import "./grant-scope.css";
-
-type Grant = GrantView["grant"];
-export type Scope = Pick<Grant, "where" | "names" | "thread_id" | "folder" | "asked_by" | "agent">;
 
 /** The conversation for whose calls a grant holds; a link if it is the session of a client. */
 function InThread({ thread }: { thread: string }) {

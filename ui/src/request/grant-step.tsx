@@ -1,14 +1,14 @@
 import { Button, Checkbox, Select } from "antd";
 import { useId } from "react";
-import type { Json } from "../api/types";
+import type { Json, Freedom } from "../api/types";
 import { NumberInput } from "../form/number-input";
 import { isUnread } from "../form/number-text";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
-import { KeyLabel } from "../widgets/key-label";
+import { visible } from "../base/visible";
+import { KeyLabel } from "../base/key-label";
 import { clientName, clientOf } from "./client";
 import { GrantScope } from "./grant-scope";
-import { folderOf, hoursOffered, initialGrant, namedArguments, scopeOf, type Freedom, type GrantChoice } from "./granting";
+import { folderOf, hoursOffered, initialGrant, namedArguments, scopeOf, type GrantChoice } from "./granting";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ChoiceProps {

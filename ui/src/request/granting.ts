@@ -1,10 +1,6 @@
-import type { Json, JsonObject, NewGrant, Request } from "../api/types";
+import type { Json, JsonObject, NewGrant, Request, GrantView, Freedom } from "../api/types";
+import { isObject } from "../api/json";
 import { isUnread, type Unread } from "../form/number-text";
-import { isObject } from "../form/values";
-import type { Scope } from "./grant-scope";
-
-/** What later calls may have for an argument: the same value, at most a number, or any value. */
-export type Freedom = "same" | "at-most" | "any";
 
 /** The choices of a person who approves later calls too. */
 export interface GrantChoice {
@@ -96,3 +92,7 @@ export function identifierShape(condition: Json): string | undefined {
   const shape = condition.matches.replaceAll(/\[0-9\]\{\d,\d\}/gu, "…").replaceAll("[.]", ".");
   return /^[\w.:#…-]+$/u.test(shape) ? shape : undefined;
 }
+
+type Grant = GrantView["grant"];
+
+export type Scope = Pick<Grant, "where" | "names" | "thread_id" | "folder" | "asked_by" | "agent">;

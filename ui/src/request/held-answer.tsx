@@ -4,11 +4,11 @@ import { useUndo } from "../api/requests";
 import { clockDifference } from "../api/server-clock";
 import type { Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { explain } from "../widgets/problem";
 import { clockWithSeconds, useNow } from "../widgets/time";
-import { visible } from "../widgets/visible";
-import { KeyLabel } from "../widgets/key-label";
+import { visible } from "../base/visible";
+import { KeyLabel } from "../base/key-label";
 import { titleOf } from "./outcome";
 
 /** Return the seconds until a held answer takes effect, by the server's clock. */

@@ -4,8 +4,8 @@ import type { Request, Vote } from "../api/types";
 import { reasonText } from "../strings/catalogue";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { clock, clockWithSeconds } from "../widgets/time";
-import { visible } from "../widgets/visible";
-import { namesOf } from "./assignment";
+import { visible } from "../base/visible";
+import { namesOf } from "../widgets/names";
 import { decisionLabel, reasonOf } from "./outcome";
 import { recipientNames } from "./voting";
 

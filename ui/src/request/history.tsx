@@ -4,12 +4,12 @@ import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAt
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { CopyButton } from "../thread/copy-button";
+import { CopyButton } from "../widgets/copy-button";
 import { Loading } from "../widgets/loading";
 import { explain } from "../widgets/problem";
 import { Timestamp } from "../widgets/time";
-import { visible } from "../widgets/visible";
-import { actorName } from "./assignment";
+import { visible } from "../base/visible";
+import { actorName } from "../widgets/names";
 import { describeEvent } from "./history-events";
 import { RefusalAlert } from "./notices";
 

@@ -8,8 +8,8 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { AgentText } from "../widgets/agent-text";
 import { detailOf } from "../widgets/problem";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
-import { actorName } from "./assignment";
+import { visible } from "../base/visible";
+import { actorName } from "../widgets/names";
 import { dropAllDrafts, removeDraft, unsentDrafts, useOwner } from "./draft-store";
 
 /** Statuses that the text of their code explains fully; for others English has the server's detail too. */

@@ -2,8 +2,8 @@ import type { Winner } from "../api/call";
 import type { Decision, Request } from "../api/types";
 import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
-import { actorName } from "./assignment";
+import { visible } from "../base/visible";
+import { actorName } from "../widgets/names";
 import { voterName, winningVotes } from "./voting";
 import { reasonText, translated } from "../strings/catalogue";
 

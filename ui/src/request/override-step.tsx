@@ -1,7 +1,7 @@
 import { Button, Input } from "antd";
 import { useId } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { KeyLabel } from "../widgets/key-label";
+import { KeyLabel } from "../base/key-label";
 import type { DecisionFormState } from "./use-decision-form";
 
 /** An administrator decides alone, with a reason. */

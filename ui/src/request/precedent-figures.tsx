@@ -1,13 +1,13 @@
 import { Table, theme } from "antd";
 import { useMemo } from "react";
 import type { Precedent } from "../api/schema";
+import type { Json } from "../api/types";
+import { visible } from "../base/visible";
 import Chart from "../charts/chart";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
 import { axisOf, isCurrency, quantity } from "./card";
-import type { Change } from "./precedent";
 
 const outcomes = ["approved", "edited", "rejected", "expired"] as const;
 const shapes = { approved: "circle", edited: "triangle", rejected: "crossRot", expired: "rect" } as const;
@@ -92,4 +92,10 @@ export default function PrecedentFigures({ found, amount, unit, changes, isTable
   const [from, to, own] = [least, most, amount].map((each) => (each === null ? null : visible(quantity(each, unit, language))));
   const below = amount === null ? 0 : amounts.filter((each) => each < amount).length;
   return <DotPlot found={found} amount={amount} unit={unit} label={precedent.plot(amounts.length, from ?? "", to ?? "", own ?? null, below)} />;
+}
+
+export interface Change {
+  name: string;
+  before: Json | undefined;
+  after: Json | undefined;
 }

@@ -3,17 +3,19 @@ import { Suspense, useState } from "react";
 import { usePrecedent } from "../api/precedent";
 import type { Precedent as Found } from "../api/schema";
 import type { Json, Request } from "../api/types";
-import { isEqual, type Values } from "../form/values";
+import { isEqual } from "../api/json";
+import type { Values } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { KeyLabel } from "../widgets/key-label";
-import { useKeys } from "../widgets/keys";
-import { lazyWithRetry } from "../widgets/lazy";
+import { KeyLabel } from "../base/key-label";
+import { useKeys } from "../base/keys";
+import { lazyWithRetry } from "../base/lazy";
 import { RelativeTime } from "../widgets/time";
 import { MarkedText } from "../widgets/agent-text";
-import { visible, visibleJson } from "../widgets/visible";
-import { actorName } from "./assignment";
+import { visible, visibleJson } from "../base/visible";
+import { actorName } from "../widgets/names";
 import { declaredCard, valueAt } from "./card";
 import { fittingParts } from "./fitting";
+import type { Change } from "./precedent-figures";
 
 const PrecedentFigures = lazyWithRetry(() => import("./precedent-figures"));
 
@@ -23,12 +25,6 @@ const maxLength = 24;
 const maxEqual = 8;
 /** How wide the changes may be beside the sentence about them, in letters. */
 const maxWidth = 90;
-
-export interface Change {
-  name: string;
-  before: Json | undefined;
-  after: Json | undefined;
-}
 
 /** Return the arguments in which two calls differ. */
 function changesBetween(before: Values, after: Values): Change[] {

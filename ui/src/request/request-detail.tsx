@@ -9,7 +9,7 @@ import { useRequestStrings } from "../strings/use-request-strings";
 import { ExpansionProvider } from "../values/expansion";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
-import { Link } from "../widgets/router";
+import { Link } from "../base/router";
 import { AgentContext } from "./agent-context";
 import { AnsweredRequest } from "./answered-request";
 import { DecisionForm } from "./decision-form";

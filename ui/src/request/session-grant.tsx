@@ -1,6 +1,6 @@
 import { Button } from "antd";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { KeyLabel } from "../widgets/key-label";
+import { KeyLabel } from "../base/key-label";
 import type { DecisionFormState } from "./use-decision-form";
 
 export const sessionKey = "s";

@@ -1,7 +1,8 @@
 import type { Action, Json, JsonObject } from "../api/types";
-import { isEqual, type Values } from "../form/values";
+import { isEqual } from "../api/json";
+import type { Values } from "../form/values";
 import { MarkedText } from "../widgets/agent-text";
-import { visible, visibleJson } from "../widgets/visible";
+import { visible, visibleJson } from "../base/visible";
 import { mainArguments } from "./main-arguments";
 
 const maxValueLength = 32;

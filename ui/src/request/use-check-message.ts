@@ -1,7 +1,7 @@
 import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { useMessages } from "../widgets/messages";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 const seconds = 12;
 

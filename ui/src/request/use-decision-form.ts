@@ -3,7 +3,7 @@ import { usePerson } from "../api/absences";
 import type { Absence, Decision, Request, Vote } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { decisionRefusal, useClaimant } from "./assignment";
 import { editableValues, isFollowUpAllowed, offeredDecisions } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";

@@ -1,6 +1,6 @@
 import type { Decision } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
-import { useKeys, type Shortcut } from "../widgets/keys";
+import { useKeys, type Shortcut } from "../base/keys";
 import type { ClaimState } from "./assignment";
 import { useBeatOf, type Beat } from "./beat";
 import { buttonLabel, decideKeys, editableValues, hasButton, isFreeAnswer, takesMessageAsAnswer } from "./decisions";

@@ -1,7 +1,7 @@
 import type { Person } from "../api/absences";
 import type { Absence, Request, Session, Stage, Vote } from "../api/types";
 import type { Strings } from "../strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 const groupPrefix = "group:";
 

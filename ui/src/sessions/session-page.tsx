@@ -7,11 +7,11 @@ import { folderOf } from "../request/granting";
 import { RequestDetail } from "../request/request-detail";
 import { openCount, useSessionRequests } from "../request/session-requests";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
-import { Link } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { Link } from "../base/router";
+import { visible } from "../base/visible";
 import "./sessions.css";
 
 /** Return the ids in the order of their arrival. A request that was answered keeps its place, so that nothing moves under the finger. */

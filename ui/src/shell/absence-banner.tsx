@@ -4,7 +4,7 @@ import type { Absence } from "../api/types";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 import { clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** End the person's absence. */
 export function BackButton() {

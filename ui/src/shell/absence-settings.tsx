@@ -6,7 +6,7 @@ import { MomentInput } from "../widgets/moment-input";
 import { Problem } from "../widgets/problem";
 import { clock } from "../widgets/time";
 import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { BackButton } from "./absence-banner";
 
 function AbsenceForm({ onBack }: { onBack: () => void }) {

@@ -4,22 +4,21 @@ import { useFeed } from "../api/feed";
 import { useInfo } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
-import { useKeys } from "../widgets/keys";
-import { lazyWithRetry } from "../widgets/lazy";
-import { useMedia } from "../widgets/media";
-import { go, Link } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { useKeys } from "../base/keys";
+import { lazyWithRetry } from "../base/lazy";
+import { useMedia } from "../base/media";
+import { go, Link } from "../base/router";
+import { visible } from "../base/visible";
 import { KeyCaps } from "./key-caps";
 import { LanguageSelect, ThemeSelect } from "./preference-selects";
 import { useNotifications } from "./notifications";
 import { useBadge, usePendingCount } from "./pending-badge";
 import { useTroubleCount } from "./use-trouble-count";
+import type { PageName } from "./help";
 
 const Help = lazyWithRetry(() => import("./help"));
 const Palette = lazyWithRetry(() => import("./palette"));
 const Menu = lazyWithRetry(() => import("./menu"));
-
-export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "overview" | "operations" | "none";
 
 function PageLinks({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();

@@ -3,9 +3,8 @@ import { useState } from "react";
 import { beforeEach, expect, test } from "vitest";
 import keys from "../../../src/ringi/base/keys.json";
 import { serve, show } from "../testing/fake-server";
-import { useKeys } from "../widgets/keys";
-import Help from "./help";
-import type { PageName } from "./header";
+import { useKeys } from "../base/keys";
+import Help, { type PageName } from "./help";
 
 beforeEach(() => void serve(() => [204, null]));
 

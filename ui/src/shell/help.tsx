@@ -1,11 +1,10 @@
 import { Modal } from "antd";
 import { Fragment, useId } from "react";
 import keys from "../../../src/ringi/base/keys.json";
+import { shortcutGroups } from "../base/keys";
 import { useStrings } from "../strings";
 import type { Language } from "../strings/language";
-import { shortcutGroups } from "../widgets/keys";
 import { KeyCaps } from "./key-caps";
-import type { PageName } from "./header";
 
 type Area = keyof typeof keys;
 
@@ -52,3 +51,5 @@ export default function Help({ page, onClose }: { page: PageName; onClose: () =>
     </Modal>
   );
 }
+
+export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "overview" | "operations" | "none";

@@ -1,4 +1,4 @@
-import { modKey } from "../widgets/key-label";
+import { modKey } from "../base/key-label";
 
 const keySymbols: Record<string, string> = {
   mod: modKey, Shift: modKey === "⌘" ? "⇧" : "Shift",

@@ -2,9 +2,9 @@ import { useCallback, useEffect, useRef } from "react";
 import type { FeedEvent, Request } from "../api/types";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
-import { basePath } from "../widgets/base-path";
-import { usePreference } from "../widgets/preference";
-import { go, requestPath } from "../widgets/router";
+import { basePath } from "../base/base-path";
+import { usePreference } from "../base/preference";
+import { go, requestPath } from "../base/router";
 
 /** Return whether the browser can show notifications; that needs https or this machine. */
 export const canNotify = () => window.isSecureContext && "Notification" in window;

@@ -5,9 +5,9 @@ import type { Page, Request } from "../api/types";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { languageNames, languages, useLanguage } from "../strings/language";
-import { shortcutGroups, type Shortcut } from "../widgets/keys";
-import { go, requestPath } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { shortcutGroups, type Shortcut } from "../base/keys";
+import { go, requestPath } from "../base/router";
+import { visible } from "../base/visible";
 import { KeyCaps } from "./key-caps";
 import { themes, useTheme } from "./theme";
 

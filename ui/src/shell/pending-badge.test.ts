@@ -3,14 +3,14 @@ import { afterEach, expect, test, vi } from "vitest";
 
 afterEach(() => {
   document.head.replaceChildren();
-  vi.doUnmock("../widgets/base-path");
+  vi.doUnmock("../base/base-path");
   vi.resetModules();
 });
 
 test("the icon of the tab is asked for below the path of another application", async () => {
   document.head.innerHTML = '<link rel="icon" href="/ringi/stamp.svg">';
   vi.resetModules();
-  vi.doMock("../widgets/base-path", () => ({ basePath: "/ringi" }));
+  vi.doMock("../base/base-path", () => ({ basePath: "/ringi" }));
   const { useBadge } = await import("./pending-badge");
   const href = () => document.querySelector("link[rel=icon]")?.getAttribute("href");
   const { rerender } = renderHook(({ count }) => { useBadge(count); }, { initialProps: { count: "2" } });

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import { useCounts } from "../api/counts";
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 
 /** Return the number of pending requests as text; empty for none. */
 export function usePendingCount(): string {

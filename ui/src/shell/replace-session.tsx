@@ -5,7 +5,7 @@ import type { ProblemError } from "../api/call";
 import { resolveLink } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** Ask before a link replaces the session, because it may come from another site. The safe answer has the focus. */
 export function ReplaceSession({ error }: { error: ProblemError }) {

@@ -5,10 +5,11 @@ import { useCounts } from "../api/counts";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
-import { lazyWithRetry } from "../widgets/lazy";
-import { idIn, Link, usePath } from "../widgets/router";
+import { lazyWithRetry } from "../base/lazy";
+import { idIn, Link, usePath } from "../base/router";
 import { Loading } from "../widgets/loading";
-import { Header, type PageName } from "./header";
+import { Header } from "./header";
+import type { PageName } from "./help";
 import "./shell.css";
 
 const AbsenceBanner = lazyWithRetry(() => import("./absence-banner"));

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
-import { useMedia } from "../widgets/media";
-import { usePreference } from "../widgets/preference";
+import { useMedia } from "../base/media";
+import { usePreference } from "../base/preference";
 
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];

@@ -2,7 +2,7 @@ import { ConfigProvider } from "antd";
 import type { Locale } from "antd/es/locale";
 import english from "antd/es/locale/en_US";
 import { useEffect, useState, type ReactNode } from "react";
-import { usePreference } from "../widgets/preference";
+import { usePreference } from "../base/preference";
 import { StringsContext, type Strings } from ".";
 import { en } from "./en";
 

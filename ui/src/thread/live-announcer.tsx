@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useStrings, type Strings } from "../strings";
 import { reasonText } from "../strings/catalogue";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { Item } from "./stream";
 
 /** Announce the newest item after this many milliseconds without a new one. */

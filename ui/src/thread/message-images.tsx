@@ -1,5 +1,5 @@
 import { Image } from "antd";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 export interface MessageImage {
   url: string;

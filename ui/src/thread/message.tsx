@@ -1,7 +1,7 @@
 import { useStrings } from "../strings";
-import { CopyButton } from "./copy-button";
+import { CopyButton } from "../widgets/copy-button";
 import { MessageImages } from "./message-images";
-import { Prose } from "./prose";
+import { Prose } from "../values/prose";
 import type { ItemOf } from "./stream";
 
 /** A message of the agent or of a person. */

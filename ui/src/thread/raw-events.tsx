@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { memo, useState } from "react";
 import { useStrings } from "../strings";
-import { visibleJson } from "../widgets/visible";
+import { visibleJson } from "../base/visible";
 import type { NumberedEvent, StreamEvent } from "./stream";
 
 /** Number of events rendered at first; more would slow down each update. */

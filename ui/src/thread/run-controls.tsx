@@ -3,13 +3,13 @@ import { useRef, useState } from "react";
 import { useSession } from "../api/session";
 import { useRunAction } from "../api/threads";
 import type { Thread } from "../api/types";
-import { ConfirmStop } from "../operations/confirm-stop";
-import { KeyLabel } from "../widgets/key-label";
-import { actorName } from "../request/assignment";
+import { ConfirmStop } from "../pauses/confirm-stop";
+import { KeyLabel } from "../base/key-label";
+import { actorName } from "../widgets/names";
 import { useStrings } from "../strings";
-import { useKeys, type Shortcut } from "../widgets/keys";
+import { useKeys, type Shortcut } from "../base/keys";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
 

@@ -1,14 +1,14 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import Chart from "../charts/chart";
-import { FiguresTable } from "../overview/chart-section";
-import { formatDuration } from "../overview/format";
+import { FiguresTable } from "../charts/chart-section";
+import { formatDuration } from "../charts/format";
 import { useStrings } from "../strings";
 import { useNow } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { draw, spansOf, type Span, type SpanKind } from "./run-spans";
 import type { NumberedEvent } from "./stream";
-import { dayAndTime } from "./time-format";
+import { dayAndTime } from "../widgets/time-format";
 
 /** The newest spans; more rows would be too thin to read, and the table has them all. */
 const most = 80;

@@ -1,6 +1,6 @@
 import { imageAddress } from "../api/threads";
 import type { Json } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import type { Item, StreamEvent } from "./stream";
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");

@@ -5,7 +5,7 @@ import type { Agent } from "../api/types";
 import { FormFields } from "../form/form-fields";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { NAME, useStart } from "./use-start";
 
 interface NameFieldProps {

@@ -1,6 +1,6 @@
 import { problemOf } from "../api/call";
 import { threadPath } from "../api/threads";
-import { basePath } from "../widgets/base-path";
+import { basePath } from "../base/base-path";
 import type { NumberedEvent, StreamEvent } from "./stream";
 
 /** Read the stored events of a thread after a number, as one reply that ends: a proxy that holds back streams passes it on. */

@@ -1,12 +1,12 @@
 import { Card, Descriptions } from "antd";
 import type { Json, Thread } from "../api/types";
-import { actorName } from "../request/assignment";
+import { actorName } from "../widgets/names";
 import { useStrings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { RawEvents } from "./raw-events";
 import type { StreamState } from "./stream";
-import { dayAndTime } from "./time-format";
+import { dayAndTime } from "../widgets/time-format";
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);

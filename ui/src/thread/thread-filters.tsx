@@ -3,9 +3,9 @@ import { useState } from "react";
 import { useAgents, type ThreadFilters } from "../api/threads";
 import type { ThreadStatus } from "../api/types";
 import { useStrings } from "../strings";
-import { useMedia } from "../widgets/media";
-import { go, useSearch } from "../widgets/router";
-import { visible } from "../widgets/visible";
+import { useMedia } from "../base/media";
+import { go, useSearch } from "../base/router";
+import { visible } from "../base/visible";
 
 type Status = ThreadStatus | "all";
 const statuses: Status[] = ["all", "running", "interrupted", "error", "done", "idle"];

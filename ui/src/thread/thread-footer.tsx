@@ -1,14 +1,14 @@
 import { Alert } from "antd";
 import type { Thread } from "../api/types";
-import { FailureReason } from "../operations/failure-reason";
+import { FailureReason } from "./failure-reason";
 import { useStrings } from "../strings";
 import { useNow } from "../widgets/time";
 import { AgentText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { isStuck, RunControls } from "./run-controls";
 import type { Item } from "./stream";
 import type { Interruption } from "./use-stream";
-import { useDuration } from "./time-format";
+import { useDuration } from "../widgets/time-format";
 import { UsageLines } from "./usage-lines";
 
 function activityText(items: Item[], strings: ReturnType<typeof useStrings>): string {

@@ -1,11 +1,11 @@
 import type { Request, ThreadSummary } from "../api/types";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
-import { Link, threadPagePath } from "../widgets/router";
+import { Link, threadPagePath } from "../base/router";
 import { reasonText } from "../strings/catalogue";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { ThreadStatusTag } from "./status-tag";
-import { shortTime } from "./time-format";
+import { shortTime } from "../widgets/time-format";
 
 function TimeCell({ label, at, className }: { label: string; at: string; className?: string }) {
   const { language } = useStrings();

@@ -1,8 +1,8 @@
 import { Button } from "antd";
 import { useMemo, useRef, type ReactNode } from "react";
 import { useStrings } from "../strings";
-import { useKeys } from "../widgets/keys";
-import { OpenDisclosures } from "./disclosure";
+import { useKeys } from "../base/keys";
+import { OpenDisclosures } from "../widgets/disclosure";
 import { TimelineItem } from "./timeline-item";
 import type { Item } from "./stream";
 import { useFollow } from "./use-follow";

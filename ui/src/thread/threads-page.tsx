@@ -2,18 +2,18 @@ import { Button, Empty } from "antd";
 import { useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session";
 import { useRequestsByThread, useThreads, type ThreadFilters } from "../api/threads";
-import { useHintOnce } from "../inbox/hints";
+import { useHintOnce } from "../widgets/hints";
 import { useStrings } from "../strings";
-import { useKeys } from "../widgets/keys";
-import { useMedia } from "../widgets/media";
+import { useKeys } from "../base/keys";
+import { useMedia } from "../base/media";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
 import { StartAgent } from "./start-agent";
 import { AgentFilter, StatusFilter, useFilters } from "./thread-filters";
 import { ThreadRow } from "./thread-row";
-import { useFrozenRows } from "./use-frozen-rows";
-import { NewRowsButton } from "./new-rows-button";
-import { useListKeys } from "./list-keys";
+import { useFrozenRows } from "../widgets/use-frozen-rows";
+import { NewRowsButton } from "../widgets/new-rows-button";
+import { useListKeys } from "../widgets/list-keys";
 import "./thread.css";
 
 /** Visual column headings; each row has its own labels for screen readers. */

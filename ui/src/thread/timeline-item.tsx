@@ -1,13 +1,13 @@
 import { Alert, Divider } from "antd";
 import { memo } from "react";
-import { FailureReason } from "../operations/failure-reason";
+import { FailureReason } from "./failure-reason";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Message } from "./message";
 import type { Item, ItemOf } from "./stream";
 import { CustomEvent, ToolCall } from "./tool";
-import { dayAndTime, timeOfDay, useDuration } from "./time-format";
+import { dayAndTime, timeOfDay, useDuration } from "../widgets/time-format";
 
 function RunDivider({ label, at }: { label: string; at: number | null }) {
   const { language } = useStrings();

@@ -1,12 +1,12 @@
 import { Tag } from "antd";
 import { useStrings } from "../strings";
-import { Link, requestPath } from "../widgets/router";
-import { visible, visibleJson } from "../widgets/visible";
-import { CopyButton } from "./copy-button";
-import { Disclosure } from "./disclosure";
+import { Link, requestPath } from "../base/router";
+import { visible, visibleJson } from "../base/visible";
+import { CopyButton } from "../widgets/copy-button";
+import { Disclosure } from "../widgets/disclosure";
 import { TruncatedText } from "./truncated-text";
 import type { ItemOf } from "./stream";
-import { useDuration } from "./time-format";
+import { useDuration } from "../widgets/time-format";
 import { useWaiting } from "./use-waiting";
 
 /** Return JSON in readable form; any other text is returned unchanged. */

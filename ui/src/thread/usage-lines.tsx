@@ -1,7 +1,7 @@
 import type { ModelCalls } from "../api/types";
 import { useStrings } from "../strings";
-import { visible } from "../widgets/visible";
-import { useDuration } from "./time-format";
+import { visible } from "../base/visible";
+import { useDuration } from "../widgets/time-format";
 
 /** Return the use of one model as short parts: calls, tokens, time and cost. */
 function useParts(): (usage: ModelCalls) => string[] {

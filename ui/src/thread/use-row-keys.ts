@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useStrings } from "../strings";
-import type { Shortcut } from "../widgets/keys";
+import type { Shortcut } from "../base/keys";
 
 interface Rows {
   list: RefObject<HTMLElement | null>;

@@ -6,7 +6,7 @@ import { initialValues, type Values } from "../form/values";
 import type { Strings } from "../strings";
 import { fieldText } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { go, threadPagePath } from "../widgets/router";
+import { go, threadPagePath } from "../base/router";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
 

@@ -1,5 +1,5 @@
 import type { Json } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 import { lastLevel } from "./expansion";
 
 const lines = 24;

@@ -9,7 +9,7 @@ import typescript from "refractor/typescript";
 import yaml from "refractor/yaml";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { clipText } from "./clip";
 import { MoreButton, useExpansion } from "./expansion";
 

@@ -1,8 +1,8 @@
 import { Button } from "antd";
 import { createContext, Suspense, useContext, useMemo, useState, type ReactNode } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { KeyLabel } from "../widgets/key-label";
-import { useKeys } from "../widgets/keys";
+import { KeyLabel } from "../base/key-label";
+import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";
 
 /** The key that shows more of everything that is cut. */

@@ -2,7 +2,7 @@ import { createElement, useMemo } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
-import { visible, visibleJson } from "../widgets/visible";
+import { visible, visibleJson } from "../base/visible";
 import { clipText, clipTree, isClipped, type TreeNode } from "./clip";
 import { lastLevel, MoreButton, useExpansion, type Expansion } from "./expansion";
 

@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { clipText } from "./clip";
 import { CodeView } from "./code-view";
 import { MoreButton, useExpansion } from "./expansion";

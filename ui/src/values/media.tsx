@@ -1,7 +1,7 @@
 import { Button, Image } from "antd";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { formatBytes } from "../widgets/size";
-import { visible } from "../widgets/visible";
+import { formatBytes } from "../base/size";
+import { visible } from "../base/visible";
 import { PdfPages } from "./pdf-pages";
 
 interface MediaProps {

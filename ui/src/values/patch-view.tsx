@@ -1,6 +1,6 @@
 import { createElement, useMemo } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { clipText } from "./clip";
 import { MoreButton, useExpansion } from "./expansion";
 

@@ -1,7 +1,7 @@
 import { Alert, Spin, Typography } from "antd";
 import { useEffect, useRef, useState, type CSSProperties, type ReactNode, type Ref, type RefObject } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { PdfFile } from "./pdf-file";
 import { pdfProblemOf, type PdfProblem } from "./pdf-workers";
 

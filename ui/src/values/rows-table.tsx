@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { MoreButton, useExpansion } from "./expansion";
 
 const firstPage = 20;

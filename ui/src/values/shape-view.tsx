@@ -1,8 +1,8 @@
 import type { Json } from "../api/types";
-import { isObject } from "../form/values";
-import { Prose } from "../thread/prose";
+import { isObject } from "../api/json";
+import { Prose } from "./prose";
 import { JsonValue } from "../widgets/agent-text";
-import { lazyWithRetry } from "../widgets/lazy";
+import { lazyWithRetry } from "../base/lazy";
 import { CodeView } from "./code-view";
 import { JsonTree } from "./json-tree";
 import { LinkCard } from "./link-card";

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../api/types";
-import { isObject } from "../form/values";
+import { isObject } from "../api/json";
 
 /** How a value is drawn. It follows from the value; a declared type only says which of two likenesses counts. */
 export type Shape =

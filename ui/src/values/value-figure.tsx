@@ -3,7 +3,7 @@ import { useState, type ReactNode } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import type { Shape } from "./shape";
 import { ShapeView } from "./shape-view";
 import "./values.css";

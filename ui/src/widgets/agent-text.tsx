@@ -1,7 +1,7 @@
 import { createElement, type ReactNode } from "react";
 import { useStrings } from "../strings";
-import { mixedWords } from "./alphabets";
-import { visible, visibleJson } from "./visible";
+import { mixedWords } from "../base/alphabets";
+import { visible, visibleJson } from "../base/visible";
 
 /** A visible text in which words of mixed alphabets are marked: on hover and to screen readers it names the letters. */
 export function MarkedText({ text }: { text: string }) {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { AgentText, HiddenCharacters, JsonValue } from "./agent-text";
-import { mixedWords } from "./alphabets";
+import { mixedWords } from "../base/alphabets";
 
 interface Case {
   name: string;

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { LocalError, ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
 import { fieldName, fieldText, problemText } from "../strings/catalogue";
-import { visible } from "./visible";
+import { visible } from "../base/visible";
 
 /** Statuses that the text of their code explains fully; for others English has the server's detail too. */
 const selfExplanatory = new Set([0, 401, 403, 404, 429]);

@@ -1,7 +1,7 @@
 import { Alert, Button, Flex } from "antd";
 import { isStatus, type ProblemError } from "../api/call";
 import { useStrings } from "../strings";
-import { visible } from "./visible";
+import { visible } from "../base/visible";
 
 /** Return whether the server refused nothing but names that nobody here has. */
 export const isAboutUnknownNames = (error: Error | null): error is ProblemError =>

@@ -1,4 +1,4 @@
-import type { Freedom } from "../../request/granting";
+import type { Freedom } from "../../api/types";
 
 const freedoms: Record<Freedom, string> = { same: "the same", "at-most": "at most", any: "any" };
 

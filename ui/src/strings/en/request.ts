@@ -1,5 +1,5 @@
 import type { Decision, RequestStatus } from "../../api/types";
-import { withCodes } from "../../widgets/alphabets";
+import { withCodes } from "../../base/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "approved", edit: "approved with changes", reject: "rejected", respond: "answered",

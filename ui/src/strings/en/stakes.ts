@@ -1,6 +1,6 @@
-import type { Fact } from "../../request/fact";
+import type { FactSubject } from "../../api/types";
 
-const question: Record<Fact["subject"], (name: string) => string> = {
+const question: Record<FactSubject, (name: string) => string> = {
   amount: (name) => `This cannot be undone. Which “${name}” does this call have?`,
   target: (name) => `This cannot be undone. Which “${name}” does this call act on?`,
   argument: (name) => `This cannot be undone. Which value does “${name}” have?`,

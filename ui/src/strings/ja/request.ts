@@ -1,6 +1,6 @@
 import type { request as en } from "../en/request";
 import type { Decision, RequestStatus } from "../../api/types";
-import { withCodes } from "../../widgets/alphabets";
+import { withCodes } from "../../base/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "承認", edit: "修正して承認", reject: "却下", respond: "回答",

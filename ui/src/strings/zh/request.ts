@@ -1,6 +1,6 @@
 import type { request as en } from "../en/request";
 import type { Decision, RequestStatus } from "../../api/types";
-import { withCodes } from "../../widgets/alphabets";
+import { withCodes } from "../../base/alphabets";
 
 const decided: Record<Decision, string> = {
   approve: "已批准", edit: "修改后批准", reject: "已拒绝", respond: "已回答",

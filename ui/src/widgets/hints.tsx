@@ -1,8 +1,8 @@
 import { Alert } from "antd";
 import { useEffect, useEffectEvent } from "react";
 import { useStrings } from "../strings";
-import { useNarrow } from "../widgets/media";
-import { usePreference } from "../widgets/preference";
+import { useNarrow } from "../base/media";
+import { usePreference } from "../base/preference";
 
 const hintNames = ["open", "answer", "threads"] as const;
 type HintName = (typeof hintNames)[number];

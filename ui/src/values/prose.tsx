@@ -1,9 +1,9 @@
 import { Button } from "antd";
 import { Suspense } from "react";
 import { useStrings } from "../strings";
-import { useExpansion } from "../values/expansion";
-import { lazyWithRetry } from "../widgets/lazy";
-import { visible } from "../widgets/visible";
+import { useExpansion } from "./expansion";
+import { lazyWithRetry } from "../base/lazy";
+import { visible } from "../base/visible";
 import "./prose.css";
 
 const MarkdownBlocks = lazyWithRetry(() => import("./markdown-blocks"));

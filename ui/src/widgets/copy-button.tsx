@@ -1,6 +1,6 @@
 import { Typography } from "antd";
 import { useStrings } from "../strings";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 
 /** Copy the visible text, with hidden characters escaped. */
 export function CopyButton({ text }: { text: string }) {

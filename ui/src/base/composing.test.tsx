@@ -58,11 +58,11 @@ test("a key that begins a text elsewhere still moves to its field", () => {
 });
 
 test("the page starts with it", () => {
-  expect(readFileSync("src/main.tsx", "utf8")).toMatch(/^import "\.\/widgets\/composing";$/m);
+  expect(readFileSync("src/main.tsx", "utf8")).toMatch(/^import "\.\/base\/composing";$/m);
 });
 
 test("no handler of keys goes past it", () => {
-  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.test)\.tsx?$/.test(file) && !file.startsWith("widgets/composing"));
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.test)\.tsx?$/.test(file) && !file.startsWith("base/composing"));
   const past = /onKeyUp|onKeyPress|"key(?:up|press)"|(?:window|document)\.addEventListener\("keydown"[^;]*(?:capture|true\))|\.isComposing|keyCode/;
   expect(files.filter((file) => past.test(readFileSync(`src/${file}`, "utf8")))).toEqual([]);
 });

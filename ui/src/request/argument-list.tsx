@@ -3,11 +3,11 @@ import type { Json, JsonObject } from "../api/types";
 import { schemaOfArgument } from "../form/schema-field";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
-import { lazyWithRetry } from "../widgets/lazy";
-import { visible } from "../widgets/visible";
-import { mailNames, mailOf, shapeOf, type Shape } from "./shape";
+import { lazyWithRetry } from "../base/lazy";
+import { visible } from "../base/visible";
+import { mailNames, mailOf, shapeOf, type Shape } from "../values/shape";
 
-const ValueFigure = lazyWithRetry(() => import("./value-figure"));
+const ValueFigure = lazyWithRetry(() => import("../values/value-figure"));
 
 const plainShape: Shape = { kind: "plain" };
 

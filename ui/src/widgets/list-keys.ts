@@ -1,5 +1,5 @@
 import type { RefObject } from "react";
-import type { Shortcut } from "../widgets/keys";
+import type { Shortcut } from "../base/keys";
 
 type List = RefObject<HTMLElement | null>;
 

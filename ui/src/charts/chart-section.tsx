@@ -1,10 +1,10 @@
 import { Collapse, Skeleton, Table, type TableColumnsType } from "antd";
 import { Suspense, type ComponentProps } from "react";
-import { lazyWithRetry } from "../widgets/lazy";
-import { useOverviewStrings } from "./strings";
-import "../charts/table.css";
+import { lazyWithRetry } from "../base/lazy";
+import { useOverviewStrings } from "../overview/strings";
+import "./table.css";
 
-const Chart = lazyWithRetry(() => import("../charts/chart"));
+const Chart = lazyWithRetry(() => import("./chart"));
 
 type TableRow = { key: string } & { [column: string]: string | number };
 

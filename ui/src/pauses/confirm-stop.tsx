@@ -3,11 +3,11 @@ import { useEffect, useId, useRef, useState } from "react";
 import { useRunAction, useThread } from "../api/threads";
 import type { Thread } from "../api/types";
 import { useStrings } from "../strings";
-import { useKeys } from "../widgets/keys";
+import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
+import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
-import "./operations.css";
+import "./confirm-stop.css";
 
 interface ConfirmStopProps {
   thread: string;
