@@ -29,10 +29,26 @@ const copyPdfFiles = {
   },
 };
 
+/**
+ * Each language of the texts is a file of its own, so that only one is loaded: what `ja.ts` or `zh.ts` imports is a copy
+ * of the texts for this language, and tree shaking removes the others from it.
+ */
+const languageFiles = {
+  name: "language-files",
+  apply: "build" as const,
+  enforce: "pre" as const,
+  async resolveId(this: { resolve: (source: string, importer: string, options: { skipSelf: boolean }) => Promise<{ id: string } | null> }, source: string, importer?: string) {
+    const [language] = /(?<=\/)(?:ja|zh)(?=\.ts$)|(?<=\?)(?:ja|zh)$/.exec(importer ?? "") ?? [];
+    if (!language || !importer || !/^\.\/\w+$/.test(source)) return null;
+    const found = await this.resolve(source, importer, { skipSelf: true });
+    return found && { id: `${found.id}?${language}` };
+  },
+};
+
 export default defineConfig({
   // The server writes where the page stands in place of the dot.
   base: "./",
-  plugins: [react(), copyPdfFiles],
+  plugins: [react(), copyPdfFiles, languageFiles],
   build: {
     outDir: "../src/ringi/server/static",
     emptyOutDir: true,

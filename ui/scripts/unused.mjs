@@ -7,8 +7,9 @@ const files = readdirSync(src, { recursive: true }).map((file) => file.replaceAl
 const read = (suffix) => files.filter((file) => suffix.test(file)).map((file) => ({ file, text: readFileSync(join(src, file), "utf8") }));
 const modules = read(/\.tsx?$/);
 const isTest = ({ file }) => file.includes(".test.") || file.startsWith("testing/");
-const isLanguage = ({ file }) => /^strings\/(en|ja|zh)\//.test(file);
-const code = modules.filter((module) => !isTest(module) && !isLanguage(module)).map(({ text }) => text).join("\n");
+/** A file with the texts of a feature in every language. */
+const isTexts = ({ text }) => /^export const ja: typeof en\b/m.test(text);
+const code = modules.filter((module) => !isTest(module) && !isTexts(module)).map(({ text }) => text).join("\n");
 
 /** Return the exported names of a module that no other module imports. */
 function unusedExports({ file, text }) {
@@ -40,8 +41,8 @@ function unusedClasses({ file, text }) {
 }
 
 const found = [
-  ...modules.filter((module) => !isTest(module) && !isLanguage(module) && module.file !== "api/schema.ts").flatMap(unusedExports),
-  ...modules.filter(({ file }) => file.startsWith("strings/en/")).flatMap(unusedStrings),
+  ...modules.filter((module) => !isTest(module) && module.file !== "api/schema.ts").flatMap(unusedExports),
+  ...modules.filter(isTexts).flatMap(unusedStrings),
   ...read(/\.css$/).flatMap(unusedClasses),
 ];
 for (const line of found) console.error(line);

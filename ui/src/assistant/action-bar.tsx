@@ -6,7 +6,7 @@ import { visible } from "../base/visible";
 import { ConfirmClear } from "./confirm-clear";
 import { type Assistant, showPlan } from "./use-assistant";
 import type { AssistantAction, Fix, Reason } from "./types";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 import "./assistant.css";
 
 const Inspector = lazyWithRetry(() => import("./inspector").then((module) => ({ default: module.Inspector })));

@@ -2,7 +2,7 @@ import { Button, Flex } from "antd";
 import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useClear } from "./api";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 /** The inline confirmation before a conversation's context is cleared. */
 export function ConfirmClear({ id, onBack }: { id: string; onBack: () => void }) {

@@ -9,7 +9,7 @@ import { ConfirmClear } from "./confirm-clear";
 import { MemoryItems } from "./memory-items";
 import type { AssistantAction, MemoryItem, Run } from "./types";
 import type { Assistant } from "./use-assistant";
-import { labelOf, useAssistantStrings } from "./strings";
+import { labelOf, useAssistantStrings } from "../strings/assistant";
 
 type Tab = "items" | "runs" | "history";
 const tabs: Tab[] = ["items", "runs", "history"];

@@ -9,7 +9,7 @@ import { ValueChange } from "./value-change";
 import { Provenance } from "./provenance";
 import type { Change as MemoryChange, MemoryItem } from "./types";
 import { Value } from "./value";
-import { labelOf, useAssistantStrings } from "./strings";
+import { labelOf, useAssistantStrings } from "../strings/assistant";
 
 function Values({ change: { before, after } }: { change: MemoryChange }) {
   if (before !== null && after !== null) return <ValueChange before={before} after={after} />;

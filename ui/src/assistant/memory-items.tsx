@@ -6,7 +6,7 @@ import { Provenance } from "./provenance";
 import type { MemoryItem } from "./types";
 import type { Assistant } from "./use-assistant";
 import { Value } from "./value";
-import { labelOf, useAssistantStrings } from "./strings";
+import { labelOf, useAssistantStrings } from "../strings/assistant";
 
 const colours: Record<string, string> = { collected: "success", error: "error", pending: "default", not_needed: "default" };
 

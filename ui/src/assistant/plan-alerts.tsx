@@ -1,7 +1,7 @@
 import { Alert, Button, Flex } from "antd";
 import { FailureReason } from "../thread/failure-reason";
 import type { Plan } from "./types";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 interface PlanAlertProps {
   plan: Plan;

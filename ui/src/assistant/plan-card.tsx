@@ -12,7 +12,7 @@ import { versionsOf } from "./diff";
 import { NoRequestAlert, PlanFailedAlert } from "./plan-alerts";
 import { PlanObsoleteAlert } from "./plan-obsolete-alert";
 import type { Feedback, Plan } from "./types";
-import { labelOf, useAssistantStrings } from "./strings";
+import { labelOf, useAssistantStrings } from "../strings/assistant";
 
 const colours: Record<string, string> = {
   planning: "processing", planned: "warning", executing: "processing", completed: "success", obsolete: "warning", failed: "error",

@@ -1,12 +1,12 @@
 import type { Json } from "../api/types";
 import { isObject } from "../api/json";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { Prose } from "../values/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import type { PlanContent, Step } from "./types";
 import { Value } from "./value";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 /** The fields of a plan that may hold its text. */
 const prose = ["markdown", "text", "summary", "goal"];

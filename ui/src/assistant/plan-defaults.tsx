@@ -1,6 +1,6 @@
 import { Button, Flex } from "antd";
 import { visible } from "../base/visible";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 import type { Plan } from "./types";
 import { Value } from "./value";
 

@@ -1,7 +1,7 @@
 import { Alert, Button, Flex } from "antd";
 import { visible } from "../base/visible";
 import type { Plan } from "./types";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 interface PlanObsoleteAlertProps {
   plan: Plan;

@@ -1,7 +1,7 @@
 import { actorName } from "../widgets/names";
 import { visible } from "../base/visible";
 import type { Source } from "./types";
-import { labelOf, useAssistantStrings } from "./strings";
+import { labelOf, useAssistantStrings } from "../strings/assistant";
 
 /** The origin of a value: its kind, the person or handler, and the quote. */
 export function Provenance({ source }: { source: Source }) {

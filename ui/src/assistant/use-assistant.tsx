@@ -7,7 +7,7 @@ import { findCardTexts, type CardTexts } from "./plan-card-texts";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
 import { useInsertPositions } from "./use-insert-positions";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 /** A card between the messages. */
 export interface Aside {

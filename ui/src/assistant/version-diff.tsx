@@ -4,7 +4,7 @@ import { changesOf, type Part } from "./diff";
 import type { PlanContent } from "./types";
 import { ValueChange } from "./value-change";
 import { Value } from "./value";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 function ChangedPart({ title, before, after, isStep }: Part) {
   const strings = useAssistantStrings();

@@ -7,7 +7,7 @@ import type { Item, StreamState } from "../thread/stream";
 import { useStream } from "../thread/use-stream";
 import { visible } from "../base/visible";
 import type { Assistant } from "./use-assistant";
-import { useAssistantStrings } from "./strings";
+import { useAssistantStrings } from "../strings/assistant";
 
 /** The assistant whose workflows are shown in the chat. */
 export const Workflows = createContext<Assistant | undefined>(undefined);

@@ -1,7 +1,7 @@
 import { Collapse, Skeleton, Table, type TableColumnsType } from "antd";
 import { Suspense, type ComponentProps } from "react";
 import { lazyWithRetry } from "../base/lazy";
-import { useOverviewStrings } from "../overview/strings";
+import { useOverviewStrings } from "../strings/overview";
 import "./table.css";
 
 const Chart = lazyWithRetry(() => import("./chart"));

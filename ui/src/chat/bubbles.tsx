@@ -11,7 +11,7 @@ import { isImage } from "./image-picker";
 import { MessageImages } from "../thread/message-images";
 import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
 import { Question } from "./question";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 interface DecisionHandler {
   onDecided: () => void;

@@ -6,7 +6,7 @@ import type { Item } from "../thread/stream";
 import { Problem } from "../widgets/problem";
 import { itemsOf, type ChatItem } from "./message-parts";
 import type { Conversation } from "./use-conversation";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 const isItem = (item: ChatItem): item is Item => item.kind !== "thought" && item.kind !== "workflow";
 

@@ -5,7 +5,7 @@ import { shortTime } from "../widgets/time-format";
 import { Problem } from "../widgets/problem";
 import { chatPath, Link } from "../base/router";
 import { visible } from "../base/visible";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 /** Return the title of a chat: from its agent, its first input, or its agent's name. */
 function chatTitle({ values, title, agent }: ThreadSummary, agents: Agent[]): string {

@@ -14,7 +14,7 @@ import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { ChatList } from "./chat-list";
 import { ConversationView } from "./conversation-view";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 import "../thread/thread.css";
 import "./chat.css";
 

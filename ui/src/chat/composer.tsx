@@ -4,7 +4,7 @@ import { createElement, type ComponentProps, type ComponentType, type KeyboardEv
 import { ImageButton, SelectedImages, ImageDropTarget } from "./image-picker";
 import type { ImageSelection } from "./use-images";
 import type { Phase } from "./phase";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 interface ComposerProps {
   text: string;

@@ -22,7 +22,7 @@ import { Question } from "./question";
 import { useImages } from "./use-images";
 import { useMessageDraft } from "./message-draft";
 import { useConversation } from "./use-conversation";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 const none: CardTexts = new Map();
 

@@ -3,7 +3,7 @@ import { Button } from "antd";
 import { useLayoutEffect, useRef } from "react";
 import { Problem } from "../widgets/problem";
 import type { Conversation } from "./use-conversation";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 /** Keep the scroll position when messages are added above. */
 function useScrollAnchor(firstId: string | undefined) {

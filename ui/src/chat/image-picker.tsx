@@ -3,7 +3,7 @@ import type { FileUIPart } from "ai";
 import { useRef, useState, type DragEvent, type ReactNode } from "react";
 import { visible } from "../base/visible";
 import { imageTypes, type ImageSelection } from "./use-images";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 /** The images of the next message, each with a button to remove it. */
 export function SelectedImages({ selection: { images, remove }, focusMessage }: { selection: ImageSelection; focusMessage: (() => void) | undefined }) {

@@ -1,7 +1,7 @@
 import type { FileUIPart } from "ai";
 import { useState } from "react";
 import { ruleText } from "../strings/catalogue";
-import { useChatStrings } from "./strings";
+import { useChatStrings } from "../strings/chat";
 
 /** Media types that the server accepts. The server checks the bytes; the page checks the type from the browser. */
 export const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];

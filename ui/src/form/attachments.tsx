@@ -4,7 +4,7 @@ import { downloadAttachment, fileAddress, uploadAttachment } from "../api/attach
 import { ProblemError } from "../api/call";
 import type { AttachedFile as Attached } from "../api/schema";
 import { fieldText, problemText, ruleText } from "../strings/catalogue";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { PdfPages } from "../values/pdf-pages";
 import { visible } from "../base/visible";
 import { RequestIdContext, type ControlProps } from "./control-props";

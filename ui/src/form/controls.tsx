@@ -1,7 +1,7 @@
 import { Checkbox, Input, Radio, Select, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
 import type { FormField, Json, Option } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { lazyWithRetry } from "../base/lazy";
 import { visible } from "../base/visible";
 import { groupAria, type ControlProps } from "./control-props";

@@ -2,7 +2,7 @@ import { Form } from "antd";
 import { useId } from "react";
 import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import { Control } from "./controls";

@@ -2,7 +2,7 @@ import { Input } from "antd";
 import { getLocation, parse, printParseErrorCode, type ParseError } from "jsonc-parser";
 import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { visible, visibleSource } from "../base/visible";
 import { inexactNumber, parseExact } from "./exact-json";

@@ -4,7 +4,7 @@ import type { FieldProblem } from "../api/call";
 import type { FormField, Json, JsonObject } from "../api/types";
 import { isEqual, isObject } from "../api/json";
 import { visible, visibleJson } from "../base/visible";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { Field, FieldError } from "./form-fields";
 import { JsonInput } from "./json-input";

@@ -1,7 +1,7 @@
 import { Button, Input } from "antd";
 import { useId, useState, type AriaAttributes, type KeyboardEvent } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { plainDigits, sumOf } from "../base/decimal";
 import { browserNotation, isUnread, lossText, means, readNumber, writeNumber, type Notation, type Reading, type Unread } from "./number-text";
 

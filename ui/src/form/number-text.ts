@@ -1,4 +1,4 @@
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { plainDigits } from "../base/decimal";
 
 /** How numbers are written in the browser's first language. */

@@ -2,7 +2,7 @@ import { Form, Segmented } from "antd";
 import { useState } from "react";
 import type { FieldProblem } from "../api/call";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonInput } from "./json-input";
 import { NodeEditor } from "./node-editor";
 import { nodeOf } from "./schema-node";

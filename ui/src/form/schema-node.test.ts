@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../api/types";
 import publicSchemas from "../testing/public-schemas.json";
-import { detail } from "../strings/en/detail";
-import { en } from "../strings/en";
+import { en as detail } from "../strings/detail";
+import { en as history } from "../strings/history";
+import { en } from "../strings";
 import { describeJsonError } from "./json-input";
 import { nodeOf, type SchemaNode } from "./schema-node";
 import type { Schema } from "./schema-parts";
 import { fits, initialValue, schemaOfValue, wayOf } from "./schema-value";
 import { textWithUnfinished, unfinished } from "./unfinished";
 
-const strings = { ...en, ...detail };
+const strings = { ...en, ...detail, ...history };
 const kindOf = (schema: Schema, root: Schema = schema) => {
   const node = nodeOf(root, schema);
   const more = node.kind === "field" ? node.control.type : node.kind === "json" ? node.why : "";

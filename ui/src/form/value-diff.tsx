@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { createElement } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import { differences, textSegments, type Difference, type TextSegment } from "./diff";

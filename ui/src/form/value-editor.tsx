@@ -1,7 +1,7 @@
 import { Suspense, useId, useState } from "react";
 import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { lazyWithRetry } from "../base/lazy";
 import { Loading } from "../widgets/loading";

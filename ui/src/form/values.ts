@@ -1,7 +1,7 @@
 import type { FieldProblem } from "../api/call";
 import type { AttachedFile } from "../api/schema";
 import type { FormField, Json, JsonObject, Request } from "../api/types";
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { formatBytes } from "../base/size";
 import { isUnread } from "./number-text";
 import { isObject } from "../api/json";

@@ -2,7 +2,7 @@ import { Alert, Table, Tag } from "antd";
 import type { CheckShare } from "../api/schema";
 import { useSession } from "../api/session";
 import { useChecks } from "../api/suggestions";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
 
 /** The shares of tools or of people. Two tables stand below each other: their columns have the same widths. */

@@ -4,7 +4,7 @@ import { useGrants, useRevokeGrant, type GrantView } from "../api/grants";
 import { useSession } from "../api/session";
 import { useSuggestions } from "../api/suggestions";
 import { GrantScope } from "../request/grant-scope";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { focusedRow, useListKeys } from "../widgets/list-keys";
 import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";

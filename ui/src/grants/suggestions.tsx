@@ -2,7 +2,7 @@ import { Button, Popconfirm, Progress } from "antd";
 import { useSession } from "../api/session";
 import { useAcceptSuggestion, useSuggestions, type Suggestion } from "../api/suggestions";
 import { GrantScope } from "../request/grant-scope";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { Problem } from "../widgets/problem";
 import { Link, requestPath } from "../base/router";
 import { visible } from "../base/visible";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Person } from "../api/absences";
 import type { BulkOutcome, Request } from "../api/types";
-import { en } from "../strings/en";
+import { en } from "../strings";
 import { aRequest, completedRequest } from "../testing/fake-server";
 import { known, type Known } from "../testing/known";
 import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";

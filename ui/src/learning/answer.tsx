@@ -4,7 +4,7 @@ import { WorkingSpinner } from "./working-spinner";
 import { visible } from "../base/visible";
 import { BulletRef, NoteRef } from "./ref";
 import type { Turn } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 /** Return the items of the newest run of a thread. */
 function newestRun({ items }: StreamState): Item[] {

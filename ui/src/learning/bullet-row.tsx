@@ -10,7 +10,7 @@ import { EditBullet } from "./edit-bullet";
 import { EntryView } from "./entry";
 import { BulletScope } from "./scope";
 import type { Bullet } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 type Step = "editing" | "retiring" | "history";
 

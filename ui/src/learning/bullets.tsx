@@ -7,7 +7,7 @@ import { visible } from "../base/visible";
 import { BulletRow } from "./bullet-row";
 import { EditBullet } from "./edit-bullet";
 import type { Bullet, Playbook } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 interface SectionProps {
   playbook: string;

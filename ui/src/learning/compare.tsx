@@ -6,7 +6,7 @@ import { Problem } from "../widgets/problem";
 import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useDiff } from "./api";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 function Lines({ title, children, testId }: { title: string; children: ReactNode[]; testId: string }) {
   if (children.length === 0) return null;

@@ -1,7 +1,7 @@
 import { Button, Input } from "antd";
 import { useId, useState } from "react";
 import { useKeys } from "../base/keys";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 interface ConfirmProps {
   title: string;

@@ -19,7 +19,7 @@ import { KnownAnswer } from "./known-answer";
 import { TurnView } from "./turn";
 import type { Conversation, Turn } from "./types";
 import { useConversationTurns, type ConversationProps } from "./use-conversation-turns";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 /** Return whether a turn is being answered; until it ends, no other question can be asked. */
 const isAnswering = (turn: Turn | undefined) => turn?.phase === "answering" && turn.error === null;

@@ -7,7 +7,7 @@ import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../base/keys";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 import type { Insight } from "./types";
 
 /** Return the open proposals that this person may decide. */

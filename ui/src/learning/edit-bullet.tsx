@@ -6,7 +6,7 @@ import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useChange } from "./api";
 import type { Bullet } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 const maxLength = 2_000;
 const maxScopeLength = 200;

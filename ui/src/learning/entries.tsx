@@ -3,7 +3,7 @@ import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
 import { useEntries } from "./api";
 import { EntryView } from "./entry";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 import type { Entry } from "./types";
 
 /** Return the versions that were taken back, unless that was taken back in turn; the entries are newest first. */

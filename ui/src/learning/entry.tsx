@@ -12,7 +12,7 @@ import { Confirm } from "./confirm";
 import { EvidenceRef } from "./ref";
 import { BulletScope } from "./scope";
 import type { Entry } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 const colours: Partial<Record<Entry["op"], string>> = { add: "success", edit: "processing", merge: "processing", retire: "warning", undo: "warning", restore: "success" };
 

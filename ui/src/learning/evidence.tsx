@@ -6,7 +6,7 @@ import { visible } from "../base/visible";
 import { BulletRef, EvidenceRef } from "./ref";
 import type { SimilarBullet } from "./types";
 import type { ProposalContext, Trial } from "../request/learning-proposal";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 interface PartProps {
   title: ReactNode;

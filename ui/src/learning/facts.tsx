@@ -9,7 +9,7 @@ import { EvidenceList, SimilarBullets, SourceRun, TrialResult } from "./evidence
 import { FeedbackSummary } from "./feedback-summary";
 import type { LearningProposal, ProposalContext } from "../request/learning-proposal";
 import { BulletScope } from "./scope";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 import "./learning.css";
 
 /** The proposed text as a difference from the current one. */

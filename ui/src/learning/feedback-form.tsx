@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { useFeedback, type NewFeedback } from "./api";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 function Thumb({ up }: { up: boolean }) {
   return (

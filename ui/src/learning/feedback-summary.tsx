@@ -2,7 +2,7 @@ import { Tag } from "antd";
 import { actorName } from "../widgets/names";
 import { visible } from "../base/visible";
 import type { Feedback } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 /** The feedback on an answer and its source; the agent's own opinion is marked. */
 export function FeedbackSummary({ feedback: { source, verdict, text, by } }: { feedback: Feedback }) {

@@ -1,6 +1,6 @@
 import { Input } from "antd";
 import { useId } from "react";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 /** An optional input for the right answer; feedback based on it is a fact, not an opinion. */
 export function KnownAnswer({ text, onText }: { text: string; onText: (text: string) => void }) {

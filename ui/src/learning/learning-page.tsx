@@ -15,7 +15,7 @@ import { usePlaybooks } from "./api";
 import { LearningConversation } from "./conversation";
 import { PlaybookView } from "./playbook";
 import type { PlaybookSummary } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 import "../thread/thread.css";
 import "../chat/chat.css";
 import "./learning.css";

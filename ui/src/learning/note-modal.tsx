@@ -7,7 +7,7 @@ import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { useNote } from "./api";
 import type { Reference } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 /** The current version of a note in a dialog; a missing note is named. */
 export default function NoteModal({ note, onClose }: { note: Pick<Reference, "source" | "noteId">; onClose: () => void }) {

@@ -11,7 +11,7 @@ import { Bullets } from "./bullets";
 import { Compare } from "./compare";
 import { Entries } from "./entries";
 import type { Playbook } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 import { figuresByVersion } from "./version-figures";
 
 type Tab = "bullets" | "history" | "compare";

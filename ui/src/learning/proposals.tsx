@@ -9,7 +9,7 @@ import { Link, playbookPath } from "../base/router";
 import { visible } from "../base/visible";
 import { DecideAll } from "./decide-all";
 import type { Insight } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 const looks: Record<Insight["status"], [colour: string, sign: string]> = {
   pending: ["processing", "…"], learned: ["success", "✓"], edited: ["success", "✓"], rejected: ["default", "✕"], expired: ["warning", "–"], cancelled: ["default", "–"], obsolete: ["default", "–"],

@@ -3,7 +3,7 @@ import { Suspense, useState } from "react";
 import { lazyWithRetry } from "../base/lazy";
 import { visible } from "../base/visible";
 import type { Evidence, Reference } from "./types";
-import { labelOf, useLearningStrings } from "./strings";
+import { labelOf, useLearningStrings } from "../strings/learning";
 
 const NoteModal = lazyWithRetry(() => import("./note-modal"));
 

@@ -4,7 +4,7 @@ import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../base/visible";
 import type { ReflectionSummary, Turn } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 function Lines({ reflected }: { reflected: ReflectionSummary }) {
   const strings = useLearningStrings();

@@ -1,5 +1,5 @@
 import { AgentText } from "../widgets/agent-text";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 /** When a bullet applies; nothing if it always does. */
 export function BulletScope({ scope }: { scope: string | undefined }) {

@@ -10,7 +10,7 @@ import { SkippedProposals, ReflectionDetails } from "./reflection";
 import { Proposals } from "./proposals";
 import { FeedbackForm } from "./feedback-form";
 import type { Turn } from "./types";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 
 interface TurnProps {
   id: string;

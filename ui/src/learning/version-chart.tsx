@@ -2,7 +2,7 @@ import { theme } from "antd";
 import { useMemo } from "react";
 import Chart from "../charts/chart";
 import { Disclosure } from "../widgets/disclosure";
-import { useLearningStrings } from "./strings";
+import { useLearningStrings } from "../strings/learning";
 import type { VersionFigures } from "./version-figures";
 
 const percent = (share: number | null) => (share === null ? null : Math.round(share * 100));

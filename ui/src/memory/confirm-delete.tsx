@@ -4,7 +4,7 @@ import { useDeleteMemory } from "../api/memories";
 import type { Memory } from "../api/types";
 import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
-import { useMemoryStrings } from "./strings";
+import { useMemoryStrings } from "../strings/memory";
 
 /** The inline confirmation before a memory is deleted for good. */
 export function ConfirmDelete({ memory, onBack }: { memory: Memory; onBack: () => void }) {

@@ -9,11 +9,11 @@ import { FormFields } from "../form/form-fields";
 import { JsonInput } from "../form/json-input";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../base/visible";
-import { useMemoryStrings } from "./strings";
+import { useMemoryStrings } from "../strings/memory";
 
 /** The state of the form that edits a memory, with its problems. */
 function useMemoryForm(memory: Memory, onDone: () => void) {

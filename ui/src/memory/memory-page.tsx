@@ -7,7 +7,7 @@ import { useKeys } from "../base/keys";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
 import { MemoryRow, type Step } from "./memory-row";
-import { useMemoryStrings } from "./strings";
+import { useMemoryStrings } from "../strings/memory";
 import "./memory.css";
 
 /** Group the memories by category; the category of the newest question comes first. */

@@ -3,14 +3,14 @@ import { useEffect, useRef } from "react";
 import type { Json, Memory } from "../api/types";
 import { valueFormatter } from "../form/form-fields";
 import { renderedFields } from "../form/schema-field";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { dayAndTime } from "../widgets/time-format";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { Link, requestPath } from "../base/router";
 import { visible } from "../base/visible";
 import { ConfirmDelete } from "./confirm-delete";
 import { EditMemory } from "./edit-memory";
-import { useMemoryStrings } from "./strings";
+import { useMemoryStrings } from "../strings/memory";
 
 export type Step = "editing" | "deleting";
 

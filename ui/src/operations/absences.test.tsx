@@ -2,9 +2,9 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test } from "vitest";
 import { serve, show, type RecordedWrite } from "../testing/fake-server";
-import { people as en } from "../strings/en/people";
-import { people as ja } from "../strings/ja/people";
-import { people as zh } from "../strings/zh/people";
+import { en } from "../strings/people";
+import { ja } from "../strings/people";
+import { zh } from "../strings/people";
 import { Absences } from "./absences";
 
 const absence = { person: "ann", deputy: "dee", until: "2030-01-02T10:00:00Z", groups: [] };

@@ -1,6 +1,6 @@
 import { Flex, Progress } from "antd";
 import { formatMoment } from "../charts/format";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 /** Say up to which time events are counted, and how far the counting is. */
 export function Counting({ state }: { state: { complete: boolean; share: number; as_of: string } }) {

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { DecisionCounts, NamedDecisions } from "../api/statistics";
 import { visible } from "../base/visible";
 import { ChartSection } from "../charts/chart-section";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 const kinds = [
   "approved", "edited", "rejected", "answered", "declined", "expired", "cancelled", "policy_approved", "policy_rejected", "grant_approved",

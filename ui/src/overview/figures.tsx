@@ -7,7 +7,7 @@ import { Problem } from "../widgets/problem";
 import { Counting } from "./counting";
 import { DecisionsSection } from "./decisions-section";
 import { QueueSection } from "./queue-section";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 import { Summary } from "./summary";
 import { TimesSection } from "./times-section";
 

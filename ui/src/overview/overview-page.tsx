@@ -4,7 +4,7 @@ import { useSession } from "../api/session";
 import { Figures } from "./figures";
 import { lastDays, PeriodPicker } from "./period-picker";
 import { Report } from "./report";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 import "./overview.css";
 
 /** How requests come in and how people decide them. */

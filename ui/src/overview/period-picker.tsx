@@ -1,7 +1,7 @@
 import { DatePicker, Flex, Segmented } from "antd";
 import dayjs from "dayjs";
 import type { Period } from "../api/statistics";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 const lengths = [1, 7, 30, 90];
 const mostHours = 3;

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { OverviewFigures } from "../api/statistics";
 import { ChartSection } from "../charts/chart-section";
 import { formatPoint } from "../charts/format";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 /** The queue over time: what waited, came in and went out. */
 export function QueueSection({ figures: { queue, by } }: { figures: OverviewFigures }) {

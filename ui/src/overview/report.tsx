@@ -8,7 +8,7 @@ import { visible } from "../base/visible";
 import { FiguresTable } from "../charts/chart-section";
 import { Counting } from "./counting";
 import { formatDuration } from "../charts/format";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 import { nameOf } from "./times-section";
 
 type Part = "rules" | "tools" | "groups";

@@ -2,7 +2,7 @@ import { Flex, Statistic } from "antd";
 import type { OverviewFigures } from "../api/statistics";
 import { useNow } from "../widgets/time";
 import { formatDuration } from "../charts/format";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 /** The figures that matter first. */
 export function Summary({ figures: { pending, oldest, decisions, fast } }: { figures: OverviewFigures }) {

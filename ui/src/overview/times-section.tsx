@@ -4,7 +4,7 @@ import type { AnswerTimes, OverviewFigures } from "../api/statistics";
 import { visible } from "../base/visible";
 import { ChartSection } from "../charts/chart-section";
 import { formatDuration, unitOf } from "../charts/format";
-import { useOverviewStrings } from "./strings";
+import { useOverviewStrings } from "../strings/overview";
 
 /** How long people took to answer, by group. */
 export function TimesSection({ figures: { times, error } }: { figures: OverviewFigures }) {

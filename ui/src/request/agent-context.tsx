@@ -3,7 +3,7 @@ import { Suspense, useEffect, useRef, useState, type ReactNode } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
 import { learningProposalOf } from "./learning-proposal";
 import type { Strings } from "../strings";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { Prose } from "../values/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { ArgumentList } from "./argument-list";

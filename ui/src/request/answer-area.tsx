@@ -5,7 +5,7 @@ import { RequestIdContext } from "../form/control-props";
 import { FieldError, FormFields } from "../form/form-fields";
 import { renderedFields } from "../form/schema-field";
 import { messageAt, messageWithin } from "../form/values";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { KeyLabel } from "../base/key-label";
 import { lazyWithRetry } from "../base/lazy";

@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { useSession } from "../api/session";
 import type { Request, Vote } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { AgentContext } from "./agent-context";
 import { CollapsibleFacts, Facts } from "./facts";
 import { HeldAnswer } from "./held-answer";

@@ -1,7 +1,7 @@
 import { Descriptions } from "antd";
 import type { Json, JsonObject } from "../api/types";
 import { schemaOfArgument } from "../form/schema-field";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { lazyWithRetry } from "../base/lazy";
 import { visible } from "../base/visible";

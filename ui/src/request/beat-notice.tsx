@@ -1,5 +1,5 @@
 import type { Decision } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { decideKeys } from "./decisions";
 
 /** Ask for a second key where another kind of request follows many equal answers. */

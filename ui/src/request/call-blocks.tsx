@@ -1,5 +1,5 @@
 import { createElement } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import type { CallBlock } from "./client-call";
 import { Figure } from "./display-blocks";
 

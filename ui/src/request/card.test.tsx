@@ -1,8 +1,8 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { stakes as en } from "../strings/en/stakes";
-import { stakes as ja } from "../strings/ja/stakes";
-import { stakes as zh } from "../strings/zh/stakes";
+import { en } from "../strings/stakes";
+import { ja } from "../strings/stakes";
+import { zh } from "../strings/stakes";
 import { aRequest } from "../testing/fake-server";
 import { axisOf, cardWith, declaredCard, quantity } from "./card";
 import { EffectLine } from "./effect-line";

@@ -1,5 +1,5 @@
 import { Button, Dropdown } from "antd";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { useNarrow } from "../base/media";
 import { clock } from "../widgets/time";
 import type { ClaimState } from "./assignment";

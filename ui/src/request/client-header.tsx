@@ -1,6 +1,6 @@
 import { Tooltip } from "antd";
 import type { Request } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { Link, sessionPath } from "../base/router";
 import { visible } from "../base/visible";
 import { clientName, clientOf } from "./client";

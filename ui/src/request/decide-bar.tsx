@@ -2,7 +2,7 @@ import { Alert, Button } from "antd";
 import type { ReactNode } from "react";
 import type { ActionLook, Decision } from "../api/types";
 import { messageAt } from "../form/values";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { deliberate } from "../base/deliberate";
 import { KeyLabel } from "../base/key-label";
 import { visible } from "../base/visible";

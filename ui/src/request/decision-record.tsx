@@ -7,7 +7,7 @@ import { renderedFields } from "../form/schema-field";
 import { ValueDiff } from "../form/value-diff";
 import { isEqual, isObject } from "../api/json";
 import { isFile } from "../form/values";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { lazyWithRetry } from "../base/lazy";
 import { Link, requestPath } from "../base/router";

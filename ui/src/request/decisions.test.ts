@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
-import { detail as en } from "../strings/en/detail";
-import { en as shared } from "../strings/en";
+import { en } from "../strings/detail";
+import { en as history } from "../strings/history";
+import { en as shared } from "../strings";
 import type { JsonObject } from "../api/types";
 import { buttonLabel, hasButton } from "./decisions";
 import { decisionLabel } from "./outcome";
 
-const strings = { ...shared, ...en };
+const strings = { ...shared, ...en, ...history };
 const labels = (request: Parameters<typeof buttonLabel>[0]) => (["approve", "reject"] as const).map((decision) => buttonLabel(request, decision, strings));
 
 test("a form is answered or declined, and a form that lets something run is approved", () => {

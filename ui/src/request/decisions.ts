@@ -1,6 +1,6 @@
 import type { Decision, Json, JsonObject, Request } from "../api/types";
 import { initialAnswer, renderedFields } from "../form/schema-field";
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
 import { isForm } from "./outcome";
 

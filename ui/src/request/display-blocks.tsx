@@ -2,7 +2,7 @@ import { Image } from "antd";
 import { diffLines } from "diff";
 import { createElement } from "react";
 import type { Diff, Image as Picture } from "../api/schema";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { CodeView } from "../values/code-view";
 import { LinkCard } from "../values/link-card";
 import { PatchView } from "../values/patch-view";

@@ -4,7 +4,7 @@ import { isUnread } from "../form/number-text";
 import { initialAnswer, renderedFields } from "../form/schema-field";
 import { answerOf, fieldProblems, initialValues, type Values } from "../form/values";
 import { isEqual } from "../api/json";
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
 import { grantOf, initialGrant, type GrantChoice } from "./granting";
 

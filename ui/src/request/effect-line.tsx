@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from "react";
 import type { Action, Json, Request } from "../api/types";
 import { isEqual } from "../api/json";
 import type { Values } from "../form/values";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../base/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";

@@ -1,6 +1,6 @@
 import { Alert, Radio } from "antd";
 import { useId, useRef, useState } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { choicesOf, factOf, seedOf, type Fact } from "./fact";
 import type { Request } from "../api/types";

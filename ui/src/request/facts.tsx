@@ -5,7 +5,7 @@ import { isEqual } from "../api/json";
 import type { Values } from "../form/values";
 import { LearningFacts } from "../learning/facts";
 import { learningProposalOf } from "./learning-proposal";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
 import { ArgumentList } from "./argument-list";
 import { lazyWithRetry } from "../base/lazy";

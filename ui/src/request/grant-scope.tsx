@@ -1,4 +1,4 @@
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { Link, sessionPath } from "../base/router";
 import { visible } from "../base/visible";
 import { clientInSession, clientName } from "./client";

@@ -3,7 +3,7 @@ import { useId } from "react";
 import type { Json, Freedom } from "../api/types";
 import { NumberInput } from "../form/number-input";
 import { isUnread } from "../form/number-text";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
 import { KeyLabel } from "../base/key-label";
 import { clientName, clientOf } from "./client";

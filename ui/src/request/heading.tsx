@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
 import { learningProposalOf } from "./learning-proposal";
 import { translated } from "../strings/catalogue";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../base/router";
 import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useUndo } from "../api/requests";
 import { clockDifference } from "../api/server-clock";
 import type { Request } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { explain } from "../widgets/problem";
 import { clockWithSeconds, useNow } from "../widgets/time";

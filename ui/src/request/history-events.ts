@@ -2,7 +2,7 @@ import type { HistoryEvent } from "../api/history";
 import type { auditEvents, feedEvents } from "../api/schema";
 import type { Request, Vote } from "../api/types";
 import { reasonText } from "../strings/catalogue";
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { clock, clockWithSeconds } from "../widgets/time";
 import { visible } from "../base/visible";
 import { namesOf } from "../widgets/names";

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAttempt, type HistoryEvent } from "../api/history";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { CopyButton } from "../widgets/copy-button";
 import { Loading } from "../widgets/loading";
 import { explain } from "../widgets/problem";

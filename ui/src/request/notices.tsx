@@ -4,7 +4,7 @@ import { ProblemError } from "../api/call";
 import { providerAddress, useProvider } from "../api/session";
 import type { Absence, Erased, Request } from "../api/types";
 import { problemText, reasonText } from "../strings/catalogue";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
 import { detailOf } from "../widgets/problem";
 import { clock } from "../widgets/time";

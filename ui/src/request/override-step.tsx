@@ -1,6 +1,6 @@
 import { Button, Input } from "antd";
 import { useId } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { KeyLabel } from "../base/key-label";
 import type { DecisionFormState } from "./use-decision-form";
 

@@ -4,7 +4,7 @@ import type { Precedent } from "../api/schema";
 import type { Json } from "../api/types";
 import { visible } from "../base/visible";
 import Chart from "../charts/chart";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonValue } from "../widgets/agent-text";
 import { clock } from "../widgets/time";
 import { axisOf, isCurrency, quantity } from "./card";

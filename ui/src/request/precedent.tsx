@@ -5,7 +5,7 @@ import type { Precedent as Found } from "../api/schema";
 import type { Json, Request } from "../api/types";
 import { isEqual } from "../api/json";
 import type { Values } from "../form/values";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { KeyLabel } from "../base/key-label";
 import { useKeys } from "../base/keys";
 import { lazyWithRetry } from "../base/lazy";

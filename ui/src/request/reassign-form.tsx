@@ -2,7 +2,7 @@ import { AutoComplete, Button, Form, Select } from "antd";
 import { useId, useState } from "react";
 import type { ProblemError } from "../api/call";
 import { usePeople } from "../api/people";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { KeyLabel } from "../base/key-label";
 import { useMessages } from "../widgets/messages";
 import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";

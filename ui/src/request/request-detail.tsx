@@ -5,7 +5,7 @@ import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Decision, Request } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { ExpansionProvider } from "../values/expansion";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";

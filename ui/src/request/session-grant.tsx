@@ -1,5 +1,5 @@
 import { Button } from "antd";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { KeyLabel } from "../base/key-label";
 import type { DecisionFormState } from "./use-decision-form";
 

@@ -1,7 +1,7 @@
 import { Button, Tag } from "antd";
 import type { KeyboardEvent } from "react";
 import type { Decision, Request } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { MessageInput } from "./answer-area";
 import { DecideButton } from "./decide-bar";

@@ -1,7 +1,7 @@
 import { Button } from "antd";
 import { isStatus } from "../api/call";
 import { useUndo } from "../api/requests";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { explain } from "../widgets/problem";
 
 /** A link that takes the person's own reassignment back, until somebody acts on the request. */

@@ -1,5 +1,5 @@
 import type { Request } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { useMessages } from "../widgets/messages";
 import { visible } from "../base/visible";
 

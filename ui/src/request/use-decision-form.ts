@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { usePerson } from "../api/absences";
 import type { Absence, Decision, Request, Vote } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { clock } from "../widgets/time";
 import { visible } from "../base/visible";
 import { decisionRefusal, useClaimant } from "./assignment";

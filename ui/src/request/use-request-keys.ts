@@ -1,5 +1,5 @@
 import type { Decision } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { useKeys, type Shortcut } from "../base/keys";
 import type { ClaimState } from "./assignment";
 import { useBeatOf, type Beat } from "./beat";

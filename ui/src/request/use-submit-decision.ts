@@ -4,7 +4,7 @@ import { useRespond } from "../api/requests";
 import type { Answer, Decision, Request } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { useBeat } from "./beat";
 import { useCheckMessage } from "./use-check-message";
 import { answerFor, findLocalProblems, type Draft } from "./draft";

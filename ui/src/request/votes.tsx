@@ -3,7 +3,7 @@ import { useId } from "react";
 import type { JsonObject, Request, Vote } from "../api/types";
 import { ValueDiff } from "../form/value-diff";
 import { isEqual } from "../api/json";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../base/visible";

@@ -6,7 +6,7 @@ import { Folder } from "../request/client-header";
 import { folderOf } from "../request/granting";
 import { RequestDetail } from "../request/request-detail";
 import { openCount, useSessionRequests } from "../request/session-requests";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";

@@ -6,7 +6,7 @@ import type { FieldProblem, Wording } from "../api/schema";
 import { known } from "../testing/known";
 import type { Strings } from ".";
 import { fieldText, problemText, reasonText, translated } from "./catalogue";
-import { en } from "./en";
+import { en } from ".";
 import { ja } from "./ja";
 import { zh } from "./zh";
 

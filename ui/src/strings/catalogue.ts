@@ -2,7 +2,7 @@ import english from "../../../src/ringi/base/texts/en.json";
 import type { FieldFault, ProblemError } from "../api/call";
 import type { Request } from "../api/types";
 import { formatBytes } from "../base/size";
-import type { Strings } from "./en";
+import type { Strings } from ".";
 
 /** The texts of codes in one language; the server has the same files. */
 type Catalogue = typeof english;

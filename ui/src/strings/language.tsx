@@ -4,7 +4,7 @@ import english from "antd/es/locale/en_US";
 import { useEffect, useState, type ReactNode } from "react";
 import { usePreference } from "../base/preference";
 import { StringsContext, type Strings } from ".";
-import { en } from "./en";
+import { en } from ".";
 
 export type Language = "en" | "ja" | "zh";
 

@@ -1,16 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { en, type Strings } from "./en";
-import { assistant as enAssistant } from "./en/assistant";
-import { chat as enChat } from "./en/chat";
-import { detail as enDetail } from "./en/detail";
-import { learning as enLearning } from "./en/learning";
-import { memory as enMemory } from "./en/memory";
-import { overview as enOverview } from "./en/overview";
+import { en, type Strings } from ".";
+import { en as enAssistant } from "./assistant";
+import { en as enChat } from "./chat";
+import { en as enDetail } from "./detail";
+import { en as enHistory } from "./history";
+import { en as enLearning } from "./learning";
+import { en as enMemory } from "./memory";
+import { en as enOverview } from "./overview";
+import { en as enPlaybook } from "./playbook";
 import { ja } from "./ja";
 import { zh } from "./zh";
 
-const english: Strings = { ...en, assistant: enAssistant, chat: enChat, detail: enDetail, learning: enLearning, memory: enMemory, overview: enOverview };
+const english: Strings = {
+  ...en,
+  parts: { assistant: enAssistant, chat: enChat, detail: { ...enDetail, ...enHistory }, learning: { ...enLearning, ...enPlaybook }, memory: enMemory, overview: enOverview },
+};
 
 /** Code, names, formats and keys that are the same in every language, and the values of samples. */
 const data = /`[^`]*`|Ringi|Engrammer|JSON|URL|http|CSV|PDF|Bcc|PNG|JPEG|GIF|WebP|Markdown|Ctrl|Alt|Enter|Esc|Tab|Shift|NaN|undefined|^Ref$/g;

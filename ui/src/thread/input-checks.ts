@@ -4,7 +4,7 @@ import { inexactNumber, parseExact } from "../form/exact-json";
 import { isUnread, lossText } from "../form/number-text";
 import type { Values } from "../form/values";
 import type { Strings } from "../strings";
-import type { RequestStrings } from "../strings/use-request-strings";
+import type { RequestStrings } from "../strings/detail";
 import { isObject, WHOLE_INPUT, type InputField } from "./input-form";
 
 const isEmpty = (value: Json | undefined) =>

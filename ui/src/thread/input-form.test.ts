@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../api/types";
-import { en as shell } from "../strings/en";
-import { detail } from "../strings/en/detail";
+import { en as shell } from "../strings";
+import { en as detail } from "../strings/detail";
+import { en as history } from "../strings/history";
 import { initialValues, type Values } from "../form/values";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
 
-const en = { ...shell, ...detail };
+const en = { ...shell, ...detail, ...history };
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more });
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ModelCalls } from "../api/types";
 import { show } from "../testing/fake-server";
 import { StringsContext, type Strings } from "../strings";
-import { en } from "../strings/en";
+import { en } from "../strings";
 import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
 import { UsageLines } from "./usage-lines";

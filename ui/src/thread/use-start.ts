@@ -5,7 +5,7 @@ import type { Agent } from "../api/types";
 import { initialValues, type Values } from "../form/values";
 import type { Strings } from "../strings";
 import { fieldText } from "../strings/catalogue";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { go, threadPagePath } from "../base/router";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";

@@ -7,7 +7,7 @@ import python from "refractor/python";
 import sql from "refractor/sql";
 import typescript from "refractor/typescript";
 import yaml from "refractor/yaml";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { MarkedText } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import { clipText } from "./clip";

@@ -1,6 +1,6 @@
 import { Button } from "antd";
 import { createContext, Suspense, useContext, useMemo, useState, type ReactNode } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { KeyLabel } from "../base/key-label";
 import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";

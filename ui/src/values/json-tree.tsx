@@ -1,6 +1,6 @@
 import { createElement, useMemo } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible, visibleJson } from "../base/visible";
 import { clipText, clipTree, isClipped, type TreeNode } from "./clip";

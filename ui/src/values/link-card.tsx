@@ -1,5 +1,5 @@
 import { Card } from "antd";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
 import { clipText } from "./clip";
 import { MoreButton, useExpansion } from "./expansion";

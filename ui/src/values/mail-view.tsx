@@ -1,5 +1,5 @@
 import { createElement } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { MarkedText } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import { clipText } from "./clip";

@@ -1,5 +1,5 @@
 import { Button, Image } from "antd";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { formatBytes } from "../base/size";
 import { visible } from "../base/visible";
 import { PdfPages } from "./pdf-pages";

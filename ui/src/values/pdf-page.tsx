@@ -1,6 +1,6 @@
 import { Alert, Spin, Typography } from "antd";
 import { useEffect, useRef, useState, type CSSProperties, type ReactNode, type Ref, type RefObject } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
 import type { PdfFile } from "./pdf-file";
 import { pdfProblemOf, type PdfProblem } from "./pdf-workers";

@@ -1,6 +1,6 @@
 import { Alert, Spin } from "antd";
 import { useEffect, useRef, useState } from "react";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { lastLevel, MoreButton, useExpansion } from "./expansion";
 import { guessRatio, openPdf, type PdfFile } from "./pdf-file";
 import { PdfPageView, PdfSheet, useIsNear } from "./pdf-page";

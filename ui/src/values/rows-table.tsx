@@ -1,7 +1,7 @@
 import { Table } from "antd";
 import { useState } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import { MoreButton, useExpansion } from "./expansion";

@@ -1,7 +1,7 @@
 import { Button, Typography } from "antd";
 import { useState, type ReactNode } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/detail";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../base/visible";
 import type { Shape } from "./shape";
