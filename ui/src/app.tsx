@@ -1,45 +1,19 @@
-import { MutationCache, QueryCache, QueryClientProvider, type QueryClient } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { ConfigProvider, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
-import { isStatus, ProblemError } from "./api/call";
-import { FreshClient } from "./api/fresh-client";
 import { isSignedIn, useSession } from "./api/session";
 import { Shell } from "./shell/shell";
-import { useDark } from "./shell/theme";
+import { useDark } from "./shell/preference-select";
 import { LanguageProvider } from "./strings/language";
-import { lazyWithRetry } from "./base/lazy";
-import { useMedia } from "./base/media";
+import { lazyWithRetry, useMedia } from "./base/browser";
 import { MessagesProvider } from "./widgets/messages";
 import { Problem } from "./widgets/problem";
 import { Loading } from "./widgets/loading";
+import { createClient, isDown } from "./api/client";
 
 // A signed-in person does not need the sign-in page.
 const SignIn = lazyWithRetry(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
 const ReplaceSession = lazyWithRetry(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
-
-export function createClient(): QueryClient {
-  const client = new FreshClient({
-    queryCache: new QueryCache({ onError: (error, query) => query.queryKey[0] !== "session" && signedOut(error) }),
-    mutationCache: new MutationCache({ onError: (error) => signedOut(error) }),
-    defaultOptions: {
-      queries: {
-        // The feed delivers changes, so a refetch on focus is not needed.
-        staleTime: 30_000,
-        // A machine without a network still reaches its own server.
-        networkMode: "always",
-        // A query reports within two seconds that the server is unreachable, and recovers by itself.
-        retry: (failures, error) => failures < 2 && isDown(error),
-        retryDelay: (failures) => 300 * 2 ** failures,
-        refetchInterval: ({ state }) => (state.status === "error" && isDown(state.error) ? 3_000 : false),
-      },
-      mutations: { retry: false, networkMode: "always" },
-    },
-  });
-  function signedOut(error: Error) {
-    if (isStatus(error, 401)) client.setQueryData(["session"], null);
-  }
-  return client;
-}
 
 // The default colours miss the contrast of 4.5:1 as text.
 const lightColours = {
@@ -73,8 +47,6 @@ function ThemeProvider({ children }: { children: ReactNode }) {
     </ConfigProvider>
   );
 }
-
-const isDown = (error: unknown) => error instanceof ProblemError && (error.status === 0 || error.status >= 500);
 
 function SessionGate() {
   const { data, error, isPending, refetch } = useSession();

@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient, type QueryFunctionContext } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { call } from "./call";
-import { untilNext } from "./server-clock";
+import { call, untilNext } from "./call";
 import { useSession } from "./session";
 import type { Absence, Away, Page, Session } from "./types";
 

@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
-import { basePath } from "../base/base-path";
+import { basePath } from "../base/router";
 import { call, isStatus, problemOf, ProblemError } from "./call";
 import { requestQuery } from "./requests";
 import type { Chat } from "./schema";

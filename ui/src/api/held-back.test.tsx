@@ -1,10 +1,10 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { act, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createClient } from "../app";
+import { createClient } from "./client";
 import { aRequest, FakeEventSource, serve } from "../testing/fake-server";
 import { useFeed } from "./feed";
-import { useRequests } from "./request-list";
+import { useRequests } from "./requests";
 
 beforeEach(() => {
   FakeEventSource.all = [];

@@ -1,6 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { call } from "./call";
-import { untilNext } from "./server-clock";
+import { call, untilNext } from "./call";
 import { threadPath } from "./threads";
 import type { NewPause, Page, Pause, Request, Thread } from "./types";
 

@@ -1,16 +1,17 @@
 import {
-  hashKey, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient,
-  type QueryFunctionContext, type QueryKey,
+  hashKey, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient, type QueryFunctionContext, type QueryKey,
+  useInfiniteQuery,
 } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
 import { call, isStatus } from "./call";
 import {
   horizonOf, isBefore, matchesFilters, moreUrgentThan, includesRequest, newerVersion, withRequest, withoutRequest, type Filters,
-  type Pages,
+  type Pages, listPath, type ListPage,
 } from "./lists";
-import type { Answer, Request, Session } from "./types";
+import type { Answer, Request, Session, Page, Count, Counts } from "./types";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
-export const lists = ["requests"] as const;
+const lists = ["requests"] as const;
 
 export const requestQuery = (id: string) => ({
   queryKey: ["request", id],
@@ -147,4 +148,52 @@ export function usePendingAnswers(): ReadonlyMap<string, PendingAnswer> {
     }),
   });
   return new Map(sent.toSorted((one, other) => one.at - other.at).map((one) => [one.id, one]));
+}
+
+/** The options of a list that is loaded again from time to time. */
+interface Reload {
+  enabled: boolean;
+  refetchInterval: number;
+  /** How long its data need not be loaded, in milliseconds. */
+  staleTime: number;
+  /** What is loaded already; undefined if nothing is. */
+  initialData: () => Pages | undefined;
+}
+
+export function useRequests(filters: Filters, reload?: Reload) {
+  return useInfiniteQuery<ListPage, Error, Pages, QueryKey, string | null>({
+    ...reload,
+    queryKey: [...lists, filters],
+    queryFn: async ({ pageParam }): Promise<ListPage> => {
+      const asOf = Date.now();
+      return { ...(await call<Page<Request>>("GET", listPath(filters, pageParam))), asOf };
+    },
+    initialPageParam: null,
+    getNextPageParam: (last) => last.next,
+    // The feed delivers changes, so a refetch on focus is not needed.
+    refetchOnWindowFocus: false,
+    // A deep comparison of a thousand requests costs more than rendering the visible rows.
+    structuralSharing: false,
+  });
+}
+
+/** Format a count: "12", or "999+" if the server stopped counting. */
+const formatCount = (count: Count | null | undefined) => count && `${count.count}${count.more ? "+" : ""}`;
+
+function everyMinute(look: () => void): () => void {
+  const timer = setInterval(look, 60_000);
+  return () => clearInterval(timer);
+}
+
+/** Return the start of the local day as a server time. */
+const useMidnight = () => useSyncExternalStore(everyMinute, () => new Date(new Date().toDateString()).toISOString());
+
+/** Return the counts of pending, own and today's ended requests, as text. */
+export function useCounts() {
+  const since = useMidnight();
+  const { data } = useQuery({
+    queryKey: ["counts", since],
+    queryFn: () => call<Counts>("GET", `/v1/requests/counts?since=${encodeURIComponent(since)}`),
+  });
+  return data && { pending: formatCount(data.pending), mine: formatCount(data.mine), today: formatCount(data.ended) };
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { basePath, currentPath } from "../base/base-path";
+import { basePath, currentPath } from "../base/router";
 import { call, isStatus, ProblemError } from "./call";
 import type { Info, Session, Ways } from "./types";
 

@@ -1,4 +1,4 @@
-import { basePath } from "../base/base-path";
+import { basePath } from "../base/router";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "./call";
 import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSummary } from "./types";

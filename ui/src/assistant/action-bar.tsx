@@ -1,11 +1,11 @@
 import { Button } from "antd";
 import { useState } from "react";
-import { lazyWithRetry } from "../base/lazy";
+import { lazyWithRetry } from "../base/browser";
 import { Problem } from "../widgets/problem";
 import { visible } from "../base/visible";
 import { ConfirmClear } from "./confirm-clear";
 import { type Assistant, showPlan } from "./use-assistant";
-import type { AssistantAction, Fix, Reason } from "./types";
+import type { AssistantAction, Fix, Reason } from "./api";
 import { useAssistantStrings } from "../strings/assistant";
 import "./assistant.css";
 

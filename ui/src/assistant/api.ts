@@ -1,11 +1,31 @@
 import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient, type Query } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
-import { refreshSoon, requestQuery } from "../api/requests";
-import type { Agent, Page, Request } from "../api/types";
 import { isObject } from "../api/json";
+import { refreshSoon, requestQuery } from "../api/requests";
+import type * as api from "../api/schema";
+import type { Json, Agent, Page, Request } from "../api/types";
 import { useStrings } from "../strings";
-import type { AssistantAction, Change, Memory, Plan } from "./types";
+
+export type AssistantAction = api.AssistantAction;
+export type Feedback = api.PlanFeedback;
+export type Fix = api.ActionFix;
+export type Reason = api.ActionReason;
+export type Run = api.WorkflowRun;
+export type Source = api.InfoSource;
+export type Step = api.PlanStep;
+
+type PlanStatus = api.AssistantPlan["status"];
+
+/** One value that the assistant knows or needs. */
+export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
+
+export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };
+type DefaultInfo = Omit<api.DefaultInfo, "value"> & { value: Json };
+export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status" | "defaults"> & PlanContent & { versions: PlanContent[]; defaults: DefaultInfo[] };
+
+export type Memory = Pick<api.AssistantMemory, "runs" | "asks"> & { items: MemoryItem[]; plans: Plan[] };
+export type Change = Omit<api.MemoryChange, "before" | "after"> & { before: Json; after: Json };
 
 /** Milliseconds between checks for changes without an event, such as a value that becomes stale. */
 const recheck = 10_000;

@@ -6,7 +6,7 @@ import ChatPage from "../chat/chat-page";
 import { aPlan, anAction, anApproval, anItem, FakeAssistant } from "../testing/fake-assistant";
 import { aRequest, completedRequest, show } from "../testing/fake-server";
 import { known } from "../testing/known";
-import type { Change, Reason, Run } from "./types";
+import type { Change, Reason, Run } from "./api";
 
 beforeEach(() => window.history.replaceState(null, "", "/chat/t1"));
 

@@ -2,9 +2,9 @@ import type { Json } from "../api/types";
 import { isObject } from "../api/json";
 import { useRequestStrings } from "../strings/detail";
 import { Prose } from "../values/prose";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue } from "../widgets/json-value";
 import { visible } from "../base/visible";
-import type { PlanContent, Step } from "./types";
+import type { PlanContent, Step } from "./api";
 import { Value } from "./value";
 import { useAssistantStrings } from "../strings/assistant";
 

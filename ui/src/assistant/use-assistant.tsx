@@ -1,13 +1,62 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useState, createContext, useRef, type ReactNode } from "react";
 import type { Agent, Request } from "../api/types";
+import { itemsOf, type ChatMessage } from "../chat/message-parts";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
-import { useActions, useApprovals, useContextMemory, useResetOnChange, useRunCommand, useRefreshMemory } from "./api";
-import { findCardTexts, type CardTexts } from "./plan-card-texts";
-import { PlanCard } from "./plan-card";
-import type { AssistantAction, Memory, Plan } from "./types";
-import { useInsertPositions } from "./use-insert-positions";
 import { useAssistantStrings } from "../strings/assistant";
+import {
+  type Plan, useActions, useApprovals, useContextMemory, useResetOnChange, useRunCommand, useRefreshMemory, type AssistantAction,
+  type Memory,
+} from "./api";
+import { PlanCard } from "./plan-card";
+
+/** The message after which each card stands; undefined for the end of the chat. */
+type InsertPositions = ReadonlyMap<string, string | undefined>;
+
+/** Milliseconds without change after which the newest message counts as complete. */
+const rest = 3_000;
+
+/** Keep the position of each card while messages are added. New `keys` stay at the end until the chat is idle. */
+function useInsertPositions(keys: string[], last: string | undefined, isResting: boolean): InsertPositions {
+  const [positions, setPositions] = useState<InsertPositions>(new Map());
+  const fresh = keys.filter((key) => !positions.has(key)).join("\n");
+  useEffect(() => {
+    if (!fresh || !isResting) return undefined;
+    const place = () => setPositions((current) => new Map([...current, ...fresh.split("\n").map((key) => [key, last] as const)]));
+    const timer = setTimeout(place, rest);
+    return () => clearTimeout(timer);
+  }, [fresh, last, isResting]);
+  return new Map([...positions, ...(fresh ? fresh.split("\n").map((key) => [key, undefined] as const) : [])]);
+}
+
+/** Messages that repeat a plan card, by `textKey`, each with the line that replaces the text. */
+export type CardTexts = ReadonlyMap<string, string>;
+
+export const CardTextsContext = createContext<CardTexts>(new Map());
+
+export const textKey = (message: string, item: number) => `${message} ${item}`;
+
+/** The first lines of a message that contains a version of a plan, in each language. */
+const beginnings = (title: string, version: number) => [`**${title}**, version ${version}:`, `**${title}** 第${version}版:`, `**${title}** 第${version}版：`];
+
+interface PlanCardLine {
+  plan: Plan;
+  title: string;
+  line: string;
+}
+
+/** Find the newest message that contains the version on each plan card. */
+function findCardTexts(messages: ChatMessage[], cards: PlanCardLine[]): CardTexts {
+  const texts = messages.filter(({ role }) => role === "assistant").flatMap((message) => itemsOf(message).flatMap((item) => (
+    item.kind === "message" ? [{ place: textKey(message.id, item.key), text: item.text }] : []
+  )));
+  const made = cards.filter(({ plan }) => plan.status !== "planning" && plan.hash !== "");
+  return new Map(made.flatMap(({ plan, title, line }) => {
+    const heads = beginnings(title, plan.version);
+    const found = texts.findLast(({ text }) => heads.some((head) => text.startsWith(head)));
+    return found ? [[found.place, line]] : [];
+  }));
+}
 
 /** A card between the messages. */
 export interface Aside {

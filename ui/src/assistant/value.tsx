@@ -1,8 +1,9 @@
-import type { Json, JsonObject } from "../api/types";
 import { isObject } from "../api/json";
-import { useStrings } from "../strings";
-import { AgentText, JsonValue } from "../widgets/agent-text";
+import type { Json, JsonObject } from "../api/types";
 import { visible } from "../base/visible";
+import { useStrings } from "../strings";
+import { AgentText } from "../widgets/agent-text";
+import { JsonValue } from "../widgets/json-value";
 
 /** Values that are nested deeper, or lists that are longer, are shown as JSON. */
 const deepest = 2;

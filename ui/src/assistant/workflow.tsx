@@ -2,22 +2,21 @@ import { createContext, useContext } from "react";
 import type { WorkflowRun } from "../chat/message-parts";
 import { Question } from "../chat/question";
 import { Disclosure } from "../widgets/disclosure";
-import { ItemBody } from "../thread/timeline-item";
-import type { Item, StreamState } from "../thread/stream";
-import { useStream } from "../thread/use-stream";
+import { ItemBody } from "../thread/item-body";
+import { type Item, type StreamState, useStream } from "../thread/stream";
 import { visible } from "../base/visible";
 import type { Assistant } from "./use-assistant";
 import { useAssistantStrings } from "../strings/assistant";
 
 /** The assistant whose workflows are shown in the chat. */
-export const Workflows = createContext<Assistant | undefined>(undefined);
+export const WorkflowsContext = createContext<Assistant | undefined>(undefined);
 
 /** Messages, tool calls and questions are shown; the plan card shows the progress. */
 const isShownItem = ({ kind }: Item) => kind === "message" || kind === "tool" || kind === "pause";
 
 /** Follow a workflow's own stream until it ends. The order of events is the same after each reload. */
 function useWorkflow(thread: string): { items: Item[]; runs: boolean } {
-  const plans = useContext(Workflows)?.memory?.plans ?? [];
+  const plans = useContext(WorkflowsContext)?.memory?.plans ?? [];
   // An operator may retry a failed run.
   const isLive = plans.some(({ threadId, status }) => threadId === thread && (status === "planning" || status === "executing"));
   const goesOn = ({ last, phase }: StreamState) => last === 0 || phase === "running" || phase === "interrupted" || (phase === "error" && isLive);
@@ -28,7 +27,7 @@ function useWorkflow(thread: string): { items: Item[]; runs: boolean } {
 /** The output of a plan or apply workflow, at the place in the chat where it was started. */
 export function Workflow({ run, onDecided }: { run: WorkflowRun; onDecided: () => void }) {
   const strings = useAssistantStrings();
-  const assistant = useContext(Workflows);
+  const assistant = useContext(WorkflowsContext);
   const { items, runs } = useWorkflow(run.thread);
   if (items.length === 0) return null;
   const title = visible(assistant?.actions.find(({ id }) => id === run.action)?.label ?? run.action);

@@ -1,12 +1,34 @@
-import { Collapse, Skeleton, Table, type TableColumnsType } from "antd";
+import { Collapse, Skeleton } from "antd";
 import { Suspense, type ComponentProps } from "react";
-import { lazyWithRetry } from "../base/lazy";
+import { lazyWithRetry } from "../base/browser";
 import { useOverviewStrings } from "../strings/overview";
-import "./table.css";
+import { FiguresTable, type TableRow } from "./figures-table";
+
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const;
+
+/** Return the length in seconds of the largest unit that fits into a time. */
+export const unitOf = (seconds: number) => (units.find(([, each]) => seconds >= each) ?? units[3])[1];
+
+/** Return a time in its largest unit, such as "4 min"; below ten of it with one decimal, below one with two digits. */
+export function formatDuration(seconds: number | null, language: string): string {
+  if (seconds === null) return "–";
+  const [unit, size] = units.find(([, each]) => seconds >= each) ?? units[3];
+  const value = seconds / size;
+  const digits = value < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: value < 10 ? 1 : 0 };
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short", ...digits }).format(value);
+}
+
+/** Return a point of the queue as a day or an hour, in UTC. */
+export function formatPoint(at: string, by: "hour" | "day", language: string): string {
+  const hour: Intl.DateTimeFormatOptions = by === "hour" ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } : {};
+  return new Intl.DateTimeFormat(language, { month: "numeric", day: "numeric", ...hour, timeZone: "UTC" }).format(new Date(at));
+}
+
+/** Return a time with its day, in UTC. */
+export const formatMoment = (at: string, language: string) =>
+  new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone: "UTC" }).format(new Date(at));
 
 const Chart = lazyWithRetry(() => import("./chart"));
-
-type TableRow = { key: string } & { [column: string]: string | number };
 
 interface ChartSectionProps {
   title: string;
@@ -16,19 +38,6 @@ interface ChartSectionProps {
   columns: { name: string; title: string }[];
   rows: TableRow[];
   testId: string;
-}
-
-/** A table of figures: the first column names the row. */
-export function FiguresTable({ columns, rows, label }: Pick<ChartSectionProps, "columns" | "rows"> & { label: string }) {
-  const shape: TableColumnsType<TableRow> = columns.map(({ name, title }, at) => ({
-    title, dataIndex: name, rowScope: at === 0 ? "row" : undefined, align: at === 0 ? undefined : "right", className: at === 0 ? "figure-name" : undefined,
-  }));
-  return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a table that is wider than the page scrolls by keys too
-    <section className="figures-table" aria-label={label} tabIndex={0}>
-      <Table<TableRow> size="small" columns={shape} dataSource={rows} pagination={rows.length > 20 && { pageSize: 20, showSizeChanger: false }} />
-    </section>
-  );
 }
 
 /** A chart with a table of the same figures, which a person opens. */

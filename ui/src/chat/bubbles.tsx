@@ -1,15 +1,13 @@
 import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
 import { useContext, useMemo, type ReactNode } from "react";
-import { textKey, CardTextsContext } from "../assistant/plan-card-texts";
-import type { Aside } from "../assistant/use-assistant";
+import { textKey, CardTextsContext, type Aside } from "../assistant/use-assistant";
 import { Workflow } from "../assistant/workflow";
 import { Disclosure } from "../widgets/disclosure";
-import { ItemBody } from "../thread/timeline-item";
+import { ItemBody } from "../thread/item-body";
 import { Prose } from "../values/prose";
 import { visible } from "../base/visible";
-import { isImage } from "./image-picker";
+import { isImage, itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
 import { MessageImages } from "../thread/message-images";
-import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
 import { Question } from "./question";
 import { useChatStrings } from "../strings/chat";
 

@@ -3,11 +3,12 @@ import { useId, useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/call";
 import { takesMessages } from "../api/chat";
+import { pausesOf, usePauses } from "../api/pauses";
 import { threadPath, useAgents } from "../api/threads";
 import type { Agent, Thread } from "../api/types";
-import { AgentPauses } from "../pauses/pause-alerts";
+import { PauseAlerts } from "../pauses/pause-alerts";
 import { useKeys } from "../base/keys";
-import { useMedia } from "../base/media";
+import { useMedia } from "../base/browser";
 import { Problem } from "../widgets/problem";
 import { chatPath, go } from "../base/router";
 import { visible } from "../base/visible";
@@ -77,6 +78,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
   const { open, isNew, start } = useChatId(id);
   const { agent, selectAgent, isKnown } = useAgent(agents, open, isNew);
   useKeys(strings.chats, [{ key: "n", label: strings.newChat, run: () => go("/chat") }]);
+  const pauses = usePauses();
   if (!agent) return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noChatAgents} data-testid="no-chat-agents" />;
   return (
     <div className="chat">
@@ -87,7 +89,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
       <div className="chat-main">
         <h1 className="visually-hidden">{strings.chatPage}</h1>
         {id === undefined && agents.length > 1 && <AgentSelect agents={agents} selected={agent} onSelect={selectAgent} />}
-        <AgentPauses agent={agent.name} />
+        <PauseAlerts pauses={pausesOf(pauses, agent.name)} />
         {isKnown ? <ConversationView key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
       </div>
     </div>

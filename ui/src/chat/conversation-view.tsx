@@ -1,28 +1,112 @@
-import { useCallback, useRef, useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { Button, Alert, Flex } from "antd";
+import { useLayoutEffect, useRef, useMemo, useCallback, useState } from "react";
 import { useRunAction } from "../api/threads";
 import type { Agent } from "../api/types";
 import { ActionBar } from "../assistant/action-bar";
-import { CardTextsContext, type CardTexts } from "../assistant/plan-card-texts";
-import { useAssistant } from "../assistant/use-assistant";
-import { Workflows } from "../assistant/workflow";
+import { CardTextsContext, type CardTexts, useAssistant } from "../assistant/use-assistant";
+import { WorkflowsContext } from "../assistant/workflow";
+import { useKeys, type Shortcut } from "../base/keys";
+import { visible } from "../base/visible";
+import { useChatStrings } from "../strings/chat";
 import { ConfirmStop } from "../pauses/confirm-stop";
 import { LiveAnnouncer } from "../thread/live-announcer";
+import type { Item } from "../thread/stream";
+import { isStuck, RunControls } from "../thread/run-controls";
+import { StuckAlert } from "../thread/stuck-alert";
+import { ActivityIndicator } from "../thread/activity-indicator";
 import { useFollow } from "../thread/use-follow";
-import { useKeys, type Shortcut } from "../base/keys";
-import { Problem } from "../widgets/problem";
-import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
-import { EarlierMessages } from "./earlier-messages";
+import { Problem } from "../widgets/problem";
 import { Bubbles } from "./bubbles";
-import { Composer } from "./composer";
-import { ChatFooter, useNewestItems } from "./chat-footer";
-import { requestsOf } from "./message-parts";
-import { reportHeight } from "./bar-height";
+import { Composer, useImages, useMessageDraft } from "./composer";
+import { itemsOf, type ChatItem, requestsOf } from "./message-parts";
 import { Question } from "./question";
-import { useImages } from "./use-images";
-import { useMessageDraft } from "./message-draft";
-import { useConversation } from "./use-conversation";
-import { useChatStrings } from "../strings/chat";
+import { type Conversation, useConversation } from "./use-conversation";
+
+/** Tell the style sheets how high the bar at the foot of a chat is, so that what sticks above it stays in sight. */
+function reportHeight(bar: HTMLElement | null): (() => void) | undefined {
+  const area = bar?.parentElement;
+  if (!bar || !area) return undefined;
+  const observer = new ResizeObserver(() => area.style.setProperty("--chat-bar", `${bar.offsetHeight}px`));
+  observer.observe(bar);
+  return () => observer.disconnect();
+}
+
+/** Keep the scroll position when messages are added above. */
+function useScrollAnchor(firstId: string | undefined) {
+  const anchor = useRef<{ firstId: string | undefined; fromEnd: number }>(undefined);
+  useLayoutEffect(() => {
+    if (!anchor.current || anchor.current.firstId === firstId) return;
+    window.scrollTo({ top: document.documentElement.scrollHeight - anchor.current.fromEnd, behavior: "instant" });
+    anchor.current = undefined;
+  });
+  return () => {
+    anchor.current = { firstId, fromEnd: document.documentElement.scrollHeight - window.scrollY };
+  };
+}
+
+interface EarlierMessagesProps {
+  /** The id of the first loaded message. */
+  first: string | undefined;
+  show: Conversation["showEarlier"];
+}
+
+/** The button that loads earlier messages. */
+function EarlierMessages({ first, show }: EarlierMessagesProps) {
+  const strings = useChatStrings();
+  const saveAnchor = useScrollAnchor(first);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      await show?.(saveAnchor);
+    },
+  });
+  if (!show) return null;
+  return (
+    <div className="earlier-messages">
+      <Problem error={error} retry={() => mutate()} />
+      <Button loading={isPending} onClick={() => mutate()} data-testid="show-earlier">{strings.earlierMessages}</Button>
+    </div>
+  );
+}
+
+const isItem = (item: ChatItem): item is Item => item.kind !== "thought" && item.kind !== "workflow";
+
+/** Return the items of the newest agent message, to describe the current activity. */
+function useNewestItems({ messages }: Conversation): Item[] {
+  const last = messages.at(-1);
+  return useMemo(() => (last?.role === "assistant" ? itemsOf(last).filter(isItem) : []), [last]);
+}
+
+/** The status below the newest message: activity, errors and the actions after them. */
+function ChatFooter({ conversation, onWithdraw }: { conversation: Conversation; onWithdraw: () => void }) {
+  const strings = useChatStrings();
+  const newest = useNewestItems(conversation);
+  const { thread, phase, isDisconnected, unsentError, sendAgain } = conversation;
+  return (
+    <div className="chat-footer">
+      {unsentError && (
+        <Problem error={unsentError} title={strings.messageNotSent}>{undefined}</Problem>
+      )}
+      {unsentError && (
+        <Flex gap="small" wrap>
+          <Button type="primary" onClick={sendAgain} data-testid="send-again">{strings.sendAgain}</Button>
+          <Button onClick={onWithdraw} data-testid="withdraw-message">{strings.editMessage}</Button>
+        </Flex>
+      )}
+      {isDisconnected && <Alert type="warning" showIcon title={strings.connectionLost} data-testid="stream-lost" />}
+      {phase === "working" && !isDisconnected && <ActivityIndicator items={newest} />}
+      {phase === "ready" && thread?.status === "idle" && <p className="quiet" data-testid="stopped">{strings.stopped}</p>}
+      {thread && isStuck(thread) && phase !== "working" && (
+        <>
+          <StuckAlert thread={thread} isErrorShown={false} />
+          {thread.status === "error" && <p className="quiet">{strings.chatContinues}</p>}
+          <RunControls thread={thread} />
+        </>
+      )}
+    </div>
+  );
+}
 
 const none: CardTexts = new Map();
 
@@ -110,9 +194,9 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
         {phase !== "loading" && messages.length === 0 && <ChatIntroduction agent={agent} />}
         <EarlierMessages first={messages[0]?.id} show={conversation.showEarlier} />
         <CardTextsContext value={assistant?.cardTexts ?? none}>
-          <Workflows value={assistant}>
+          <WorkflowsContext value={assistant}>
             <Bubbles messages={messages} agent={visible(agent.title || agent.name)} isUnsent={conversation.unsentError !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
-          </Workflows>
+          </WorkflowsContext>
         </CardTextsContext>
         {unplacedRequests.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <ChatFooter conversation={conversation} onWithdraw={withdraw} />

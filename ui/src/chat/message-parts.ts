@@ -1,4 +1,4 @@
-import type { DynamicToolUIPart, TextUIPart, ToolUIPart, UIMessage } from "ai";
+import type { DynamicToolUIPart, TextUIPart, ToolUIPart, UIMessage, FileUIPart } from "ai";
 import { noResult } from "../strings/catalogue";
 import type { Item, ItemOf } from "../thread/stream";
 
@@ -101,3 +101,6 @@ export function unsentMessage(localMessages: ChatMessage[], serverMessages: Chat
 export function messagesBefore(loaded: ChatMessage[], newest: ChatMessage[]): ChatMessage[] {
   return loaded.slice(0, Math.max(0, loaded.findIndex(({ id }) => id === newest[0]?.id)));
 }
+
+export const isImage = (part: { type: string; mediaType?: string }): part is FileUIPart =>
+  part.type === "file" && part.mediaType?.startsWith("image/") === true;

@@ -1,6 +1,6 @@
 import { Button, Image, Progress } from "antd";
 import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
-import { downloadAttachment, fileAddress, uploadAttachment } from "../api/attachments";
+import { downloadAttachment, fileAddress, uploadAttachment } from "../api/files";
 import { ProblemError } from "../api/call";
 import type { AttachedFile as Attached } from "../api/schema";
 import { fieldText, problemText, ruleText } from "../strings/catalogue";

@@ -1,16 +1,18 @@
 import { Checkbox, Input, Radio, Select, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
 import type { FormField, Json, Option } from "../api/types";
-import { useRequestStrings } from "../strings/detail";
-import { lazyWithRetry } from "../base/lazy";
+import { lazyWithRetry } from "../base/browser";
 import { visible } from "../base/visible";
-import { groupAria, type ControlProps } from "./control-props";
+import { useRequestStrings } from "../strings/detail";
 import { NumberInput } from "./number-input";
+import { groupAria, type ControlProps } from "./control-props";
 
 const DateControl = lazyWithRetry(() => import("./date-control"));
+
 const AttachmentControl = lazyWithRetry(() => import("./attachments"));
 
-const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
+export const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
+
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
 
 function TextControl({ field, id, value, onChange, disabled, aria, compact = false }: ControlProps) {
@@ -97,6 +99,7 @@ export function Control(props: ControlProps) {
 }
 
 const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Option["value"][]) : []);
+
 const optionsOf = (field: FormField) =>
   (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
 

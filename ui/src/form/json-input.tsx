@@ -2,11 +2,30 @@ import { Input } from "antd";
 import { getLocation, parse, printParseErrorCode, type ParseError } from "jsonc-parser";
 import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/detail";
-import { HiddenCharacters } from "../widgets/agent-text";
 import { visible, visibleSource } from "../base/visible";
-import { inexactNumber, parseExact } from "./exact-json";
-import { lossText } from "./number-text";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
+import { HiddenCharacters } from "../widgets/hidden-characters";
+import { exactly, type Reading, lossText } from "./number-text";
+
+/** Return the first number of valid JSON whose digits would not be sent as they are written, with its place. */
+export function inexactNumber(json: string): { reading: Reading; offset: number } | null {
+  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
+    if (token.startsWith('"')) continue;
+    const reading = exactly(token);
+    if (reading.kind !== "number") return { reading, offset: index };
+  }
+  return null;
+}
+
+/** Return the value of JSON; undefined if it is not valid, or if a number would change. */
+export function parseExact(json: string): Json | undefined {
+  try {
+    const value = JSON.parse(json) as Json;
+    return inexactNumber(json) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
 
 interface JsonInputProps {
   id: string;

@@ -1,9 +1,12 @@
 import { Button, Input } from "antd";
 import { useId, useState, type AriaAttributes, type KeyboardEvent } from "react";
 import type { Json } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/detail";
-import { plainDigits, sumOf } from "../base/decimal";
-import { browserNotation, isUnread, lossText, means, readNumber, writeNumber, type Notation, type Reading, type Unread } from "./number-text";
+import { plainDigits, sumOf } from "../base/numbers";
+import { type RequestStrings, useRequestStrings } from "../strings/detail";
+import { type Unread, isUnread, type Reading, notationOf, readNumber, writeNumber, lossText, means, type Notation } from "./number-text";
+
+/** Return the notation of the browser's first language, whatever the language of the page is. */
+const browserNotation = () => notationOf(navigator.languages[0] ?? navigator.language);
 
 interface NumberInputProps {
   id?: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sumOf } from "../base/decimal";
-import { inexactNumber, parseExact } from "./exact-json";
+import { sumOf } from "../base/numbers";
+import { inexactNumber, parseExact } from "./json-input";
 import { notationOf, readNumber, writeNumber } from "./number-text";
 
 const read = (language: string, text: string) => {

@@ -1,19 +1,9 @@
+import { plainDigits } from "../base/numbers";
 import type { RequestStrings } from "../strings/detail";
-import { plainDigits } from "../base/decimal";
-
-/** How numbers are written in the browser's first language. */
-export interface Notation {
-  decimals: ReadonlySet<string>;
-  groups: ReadonlySet<string>;
-  /** The sign before the decimals when the page writes a number. */
-  decimal: string;
-  /** Lakh and crore: the groups above the last one have two digits. */
-  isIndian: boolean;
-  example: string;
-}
 
 /** A text in which nobody found one number yet; it stands for the number and is never sent. */
 export type Unread = { unread: string };
+
 export const isUnread = (value: unknown): value is Unread => typeof value === "object" && value !== null && typeof (value as Partial<Unread>).unread === "string";
 
 export type Reading =
@@ -24,6 +14,7 @@ export type Reading =
   | { kind: "too-precise"; nearest: number };
 
 const spaceOrQuote = [" ", "'"];
+
 const partsIn = (language: string, numerals: "latn" | undefined) =>
   new Intl.NumberFormat(language, { useGrouping: "always", minimumFractionDigits: 2, ...(numerals && { numberingSystem: numerals }) }).formatToParts(12_345_678.5);
 
@@ -42,9 +33,6 @@ export function notationOf(language: string): Notation {
   }
 }
 
-/** Return the notation of the browser's first language, whatever the language of the page is. */
-export const browserNotation = () => notationOf(navigator.languages[0] ?? navigator.language);
-
 /** Return the value of a decimal digit of any script; each block of them begins with its zero. */
 function digitValue(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
@@ -54,7 +42,7 @@ function digitValue(digit: string): string {
 }
 
 /** Return a text with ASCII digits, signs, spaces and quotes; full-width letters become their narrow ones. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replace(/[\uFF01-\uFF5E]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xFEE0))
     .replace(/\p{Nd}/gu, digitValue).replace(/[\u3002\uFF61]/g, ".").replace(/[\u3001\uFF64]/g, ",")
     .replace(/[\u2212\u2012\u2013]/g, "-").replace(/[\u2019\u02BC]/g, "'").replace(/[\u200E\u200F\u061C]/g, "").replace(/\s/g, " ").trim();
@@ -62,6 +50,7 @@ function plain(text: string): string {
 
 /** JSON writes larger ones with an exponent, which servers read as a fraction. */
 const leastWithExponent = 1e21;
+
 /** A longer text is no number that a person means, and an exponent could fill the memory with zeros. */
 const maxLength = 400;
 
@@ -111,6 +100,17 @@ export function means(text: string, value: number, notation: Notation): boolean 
 
 /** Write a number for editing: every digit, and no group. */
 export const writeNumber = (value: number, { decimal }: Notation) => plainDigits(String(value)).replace(".", decimal);
+
+/** How numbers are written in the browser's first language. */
+export interface Notation {
+  decimals: ReadonlySet<string>;
+  groups: ReadonlySet<string>;
+  /** The sign before the decimals when the page writes a number. */
+  decimal: string;
+  /** Lakh and crore: the groups above the last one have two digits. */
+  isIndian: boolean;
+  example: string;
+}
 
 /** Return why digits cannot be stored exactly, in words; null if they can. */
 export function lossText(reading: Reading, { numbers }: RequestStrings): string | null {

@@ -1,7 +1,5 @@
 import type { FormField, Json, JsonObject, Request } from "../api/types";
-import { nodeOf, type ControlSpec } from "./schema-node";
-import { resolveReference, type Schema } from "./schema-parts";
-import { canShow, fits, initialValue, schemaOfValue } from "./schema-value";
+import { nodeOf, type ControlSpec, resolveReference, type Schema, canShow, fits, initialValue, schemaOfValue } from "./schema";
 import { isObject } from "../api/json";
 
 /** Return the schema of one argument; null if the schema does not name it. */

@@ -1,12 +1,42 @@
-import { Button } from "antd";
-import { createElement } from "react";
+import { isEqual, isObject } from "../api/json";
 import type { Json } from "../api/types";
-import { useRequestStrings } from "../strings/detail";
-import { JsonValue, MarkedText } from "../widgets/agent-text";
 import { visible } from "../base/visible";
-import { differences, textSegments, type Difference, type TextSegment } from "./diff";
+import { useRequestStrings } from "../strings/detail";
+import { JsonValue } from "../widgets/json-value";
+import { MarkedText } from "../widgets/marked-text";
+import { TextDiff, commonEnds } from "./text-diff";
 
-interface ValueDiffProps {
+/** A path at which two JSON values differ; `undefined` means that the side has no value there. */
+interface Difference {
+  path: string;
+  before: Json | undefined;
+  after: Json | undefined;
+}
+
+const isPlain = /^[A-Za-z_]\w*$/;
+
+function childPath(path: string, key: string): string {
+  if (!isPlain.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path ? `${path}.${key}` : key;
+}
+
+/** Compare two lists. An inserted item is one difference and does not shift the items after it. */
+function listDifferences(before: Json[], after: Json[], path: string): Difference[] {
+  const [start, end] = commonEnds(before, after);
+  const [old, next] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  return Array.from({ length: Math.max(old.length, next.length) }, (_, index) =>
+    differences(old[index], next[index], `${path}[${start + index}]`)).flat();
+}
+
+export function differences(before: Json | undefined, after: Json | undefined, path = ""): Difference[] {
+  if (isEqual(before, after)) return [];
+  if (Array.isArray(before) && Array.isArray(after)) return listDifferences(before, after, path);
+  if (!isObject(before) || !isObject(after)) return [{ path, before, after }];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) => differences(before[key], after[key], childPath(path, key)));
+}
+
+export interface ValueDiffProps {
   before: Json | undefined;
   after: Json | undefined;
   /** Formats a value; JSON by default. */
@@ -16,14 +46,6 @@ interface ValueDiffProps {
 const maxInlineLength = 40;
 const isLong = (text: string) => text.length > maxInlineLength || text.includes("\n");
 const isNested = (value: Json | undefined) => typeof value === "object" && value !== null;
-
-const tags = { unchanged: "span", removed: "del", added: "ins" } as const satisfies Record<TextSegment["kind"], string>;
-
-/** A word-by-word difference of two long texts. */
-export function TextDiff({ before, after }: { before: string; after: string }) {
-  const pieces = textSegments(before, after).map(({ kind, text }) => createElement(tags[kind], null, <MarkedText text={visible(text)} />));
-  return createElement("span", { className: "agent-text" }, ...pieces);
-}
 
 function DiffValue({ value, write }: { value: Json; write: ValueDiffProps["format"] }) {
   return write ? <span><MarkedText text={visible(write(value))} /></span> : <JsonValue value={value} />;
@@ -67,25 +89,4 @@ export function ValueDiff({ before, after, format }: ValueDiffProps) {
     return <TextDiff before={before} after={after} />;
   }
   return <Replacement before={before} after={after} format={format} />;
-}
-
-interface ValueDiffLineProps extends ValueDiffProps {
-  name: string;
-  onReset: () => void;
-  disabled: boolean;
-}
-
-/** A difference with a reset button. */
-export function ValueDiffLine({ name, onReset, disabled, ...change }: ValueDiffLineProps) {
-  const strings = useRequestStrings();
-  return (
-    <div className="value-diff" data-testid={`change-${name}`}>
-      <div><ValueDiff {...change} /></div>
-      <Button
-        type="link" size="small" onClick={onReset} disabled={disabled} aria-label={strings.resetField(visible(name))}
-      >
-        {strings.reset}
-      </Button>
-    </div>
-  );
 }

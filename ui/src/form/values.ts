@@ -1,10 +1,10 @@
 import type { FieldProblem } from "../api/call";
+import { isObject } from "../api/json";
 import type { AttachedFile } from "../api/schema";
 import type { FormField, Json, JsonObject, Request } from "../api/types";
+import { formatBytes } from "../base/numbers";
 import type { RequestStrings } from "../strings/detail";
-import { formatBytes } from "../base/size";
 import { isUnread } from "./number-text";
-import { isObject } from "../api/json";
 
 export type Values = { readonly [name: string]: Json | undefined };
 

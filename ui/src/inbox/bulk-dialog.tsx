@@ -1,16 +1,118 @@
-import { Alert, Button, Input, Modal, Progress } from "antd";
 import { useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { Button, Descriptions, Alert, Input, Modal, Progress } from "antd";
+import { useState, useId } from "react";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
 import { deliberate } from "../base/deliberate";
+import { visible } from "../base/visible";
+import { outcomeOf, titleOf } from "../request/outcome";
+import { isShortened, signature } from "../request/signature";
+import { useStrings, type Strings } from "../strings";
+import { JsonValue } from "../widgets/json-value";
+import { MarkedText } from "../widgets/marked-text";
 import { useMessages } from "../widgets/messages";
-import type { BulkDecision } from "./bulk";
-import { BulkLines } from "./bulk-lines";
-import { BulkSummary } from "./bulk-summary";
-import { membersOf } from "./flood";
-import { formatCount } from "./stake";
+import type { BulkStatus, BulkDecision } from "./bulk";
+import { equalKey, membersOf } from "./flood";
+import { tiers } from "./inbox-url";
+import { formatCount, objectOf, amountText, totalsOf } from "./stake";
 import type { InboxState } from "./use-inbox";
+
+interface BulkLine {
+  request: Request;
+  bulkStatus: BulkStatus | undefined;
+  refusal: string | null;
+}
+
+const mostLines = 100;
+
+/** Return what the decision is about, from the server's data. */
+function describeAction({ action, context, kind, title }: Request, strings: Strings): string {
+  if (action) return signature(action.name, action.args);
+  return kind === "finish" ? visible(String(context?.task ?? title)) : strings.kinds[kind];
+}
+
+/** The action in one line; arguments that do not fit can be opened below it. */
+function ActionSummary({ request }: { request: Request }) {
+  const strings = useStrings();
+  const object = objectOf(request, strings.language);
+  const line = <>{object && <strong><MarkedText text={object} /> </strong>}<code className="bulk-action"><MarkedText text={describeAction(request, strings)} /></code></>;
+  if (!request.action || !isShortened(request.action)) return line;
+  return <details className="compact bulk-arguments" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
+}
+
+const urgency = ["unknown", "skipped", "refused", "sending", "ready", "decided"];
+const stateOf = ({ bulkStatus, refusal }: BulkLine) => bulkStatus?.state ?? (refusal ? "refused" : "ready");
+
+/** Equal requests in one line, with the state that needs attention most. */
+function EqualLine({ lines }: { lines: BulkLine[] }) {
+  const strings = useStrings();
+  const [line] = lines.toSorted((one, other) => urgency.indexOf(stateOf(one)) - urgency.indexOf(stateOf(other)));
+  if (!line) return null;
+  const { request, bulkStatus, refusal } = line;
+  const labels = { sending: strings.bulk.sending, decided: outcomeOf(request, null, strings), skipped: null, unknown: null };
+  const state = bulkStatus ? (bulkStatus.why ?? labels[bulkStatus.state]) : refusal;
+  const sign = bulkStatus?.state === "decided" ? "✓ " : bulkStatus?.state === "sending" ? "" : "⚠\uFE0E ";
+  return (
+    <li data-testid="bulk-line" data-id={request.id} data-state={stateOf(line)} data-count={lines.length}>
+      <span>{lines.length > 1 && <strong>{strings.bulk.times(formatCount(lines.length, strings.language))} </strong>}{titleOf(request, strings)}</span>
+      <ActionSummary request={request} />
+      {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
+    </li>
+  );
+}
+
+/** The requests of a bulk decision; what did not succeed comes first. */
+function BulkLines({ lines }: { lines: readonly BulkLine[] }) {
+  const { bulk, language } = useStrings();
+  const [isWhole, setWhole] = useState(false);
+  const rank = (each: BulkLine[]) => Math.min(...each.map((line) => urgency.indexOf(stateOf(line))), urgency.indexOf("sending"));
+  const equal = [...Map.groupBy(lines, ({ request }) => equalKey(request) || request.id).values()].sort((one, other) => rank(one) - rank(other));
+  const shown = isWhole ? equal : equal.slice(0, mostLines);
+  return (
+    <>
+      <ol className="bulk-lines">{shown.map((each) => <EqualLine key={each[0]?.request.id} lines={each} />)}</ol>
+      {shown.length < equal.length && (
+        <Button type="link" onClick={() => setWhole(true)} data-testid="bulk-show-all">{bulk.showAllLines(formatCount(equal.length, language))}</Button>
+      )}
+    </>
+  );
+}
+
+interface BulkSummaryProps {
+  /** The requests that are decided. */
+  requests: readonly Request[];
+  /** The requests of the list that are left out, each with the reason. */
+  leftOut: readonly string[];
+}
+
+/** Return how often each value occurs. */
+function countsOf<T>(values: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+/** What a bulk decision covers: sums and extremes of the declared amounts, the stakes, and what it leaves out. */
+function BulkSummary({ requests, leftOut }: BulkSummaryProps) {
+  const { bulk, language, range, tierNames } = useStrings();
+  const number = (count: number) => formatCount(count, language);
+  const totals = totalsOf(requests);
+  const undeclared = requests.length - totals.reduce((sum, { count }) => sum + count, 0);
+  const money = (amount: number, unit: (typeof totals)[number]["unit"]) => amountText(amount, unit, language);
+  const byTier = countsOf(requests.map(({ tier }) => tier ?? "low"));
+  const rows = [
+    ...totals.flatMap(({ unit, sum, least, greatest }, index) => [
+      { key: `sum-${index}`, label: bulk.sum, children: money(sum, unit) },
+      { key: `extremes-${index}`, label: bulk.extremes, children: range(money(least, unit), money(greatest, unit)) },
+    ]),
+    ...(totals.length > 0 && undeclared > 0 ? [{ key: "undeclared", label: "", children: bulk.undeclared(number(undeclared)) }] : []),
+    { key: "tiers", label: bulk.tiers, children: tiers.flatMap((tier) => (byTier.has(tier) ? [`${tierNames[tier]} ${number(byTier.get(tier) ?? 0)}`] : [])).join(", ") },
+    ...(leftOut.length > 0 ? [{
+      key: "left-out", label: bulk.leftOut,
+      children: <ul className="bulk-left-out">{Array.from(countsOf(leftOut), ([why, count]) => <li key={why}>{bulk.leftOutWhy(number(count), why)}</li>)}</ul>,
+    }] : []),
+  ];
+  return <Descriptions size="small" column={1} items={rows} className="bulk-summary" data-testid="bulk-summary" />;
+}
 
 interface BulkDialogProps {
   inbox: InboxState;

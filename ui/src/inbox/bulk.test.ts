@@ -5,7 +5,7 @@ import { en } from "../strings";
 import { aRequest, completedRequest } from "../testing/fake-server";
 import { known, type Known } from "../testing/known";
 import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";
-import { idsBetween, extend, toggle } from "./selection";
+import { idsBetween, extend, toggle } from "./use-inbox";
 
 const ann = known<Person>({ deputyFor: [], name: "ann", role: "person", tenant: "default", groups: ["sales"] });
 const form = (required: boolean): Known<Request> => ({

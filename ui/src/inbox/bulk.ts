@@ -1,14 +1,16 @@
-import { ProblemError } from "../api/call";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Person } from "../api/absences";
+import { ProblemError, call } from "../api/call";
+import { cacheRequest } from "../api/requests";
 import type { BulkItem, BulkOutcome, Decision, Request } from "../api/types";
-import { outcomeOf } from "../request/outcome";
-import { decisionRefusal } from "../request/assignment";
-import { ownPart, stageNotice } from "../request/voting";
+import { visible } from "../base/visible";
 import { answerOf, fieldsOf, initialValues } from "../form/values";
-import type { Strings } from "../strings";
+import { decisionRefusal, ownPart, stageNotice } from "../request/assignment";
+import { outcomeOf } from "../request/outcome";
+import { type Strings, useStrings } from "../strings";
 import { explain } from "../widgets/problem";
 import { isGrave } from "./flood";
-import { visible } from "../base/visible";
 
 export type BulkDecision = Extract<Decision, "approve" | "reject">;
 
@@ -77,4 +79,56 @@ export function toBulkStatus(request: Request, { status, problem }: BulkOutcome,
   if (code === "digest_mismatch") return { state: "skipped", why: strings.bulk.changed, version };
   const outcome = code === "final" && winner ? outcomeOf(request, winner, strings) : null;
   return { state: "skipped", why: outcome ?? explain(new ProblemError(status, problem ?? {}), strings), version };
+}
+
+type BulkStatuses = ReadonlyMap<string, BulkStatus>;
+
+export interface BulkDecisions {
+  statuses: BulkStatuses;
+  /** Decide each request and return the ids of the decided ones; `statuses` has each result as soon as it is known. */
+  decide: (requests: readonly Request[], verdict: BulkDecision, message: string) => Promise<ReadonlySet<string>>;
+}
+
+function useSend() {
+  return useMutation({
+    mutationFn: (items: BulkItem[]) => call<{ items: BulkOutcome[] }>("POST", "/v1/requests/respond", { items }),
+  });
+}
+
+export function useBulk(): BulkDecisions {
+  const client = useQueryClient();
+  const strings = useStrings();
+  const { mutateAsync } = useSend();
+  const [statuses, setStatuses] = useState<BulkStatuses>(new Map());
+  const report = (entries: Iterable<readonly [string, BulkStatus]>) => setStatuses((old) => new Map([...old, ...entries]));
+
+  const sendBatch = async (items: BulkItem[], requests: ReadonlyMap<string, Request>) => {
+    const { items: results } = await mutateAsync(items);
+    for (const { request } of results) if (request) cacheRequest(client, request);
+    report(results.flatMap((result) => {
+      const request = requests.get(result.id ?? "");
+      return request ? [[request.id, toBulkStatus(request, result, strings)] as const] : [];
+    }));
+    return results.flatMap(({ id, status }) => (status === 200 && id ? [id] : []));
+  };
+
+  const decide: BulkDecisions["decide"] = async (requests, verdict, message) => {
+    const requestsById = new Map(requests.map((request) => [request.id, request]));
+    const batches = toBatches(requests.map((request) => toBulkItem(request, verdict, message)));
+    const decided = new Set<string>();
+    report(requests.map(({ id }) => [id, { state: "sending" }] as const));
+    try {
+      // One batch after the other, so that an overloaded server does not get all of them at once.
+      while (batches[0]) {
+        const done = await sendBatch(batches[0], requestsById); // eslint-disable-line no-await-in-loop
+        for (const id of done) decided.add(id);
+        batches.shift();
+      }
+    } catch (error) {
+      const why = explain(error, strings);
+      report(batches.flat().map(({ id }) => [id, { state: "unknown", why: `${strings.bulk.unknown} ${why}` }] as const));
+    }
+    return decided;
+  };
+  return { statuses, decide };
 }

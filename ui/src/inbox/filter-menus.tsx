@@ -2,11 +2,30 @@ import { Button, Popover, Select, Switch, Tag } from "antd";
 import { useId, useMemo, useState, type KeyboardEvent } from "react";
 import type { Filters, Order } from "../api/lists";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
-import { usePreference } from "../base/preference";
+import { usePreference } from "../base/browser";
 import { visible } from "../base/visible";
+import { useStrings } from "../strings";
 import { applyFilters, isFiltered, kinds, orders, priorities, tiers } from "./inbox-url";
-import { activeFilters, countTools, valuesOf } from "./filter-values";
+
+const sorted = (values: Iterable<string | null | undefined>) => [...new Set(values)].filter((value) => typeof value === "string").sort();
+
+/** Return the agents, tools and groups of requests. */
+const valuesOf = (requests: readonly Request[]) => ({
+  agents: sorted(requests.map(({ agent }) => agent)),
+  tools: sorted(requests.map(({ action }) => action?.name)),
+  groups: sorted(requests.flatMap(({ candidate_groups: groups }) => groups)),
+});
+
+/** Return how often each tool is asked about, the most frequent first; the chosen one is always there. */
+function countTools(requests: readonly Request[], chosen: string | undefined): [string, number][] {
+  const counts = new Map<string, number>(chosen === undefined ? [] : [[chosen, 0]]);
+  for (const { action } of requests) if (action) counts.set(action.name, (counts.get(action.name) ?? 0) + 1);
+  return [...counts].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
+}
+
+/** Return how many filters are set besides the search. */
+const activeFilters = ({ kind, priority, tier, agent, tool, group }: Filters) =>
+  [kind, priority, tier, agent, tool, group].filter(Boolean).length;
 
 const mostChips = 12;
 

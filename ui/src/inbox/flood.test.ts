@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
 import type { Known } from "../testing/known";
 import type { Request } from "../api/types";
-import { horizonAt } from "../api/urgency";
+import { horizonAt } from "../api/lists";
 import { dropFinished, mergeRows, openBundle, resetRows } from "./stable-rows";
 
 const noon = Date.parse("2026-01-02T12:00:00Z");

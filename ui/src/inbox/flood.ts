@@ -1,5 +1,5 @@
 import type { Request } from "../api/types";
-import { sectionOf, type Horizon, type Section } from "../api/urgency";
+import { sectionOf, type Horizon, type Section } from "../api/lists";
 import { declaredCard } from "../request/card";
 
 /** Requests of one list entry: equal ones that one answer decides, or those of one tool in a flood. */

@@ -1,14 +1,13 @@
-import { Suspense } from "react";
-import { useSession } from "../api/session";
 import type { Request } from "../api/types";
-import { ownPart } from "../request/voting";
-import { lazyWithRetry } from "../base/lazy";
+import { HeldAnswer } from "../request/held-answer";
 
-const Notices = lazyWithRetry(() => import("../request/held-answer"));
-
-/** The person's held answers to requests that are not open, over the page. */
-export function HeldNotices({ requests }: { requests: Request[] }) {
-  const me = useSession().data?.name;
-  const held = requests.filter((request) => ownPart(request, me) === "held");
-  return held.length > 0 && <Suspense fallback={null}><Notices requests={held} /></Suspense>;
+/** The person's held answers to requests that are not open; the key undoes the latest. */
+export default function HeldNotices({ requests }: { requests: Request[] }) {
+  const ordered = requests.toSorted((one, other) => (one.held?.at ?? "").localeCompare(other.held?.at ?? ""));
+  const last = ordered.at(-1)?.id;
+  return (
+    <ul className="held-notices">
+      {ordered.map((request) => <li key={request.id}><HeldAnswer request={request} isElsewhere isActive={request.id === last} /></li>)}
+    </ul>
+  );
 }

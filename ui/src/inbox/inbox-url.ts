@@ -1,9 +1,8 @@
 import { useMemo } from "react";
 import type { Filters, Order, Tab } from "../api/lists";
 import type { Kind, Priority, Tier } from "../api/types";
-import { currentPath } from "../base/base-path";
-import { usePreference } from "../base/preference";
-import { go, requestPath, useSearch } from "../base/router";
+import { currentPath, go, requestPath, useSearch } from "../base/router";
+import { usePreference } from "../base/browser";
 
 export const tabs = ["pending", "mine", "done"] as const satisfies Tab[];
 export const orders = ["urgent", "newest"] as const satisfies Order[];

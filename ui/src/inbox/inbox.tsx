@@ -1,26 +1,64 @@
 import { Empty, type InputRef } from "antd";
-import { Suspense, useEffect, useEffectEvent, useRef } from "react";
+import { Suspense, useEffect, useState, useEffectEvent, useRef } from "react";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
+import { lazyWithRetry, useNarrow } from "../base/browser";
+import { basePath } from "../base/router";
+import { ownPart, waitsFor } from "../request/assignment";
 import { outcomeOf, titleOf } from "../request/outcome";
-import { waitsFor } from "../request/voting";
 import { useStrings } from "../strings";
-import { basePath } from "../base/base-path";
-import { lazyWithRetry } from "../base/lazy";
-import { useNarrow } from "../base/media";
-import { useMessages } from "../widgets/messages";
-import { Loading } from "../widgets/loading";
-import { HeldNotices } from "./held-notices";
 import { Hints, useHintOnce, useHints } from "../widgets/hints";
+import { Loading } from "../widgets/loading";
+import { useMessages } from "../widgets/messages";
+import type { BulkDecision } from "./bulk";
 import type { InboxRow } from "./flood";
 import { closeRequest } from "./inbox-url";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
+import { type InboxState, useInbox } from "./use-inbox";
 import { useListActions, useListKeys, type ListActions } from "./use-list-actions";
-import { useIdle } from "./use-idle";
-import { useEqual } from "./use-equal";
-import { useInbox, type InboxState } from "./use-inbox";
 import "./inbox.css";
+
+const Notices = lazyWithRetry(() => import("./held-notices"));
+
+/** The person's held answers to requests that are not open, over the page. */
+function HeldNotices({ requests }: { requests: Request[] }) {
+  const me = useSession().data?.name;
+  const held = requests.filter((request) => ownPart(request, me) === "held");
+  return held.length > 0 && <Suspense fallback={null}><Notices requests={held} /></Suspense>;
+}
+
+/** Return whether the list is rendered and the browser is idle, so that more code can be loaded. */
+function useIdle(isShown: boolean): boolean {
+  const [isIdle, setIdle] = useState(false);
+  useEffect(() => {
+    if (!isShown) return;
+    const rest = () => setIdle(true);
+    if ("requestIdleCallback" in window) requestIdleCallback(rest, { timeout: 2_000 });
+    else setTimeout(rest, 500);
+  }, [isShown]);
+  return isIdle;
+}
+
+/** The requests that are equal to the open one, and whether a decision on it answers them too. */
+function useEqual({ view, openId, bulk, refusalOf }: InboxState) {
+  const [single, setSingle] = useState<string>();
+  const row = view.rows.find(({ request, bundle }) => bundle === "equal" && request.id === openId);
+  const others = row?.others ?? [];
+  const answersAll = openId !== undefined && single !== openId;
+  return {
+    count: others.length + 1,
+    answersAll,
+    setAnswersAll: (isAll: boolean) => setSingle(isAll ? undefined : openId),
+    /** Give the decision on the open request to the others, each with its own digest. An edit concerns only one. */
+    answerOthers: ({ status, response }: Request) => {
+      if (!answersAll || others.length === 0 || status !== "completed" || !response) return;
+      const { decision } = response;
+      if (decision !== "approve" && decision !== "reject") return;
+      void bulk.decide(others.filter((request) => refusalOf(request, decision satisfies BulkDecision) === null), decision, response.message ?? "");
+    },
+  };
+}
 
 const loadDetail = () => import("../request/request-detail");
 const EqualAlert = lazyWithRetry(() => import("./equal-alert"));

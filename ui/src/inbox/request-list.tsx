@@ -1,18 +1,50 @@
-import { Alert, Button, type InputRef } from "antd";
+import { Button, Empty, Alert, type InputRef } from "antd";
 import type { RefObject } from "react";
-import { isUrgentFirst } from "../api/lists";
+import { type Filters, isUrgentFirst } from "../api/lists";
+import { usePauses } from "../api/pauses";
+import { useCounts } from "../api/requests";
+import { useSession } from "../api/session";
+import { Link } from "../base/router";
+import { PauseAlerts } from "../pauses/pause-alerts";
 import { useStrings } from "../strings";
-import { TenantPauses } from "../pauses/pause-alerts";
 import { explain, Problem } from "../widgets/problem";
-import { filtersIn } from "./inbox-url";
+import { SlowNotice } from "../widgets/slow-notice";
 import { BulkBar } from "./bulk-bar";
-import { EmptyList } from "./empty-list";
-import { SlowNotice } from "../widgets/loading";
+import { applyFilters, isFiltered as isNarrowed, filtersIn } from "./inbox-url";
 import { RowSkeleton } from "./row-skeleton";
 import { Rows } from "./rows";
 import { Toolbar } from "./toolbar";
-import type { ListActions } from "./use-list-actions";
 import type { InboxState } from "./use-inbox";
+import type { ListActions } from "./use-list-actions";
+
+function DoneToday() {
+  const strings = useStrings();
+  const today = useCounts()?.today;
+  if (!today || today === "0") return null;
+  return <p data-testid="done-today">{strings.doneToday(today)}</p>;
+}
+
+/** An empty list, with the number of requests done today. */
+function EmptyList({ filters }: { filters: Filters }) {
+  const strings = useStrings();
+  const { tab, order } = filters;
+  const isAuditor = useSession().data?.role === "auditor";
+  const isFiltered = isNarrowed(filters);
+  return (
+    <Empty
+      className="inbox-empty" image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="empty"
+      description={isFiltered ? strings.noMatches : strings.emptyTabs[tab]}
+    >
+      {isFiltered ? <Button onClick={() => applyFilters({ tab, order })}>{strings.clearFilters}</Button> : <DoneToday />}
+      {tab === "pending" && !isFiltered && (
+        <>
+          <p className="quiet">{strings.emptyHint}</p>
+          {!isAuditor && <Link to="/threads" testId="start-agent-link">{strings.startAgent}</Link>}
+        </>
+      )}
+    </Empty>
+  );
+}
 
 interface RequestListProps {
   inbox: InboxState;
@@ -46,6 +78,11 @@ function ListErrorBanner({ list }: Pick<InboxState, "list">) {
 interface WholeProps extends RequestListProps {
   search: RefObject<InputRef | null>;
   isIdle: boolean;
+}
+
+/** All pauses of the tenant, above the inbox. */
+function TenantPauses() {
+  return <PauseAlerts pauses={usePauses()} banner />;
 }
 
 export function RequestList({ inbox, actions, search, isIdle }: WholeProps) {

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
 import { aRequest, completedRequest } from "../testing/fake-server";
-import { horizonAt } from "../api/urgency";
-import { countOf, entryAt, headingHeight, indexAt, layoutOf, placeOf, topOf } from "./layout";
-import { keepAnchor, positionAt, scrollTopFor, scrollTopToReveal } from "./scroll-position";
+import { horizonAt } from "../api/lists";
+import {
+  countOf, entryAt, headingHeight, indexAt, layoutOf, placeOf, topOf, keepAnchor, positionAt, scrollTopFor, scrollTopToReveal,
+} from "./layout";
 import { mergeRows, newlyDue, nextPending, resetRows, dropFinished, type RowState } from "./stable-rows";
 
 const at = (number: number) => aRequest({ id: `r${number}`, created_at: `2026-01-02T10:00:${String(number).padStart(2, "0")}Z` });

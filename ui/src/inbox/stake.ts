@@ -2,7 +2,7 @@ import type { Request } from "../api/types";
 import { actorName } from "../widgets/names";
 import { declaredCard, quantity } from "../request/card";
 import type { Strings } from "../strings";
-import { sumOf } from "../base/decimal";
+import { sumOf } from "../base/numbers";
 import { visible } from "../base/visible";
 
 /** Return an amount with its unit, which is the text of a tool's author. */

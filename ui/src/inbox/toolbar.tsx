@@ -1,15 +1,70 @@
-import { Button, Segmented, type InputRef } from "antd";
-import { Suspense, type RefObject } from "react";
-import { useCounts } from "../api/counts";
+import { type InputRef, Button, Segmented } from "antd";
+// Imported alone: the full Input would also load text areas and passwords.
+import Input from "antd/es/input/Input";
+import { useEffect, useRef, useState, type KeyboardEvent, type Ref, Suspense, type RefObject } from "react";
 import type { Filters, Tab } from "../api/lists";
+import { useCounts } from "../api/requests";
 import type { Request } from "../api/types";
+import { lazyWithRetry } from "../base/browser";
 import { useStrings } from "../strings";
-import { lazyWithRetry } from "../base/lazy";
 import { applyFilters, searchOf, tabs } from "./inbox-url";
-import { savePosition } from "./scroll-position";
-import { SearchBox } from "./search-box";
-import type { ListActions } from "./use-list-actions";
+import { savePosition } from "./layout";
 import type { InboxState } from "./use-inbox";
+import type { ListActions } from "./use-list-actions";
+
+const pause = 250;
+
+/** Put the typed text into the URL after a pause, but not while an input method is composing. */
+function useSearchText({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
+  const [text, setText] = useState(q);
+  const [lastQuery, setLastQuery] = useState(q);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  if (lastQuery !== q) {
+    setLastQuery(q);
+    // The URL wins after Back or another list; while one types, it follows.
+    if (q !== text.trim()) setText(q);
+  }
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const type = (newText: string, composing: boolean) => {
+    setText(newText);
+    clearTimeout(timer.current);
+    if (composing) return;
+    const term = newText.trim();
+    timer.current = setTimeout(() => applyFilters({ ...rest, ...(term && { q: term }) }, { replace: true }), newText ? pause : 0);
+  };
+  return [text, type];
+}
+
+interface SearchBoxProps {
+  filters: Filters;
+  input: Ref<InputRef>;
+  onLeave: () => void;
+}
+
+function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
+  const strings = useStrings();
+  const [text, type] = useSearchText(filters);
+  const composing = useRef(false);
+  const leave = (event: KeyboardEvent) => {
+    if (!["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
+    event.preventDefault();
+    onLeave();
+  };
+  return (
+    <Input
+      ref={input} type="search" className="inbox-search" allowClear value={text} maxLength={200} data-testid="search"
+      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd hidden={text !== ""}>/</kbd>}
+      onChange={(event) => type(event.target.value, composing.current)} onKeyDown={leave}
+      onCompositionStart={() => {
+        composing.current = true;
+      }}
+      onCompositionEnd={(event) => {
+        composing.current = false;
+        type(event.currentTarget.value, false);
+      }}
+    />
+  );
+}
 
 const none: Request[] = [];
 const FilterMenus = lazyWithRetry(() => import("./filter-menus"));

@@ -1,20 +1,163 @@
-import type { Filters } from "../api/lists";
-import type { useRequests } from "../api/request-list";
-import { usePendingAnswers } from "../api/requests";
+import { useState, type FocusEvent, type PointerEvent, type UIEvent, useEffect, useMemo } from "react";
 import { usePerson } from "../api/absences";
+import { serverNow } from "../api/call";
+import { horizonOf, isUrgentFirst, newerVersion, type Filters, type Pages, horizonAt, nextChange, type Horizon } from "../api/lists";
+import { useRequests, usePendingAnswers } from "../api/requests";
 import type { Request } from "../api/types";
+import { useMedia, usePreference } from "../base/browser";
 import { useStrings } from "../strings";
-import { usePreference } from "../base/preference";
 import { explain } from "../widgets/problem";
+import { bulkRefusal, type BulkStatus, type BulkDecision, useBulk, type BulkDecisions } from "./bulk";
+import { type InboxRow, membersOf } from "./flood";
 import { searchOf, useFilters } from "./inbox-url";
-import { bulkRefusal, type BulkStatus, type BulkDecision } from "./bulk";
-import { useSelection, type Selection } from "./selection";
-import { useBulk, type BulkDecisions } from "./use-bulk";
-import { useListActivity } from "./use-list-activity";
-import { useListed } from "./use-listed";
-import { useCursor, type Cursor } from "./use-cursor";
-import { membersOf } from "./flood";
-import { useStableRows, type StableRows } from "./use-stable-rows";
+import { useStableRows, type StableRows } from "./stable-rows";
+
+interface Cursor {
+  /** The row that has the keyboard focus; initially the first. */
+  id: string | undefined;
+  index: number;
+  /** The row that should get the focus; the count tells repeated targets apart. */
+  focusTarget: { id: string; count: number } | undefined;
+  /** Move to a row and focus it. */
+  focus: (id: string) => void;
+  /** Record that the focus is on a row. */
+  at: (id: string) => void;
+  /** Return the id of the row that many steps away, within the list. */
+  step: (by: number) => string | undefined;
+}
+
+function useCursor(rows: readonly InboxRow[], openId: string | undefined): Cursor {
+  const [position, setPosition] = useState<string>();
+  const [focusTarget, setFocusTarget] = useState<Cursor["focusTarget"]>();
+  const find = (id: string | undefined) => rows.findIndex(({ request, others }) => request.id === id || others.some((other) => other.id === id));
+  const index = [position, openId].map(find).find((found) => found >= 0) ?? 0;
+  const here = rows[index]?.request.id;
+  // The first step leads to the first row, not to the second.
+  const isSomewhere = here !== undefined && (here === position || here === openId);
+  return {
+    id: here,
+    index,
+    focusTarget,
+    focus: (id) => {
+      setPosition(id);
+      setFocusTarget((old) => ({ id, count: (old?.count ?? 0) + 1 }));
+    },
+    at: setPosition,
+    step: (by) => rows[Math.max(0, Math.min(rows.length - 1, isSomewhere ? index + by : 0))]?.request.id,
+  };
+}
+
+interface Selectable {
+  id: string;
+  /** The requests of the row that can be selected. */
+  ids: readonly string[];
+}
+
+interface Selection {
+  ids: ReadonlySet<string>;
+  toggle: (id: string, ids?: readonly string[]) => void;
+  /** Select the range from the last touched row to this one. */
+  extend: (rows: readonly Selectable[], id: string) => void;
+  set: (ids: Iterable<string>) => void;
+}
+
+interface State {
+  ids: ReadonlySet<string>;
+  anchor?: string;
+  /** The selection before a range started; a smaller range restores the rest. */
+  base: ReadonlySet<string>;
+}
+
+const nothing: State = { ids: new Set(), base: new Set() };
+
+/** Return the ids of what can be selected between two rows, both included. */
+export function idsBetween(rows: readonly Selectable[], one: string, other: string): string[] {
+  const [a, b] = [one, other].map((id) => rows.findIndex((row) => row.id === id)).sort((x, y) => x - y);
+  if (a === undefined || b === undefined || a < 0) return [];
+  return rows.slice(a, b + 1).flatMap((row) => row.ids);
+}
+
+/** Select or unselect a row with all its requests. */
+export function toggle({ ids }: State, id: string, members: readonly string[] = [id]): State {
+  const base = ids.has(id) ? new Set([...ids].filter((each) => each !== id && !members.includes(each))) : new Set([...ids, ...members]);
+  return { ids: base, base, anchor: id };
+}
+
+export function extend({ anchor, base }: State, rows: readonly Selectable[], id: string): State {
+  return { ids: new Set([...base, ...idsBetween(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
+}
+
+/** The selected rows of a list; another list starts with none. */
+function useSelection(list: string): Selection {
+  const [state, setState] = useState(nothing);
+  const [of, setOf] = useState(list);
+  if (of !== list) {
+    setOf(list);
+    setState(nothing);
+  }
+  return {
+    ids: state.ids,
+    toggle: (id, ids) => setState((old) => toggle(old, id, ids)),
+    extend: (rows, id) => setState((old) => extend(old, rows, id)),
+    set: (ids) => setState({ ids: new Set(ids), base: new Set(ids) }),
+  };
+}
+
+/** Return whether nobody points at, focuses or scrolls the list, so that new rows may be inserted. */
+function useListActivity() {
+  // A touch screen has no hover, so rows there never move by themselves.
+  const hovers = useMedia("(hover: hover)");
+  const [pointed, setPointed] = useState(false);
+  const [focused, setFocused] = useState(false);
+  const [scrolled, setScrolled] = useState(false);
+  const handlers = {
+    onPointerEnter: ({ pointerType }: PointerEvent) => setPointed(pointerType === "mouse"),
+    onPointerLeave: () => setPointed(false),
+    onFocus: () => setFocused(true),
+    onBlur: ({ currentTarget, relatedTarget }: FocusEvent) => setFocused(currentTarget.contains(relatedTarget)),
+    onScrollCapture: ({ target }: UIEvent) => setScrolled((target as HTMLElement).scrollTop > 0),
+  };
+  return { isInactive: hovers && !pointed && !focused && !scrolled, handlers };
+}
+
+/** How often the most urgent requests of a list with more pages are loaded: others may have become due. */
+const reloadEvery = 60_000;
+const maxWait = 2 ** 31 - 1;
+
+function itemsOf(...lists: (Pages | undefined)[]): Request[] | undefined {
+  if (!lists[0]) return undefined;
+  const found = new Map<string, Request>();
+  for (const request of lists.flatMap((list) => list?.pages.flatMap((page) => page.items) ?? [])) {
+    found.set(request.id, newerVersion(found.get(request.id), request));
+  }
+  return [...found.values()];
+}
+
+/** Return the horizon of now; it changes when a listed request becomes due soon or overdue. */
+function usePresent(filters: Filters, pages: Pages | undefined, listed: readonly Request[] | undefined): Horizon | null {
+  const [now, setNow] = useState(serverNow);
+  const isSorted = isUrgentFirst(filters);
+  useEffect(() => {
+    const next = isSorted ? nextChange(listed ?? [], Math.max(now, serverNow())) : Number.POSITIVE_INFINITY;
+    if (!Number.isFinite(next)) return undefined;
+    const timer = setTimeout(() => setNow(serverNow()), Math.min(Math.max(next - serverNow(), 0) + 1, maxWait));
+    return () => clearTimeout(timer);
+  }, [isSorted, listed, now]);
+  const loaded = pages && horizonOf(filters, pages)?.now;
+  return useMemo(() => (isSorted ? horizonAt(Math.max(now, loaded ?? now)) : null), [isSorted, now, loaded]);
+}
+
+/** The loaded requests of a list and the horizon of now. */
+function useListed(filters: Filters) {
+  const list = useRequests(filters);
+  const isLong = list.hasNextPage && isUrgentFirst(filters);
+  // The list has just loaded what is most urgent.
+  const initialData = () => list.data && { pages: list.data.pages.slice(0, 1), pageParams: list.data.pageParams.slice(0, 1) };
+  const head = useRequests({ ...filters, head: true }, { enabled: isLong, refetchInterval: reloadEvery, staleTime: reloadEvery, initialData });
+  const headPages = isLong ? head.data : undefined;
+  const listed = useMemo(() => itemsOf(list.data, headPages), [list.data, headPages]);
+  return { list, listed, present: usePresent(filters, list.data, listed) };
+}
 
 /** The state of the inbox and all actions on it. */
 export interface InboxState {

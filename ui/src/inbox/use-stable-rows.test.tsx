@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { requestQuery } from "../api/requests";
 import type { Request } from "../api/types";
 import { aRequest, completedRequest, serve } from "../testing/fake-server";
-import { useStableRows } from "./use-stable-rows";
+import { useStableRows } from "./stable-rows";
 
 const pending = aRequest({});
 

@@ -2,10 +2,25 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient, type Query } f
 import { useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
 import { refreshSoon } from "../api/requests";
-import type { PlaybookChange } from "../api/schema";
+import type {
+  BulletHistory, EngrammerConversation, EngrammerNote, EngrammerRun, EngrammerTurn, InsightFeedback, InsightView, LearningEvidence, PlaybookBullet,
+  PlaybookChange, PlaybookDiffView, PlaybookEntry, PlaybookSummary, PlaybookView, Reference, ReflectionSummary, SimilarBulletView,
+} from "../api/schema";
 import type { Page, Request } from "../api/types";
 import type { StreamState } from "../thread/stream";
-import type { BulletHistory, Conversation, EngrammerRun, Entry, Note, Playbook, PlaybookDiff, PlaybookSummary, Reference } from "./types";
+
+export type { BulletHistory, EngrammerRun, PlaybookSummary, Reference, ReflectionSummary };
+export type Insight = InsightView;
+export type Playbook = PlaybookView;
+type PlaybookDiff = PlaybookDiffView;
+export type Bullet = PlaybookBullet;
+export type Conversation = EngrammerConversation;
+export type Entry = PlaybookEntry;
+export type Evidence = LearningEvidence;
+export type Feedback = InsightFeedback;
+export type SimilarBullet = SimilarBulletView;
+type Note = EngrammerNote;
+export type Turn = EngrammerTurn;
 
 /** Polling intervals in milliseconds, for changes without an event. */
 const recheck = 2_000;

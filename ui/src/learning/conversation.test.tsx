@@ -5,7 +5,7 @@ import type { Request } from "../api/types";
 import { aConversation, aLearning, anInsight, aTurn } from "../testing/fake-learning";
 import { completedRequest, FakeEventSource, serve, show, type Reply, type RecordedWrite } from "../testing/fake-server";
 import LearningPage from "./learning-page";
-import type { Conversation, Insight } from "./types";
+import type { Conversation, Insight } from "./api";
 
 const query = { type: "string", examples: ["How do I glue oak?", "オークの接着は？"] };
 const agent = { name: "engrammer", title: "Workshop", description: "", input_schema: { properties: { query } } };

@@ -1,25 +1,97 @@
-import { Alert, Button } from "antd";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { Input, Alert, Button } from "antd";
+import { useState, useId, useCallback, useEffect, useRef } from "react";
 import { isStatus } from "../api/call";
+import { isObject } from "../api/json";
 import { useRunAction } from "../api/threads";
 import type { Agent } from "../api/types";
-import { Composer } from "../chat/composer";
-import { useMessageDraft } from "../chat/message-draft";
-import { FailureReason } from "../thread/failure-reason";
-import { useStream } from "../thread/use-stream";
 import { useKeys } from "../base/keys";
-import { Problem } from "../widgets/problem";
 import { visible } from "../base/visible";
-import { Loading } from "../widgets/loading";
-import { useRefreshConversation } from "./api";
-import { WorkingSpinner } from "./working-spinner";
-import { examplesOf } from "./examples";
-import { useImages } from "../chat/use-images";
-import { KnownAnswer } from "./known-answer";
-import { TurnView } from "./turn";
-import type { Conversation, Turn } from "./types";
-import { useConversationTurns, type ConversationProps } from "./use-conversation-turns";
+import { Composer, useMessageDraft, useImages } from "../chat/composer";
 import { useLearningStrings } from "../strings/learning";
+import { FailureReason } from "../thread/failure-reason";
+import { useStream } from "../thread/stream";
+import { Loading } from "../widgets/loading";
+import { Problem } from "../widgets/problem";
+import { useAsk, useConversation, type Turn, useRefreshConversation, type Conversation } from "./api";
+import { TurnView } from "./turn";
+import { WorkingSpinner } from "./working-spinner";
+
+interface ConversationProps {
+  id: string;
+  agent: Agent;
+  isNew: boolean;
+  playbook: string | undefined;
+  /** The key of the unsent question; a conversation without a URL has none of its own. */
+  draftKey: string;
+  onBegin: () => void;
+}
+
+/** Build the turn of a question that was sent but is not in the conversation yet. */
+function localTurn(query: string, run: string, thread: string): Turn {
+  return {
+    runId: run, threadId: thread, query, response: null, references: [], bullets: [], at: "", phase: "answering", feedback: null, reflected: null,
+    insights: [], suppressed: [], droppedQuotes: 0, unsupportedInsights: 0, usage: { answer: null, reflect: null }, parent: null, error: null,
+  };
+}
+
+/** Return the turns of the conversation, including a question that was just sent. */
+function useConversationTurns({ id, agent, isNew, onBegin }: ConversationProps) {
+  const [isStarted, setStarted] = useState(!isNew);
+  const [startedAt, setStartedAt] = useState(Infinity);
+  const ask = useAsk(id);
+  const { data, dataUpdatedAt, error, refetch } = useConversation(id, isStarted);
+  const { variables, isPending, data: started, isError } = ask;
+  const serverTurns = data?.turns ?? [];
+  const isOnServer = started !== undefined && serverTurns.some(({ runId }) => runId === started.run_id);
+  // A run that stopped before it reported its start never appears in the conversation.
+  const isOver = started !== undefined && data !== undefined && data.status !== "running" && dataUpdatedAt > startedAt + 1_000;
+  const localTurns = variables && !isError && !isOnServer && !isOver ? [localTurn(variables.query, started?.run_id ?? "", started?.thread_id ?? id)] : [];
+  const turns = [...serverTurns, ...localTurns];
+  const send = (query: string, expected: string, onRefused: () => void) => {
+    setStartedAt(Infinity);
+    ask.mutate({ query, agent: agent.name, ...(expected && { expected }) }, {
+      onSuccess: () => {
+        setStartedAt(Date.now());
+        setStarted(true);
+        onBegin();
+      },
+      onError: onRefused,
+    });
+  };
+  return {
+    turns, send, isSending: isPending, refusal: ask.error, conversation: data, error, refetch, isMissing: !isNew && isStatus(error, 404),
+    isLoading: isStarted && !data && !error && turns.length === 0,
+  };
+}
+
+const kana = /[぀-ヿ]/;
+const han = /\p{Script=Han}/u;
+
+function languageOf(text: string): string {
+  if (kana.test(text)) return "ja";
+  return han.test(text) ? "zh" : "en";
+}
+
+/** Return up to four example questions from the agent's schema, in this language if there are any. */
+function examplesOf({ input_schema: { properties } }: Agent, language: string): string[] {
+  const query = isObject(properties) ? properties.query : undefined;
+  const examples = isObject(query) && Array.isArray(query.examples) ? query.examples.filter((one) => typeof one === "string") : [];
+  const translated = examples.filter((one) => languageOf(one) === language);
+  return (translated.length > 0 ? translated : examples).slice(0, 4);
+}
+
+/** An optional input for the right answer; feedback based on it is a fact, not an opinion. */
+function KnownAnswer({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const strings = useLearningStrings();
+  const id = useId();
+  return (
+    <details className="compact known-answer" data-testid="known-answer">
+      <summary className="quiet">{strings.knownAnswer}</summary>
+      <label htmlFor={id} className="quiet">{strings.knownAnswerHint}</label>
+      <Input id={id} value={text} onChange={(event) => onText(event.target.value)} autoComplete="off" data-testid="expected" />
+    </details>
+  );
+}
 
 /** Return whether a turn is being answered; until it ends, no other question can be asked. */
 const isAnswering = (turn: Turn | undefined) => turn?.phase === "answering" && turn.error === null;

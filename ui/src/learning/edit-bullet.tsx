@@ -1,14 +1,14 @@
 import { Button, Input, Select } from "antd";
 import { useId, useState, type SyntheticEvent } from "react";
 import type { PlaybookChange } from "../api/schema";
-import { TextDiff } from "../form/value-diff";
 import { useKeys } from "../base/keys";
-import { Problem } from "../widgets/problem";
-import { useChange } from "./api";
-import type { Bullet } from "./types";
+import { TextDiff } from "../form/text-diff";
 import { useLearningStrings } from "../strings/learning";
+import { Problem } from "../widgets/problem";
+import { useChange, type Bullet } from "./api";
 
 const maxLength = 2_000;
+
 const maxScopeLength = 200;
 
 interface EditBulletProps {

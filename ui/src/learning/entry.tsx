@@ -1,17 +1,16 @@
 import { Button, Tag } from "antd";
 import { useState } from "react";
-import { TextDiff } from "../form/value-diff";
+import { TextDiff } from "../form/text-diff";
 import { actorName, isThreadActor } from "../widgets/names";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
 import { learningRunPath, Link, requestPath } from "../base/router";
-import { Timestamp } from "../widgets/time";
+import { Timestamp } from "../widgets/timestamp";
 import { visible } from "../base/visible";
-import { useChange } from "./api";
+import { useChange, type Entry } from "./api";
 import { Confirm } from "./confirm";
-import { EvidenceRef } from "./ref";
+import { EvidenceRef } from "./evidence-ref";
 import { BulletScope } from "./scope";
-import type { Entry } from "./types";
 import { labelOf, useLearningStrings } from "../strings/learning";
 
 const colours: Partial<Record<Entry["op"], string>> = { add: "success", edit: "processing", merge: "processing", retire: "warning", undo: "warning", restore: "success" };

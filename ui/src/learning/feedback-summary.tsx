@@ -1,7 +1,7 @@
 import { Tag } from "antd";
 import { actorName } from "../widgets/names";
 import { visible } from "../base/visible";
-import type { Feedback } from "./types";
+import type { Feedback } from "./api";
 import { useLearningStrings } from "../strings/learning";
 
 /** The feedback on an answer and its source; the agent's own opinion is marked. */

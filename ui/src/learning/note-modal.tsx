@@ -1,12 +1,11 @@
 import { Modal } from "antd";
 import { isStatus } from "../api/call";
 import { Prose } from "../values/prose";
-import { Timestamp } from "../widgets/time";
+import { Timestamp } from "../widgets/timestamp";
 import { Problem } from "../widgets/problem";
 import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
-import { useNote } from "./api";
-import type { Reference } from "./types";
+import { useNote, type Reference } from "./api";
 import { labelOf, useLearningStrings } from "../strings/learning";
 
 /** The current version of a note in a dialog; a missing note is named. */

@@ -3,9 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { serve, show, type Reply } from "../testing/fake-server";
 import { known, type Known } from "../testing/known";
-import { Entries } from "./entries";
-import { PlaybookView } from "./playbook";
-import type { Bullet, Entry, Playbook } from "./types";
+import { Entries, PlaybookView } from "./playbook";
+import type { Bullet, Entry, Playbook } from "./api";
 
 const at = "2026-01-02T10:00:00Z";
 

@@ -1,9 +1,8 @@
 import { theme } from "antd";
 import { useMemo } from "react";
 import Chart from "../charts/chart";
-import { Disclosure } from "../widgets/disclosure";
 import { useLearningStrings } from "../strings/learning";
-import type { VersionFigures } from "./version-figures";
+import { Disclosure } from "../widgets/disclosure";
 
 const percent = (share: number | null) => (share === null ? null : Math.round(share * 100));
 
@@ -47,4 +46,13 @@ export default function VersionChart({ figures }: { figures: VersionFigures[] })
       </Disclosure>
     </div>
   );
+}
+
+/** The figures of a playbook at one version. */
+export interface VersionFigures {
+  version: number;
+  /** The number of active lines. */
+  size: number;
+  /** The share of helpful marks among all marks so far, helpful or misleading; null before the first one. */
+  accuracy: number | null;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { known, type Known } from "../testing/known";
-import type { Entry } from "./types";
-import { figuresByVersion } from "./version-figures";
+import type { Entry } from "./api";
+import { figuresByVersion } from "./playbook";
 
 const line = (isActive: boolean) => ({ section: "strategies", text: "x", applies_when: "", isActive, mergedInto: null });
 const entry = (version: number, changes: Known<Entry>) => known<Entry>({ version, changes: [], tags: [], ...changes });

@@ -1,21 +1,156 @@
-import { Alert, Button, Checkbox, Empty, Flex } from "antd";
-import { useRef, useState, type RefObject } from "react";
-import { useTroubles } from "../api/operations";
+import { Button, Flex, Input, Select, Alert, Checkbox, Empty } from "antd";
+import { useState, useEffect, useId, useRef, type RefObject } from "react";
+import { useAbsences, useEndAbsence } from "../api/absences";
+import { usePause, usePauses, useResume } from "../api/pauses";
 import { useSession } from "../api/session";
-import type { Thread } from "../api/types";
-import { useStrings } from "../strings";
-import { useFrozenRows } from "../widgets/use-frozen-rows";
-import { focusedRow, useListKeys } from "../widgets/list-keys";
-import { NewRowsButton } from "../widgets/new-rows-button";
+import { useAgents } from "../api/threads";
+import type { Absence, Pause, Thread } from "../api/types";
 import { useKeys } from "../base/keys";
-import { Problem } from "../widgets/problem";
+import { visible } from "../base/visible";
+import { PauseLine } from "../pauses/pause-line";
+import { useStrings } from "../strings";
+import { useFrozenRows, focusedRow, useListKeys } from "../widgets/list-keys";
 import { Loading } from "../widgets/loading";
-import { Absences } from "./absences";
-import { Pauses } from "./pauses";
-import { canRetry, rowsOf, type OutcomeRow } from "./outcomes";
-import { TroubleRow } from "./trouble-row";
-import { useOutcomes } from "./use-outcomes";
+import { MomentInput } from "../widgets/moment-input";
+import { NewRowsButton } from "../widgets/new-rows-button";
+import { Problem } from "../widgets/problem";
+import { clock } from "../widgets/time";
+import { useTroubles, canRetry, rowsOf, type OutcomeRow, TroubleRow, useOutcomes } from "./trouble-row";
 import "./operations.css";
+
+/** One absence; an administrator ends it after a confirmation. */
+function AbsenceItem({ absence, isAdmin }: { absence: Absence; isAdmin: boolean }) {
+  const { away, language } = useStrings();
+  const end = useEndAbsence();
+  const [isConfirming, setConfirming] = useState(false);
+  const { person, deputy, until } = absence;
+  return (
+    <li data-testid="absence-of" data-person={person}>
+      <div>{away.standsFor(visible(deputy), visible(person), clock(until, language))}</div>
+      <Problem error={end.error} />
+      {isAdmin && !isConfirming && <Button size="small" onClick={() => setConfirming(true)} data-testid="end-absence">{away.end}</Button>}
+      {isConfirming && (
+        <section className="confirm-stop" aria-label={away.endTitle(visible(person))}>
+          <p>{away.endTitle(visible(person))}</p>
+          <Flex gap="small" wrap>
+            <Button type="primary" loading={end.isPending} onClick={() => end.mutate(absence)} data-testid="confirm-end-absence">{away.confirmEnd}</Button>
+            <Button autoFocus onClick={() => setConfirming(false)} data-testid="keep-absence">{away.keep}</Button>
+          </Flex>
+        </section>
+      )}
+    </li>
+  );
+}
+
+/** Who is away and who stands for whom, for auditors and administrators. */
+export function Absences({ isAdmin, isVisible }: { isAdmin: boolean; isVisible: boolean }) {
+  const { away } = useStrings();
+  const { data, error } = useAbsences(isVisible);
+  const absences = data?.items ?? [];
+  if (!error && absences.length === 0) return null;
+  return (
+    <section className="pause-section" aria-label={away.all}>
+      <h2>{away.all}</h2>
+      <Problem error={error} />
+      <ul className="pause-list">{absences.map((absence) => <AbsenceItem key={absence.person} absence={absence} isAdmin={isAdmin} />)}</ul>
+    </section>
+  );
+}
+
+/** The confirmation before agents are paused: which, why and until when. */
+function PauseForm({ onBack }: { onBack: () => void }) {
+  const strings = useStrings();
+  const { pauses } = strings;
+  const id = useId();
+  const agents = useAgents().data?.items ?? [];
+  const pause = usePause();
+  const [agent, setAgent] = useState("");
+  const [reason, setReason] = useState("");
+  const [until, setUntil] = useState<string>();
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.querySelector("textarea")?.focus(), []);
+  const isReady = reason.trim() !== "";
+  const confirm = () => {
+    if (isReady && !pause.isPending) pause.mutate({ agent: agent || null, reason: reason.trim(), until: until ?? null }, { onSuccess: onBack });
+  };
+  useKeys(pauses.pauseTitle, [
+    { key: "mod+Enter", label: pauses.confirmKey, run: confirm, whileTyping: true, once: true },
+    { key: "Escape", label: pauses.back, run: onBack, whileTyping: true },
+  ]);
+  return (
+    <section ref={panel} className="confirm-stop" aria-label={pauses.pauseTitle} data-testid="pause-form">
+      <strong>{pauses.pauseTitle}</strong>
+      <p>{pauses.consequence}</p>
+      <label htmlFor={`${id}-agent`}>{strings.agent}</label>
+      <Select
+        id={`${id}-agent`} value={agent} onChange={setAgent} data-testid="pause-agent" className="wide" showSearch={{ optionFilterProp: "label" }}
+        options={[{ value: "", label: pauses.every }, ...agents.map(({ name, title }) => ({ value: name, label: visible(title || name) }))]}
+      />
+      <label htmlFor={`${id}-reason`}>{pauses.reason}</label>
+      <Input.TextArea
+        id={`${id}-reason`} value={reason} required maxLength={2_000} autoSize={{ minRows: 2, maxRows: 6 }} data-testid="pause-reason"
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <label htmlFor={`${id}-until`}>{pauses.until}</label>
+      <MomentInput id={`${id}-until`} onChange={setUntil} testId="pause-until" />
+      <Problem error={pause.error} />
+      <Flex gap="small" wrap>
+        <Button danger type="primary" disabled={!isReady} loading={pause.isPending} onClick={confirm} data-testid="confirm-pause">
+          {agent ? pauses.confirmOne(visible(agent)) : pauses.confirmAll}
+        </Button>
+        <Button onClick={onBack} disabled={pause.isPending} data-testid="keep-running">{pauses.back}</Button>
+      </Flex>
+    </section>
+  );
+}
+
+/** One pause in force; an administrator ends it after a confirmation. */
+function PauseItem({ pause, isAdmin }: { pause: Pause; isAdmin: boolean }) {
+  const { pauses } = useStrings();
+  const resume = useResume();
+  const [isConfirming, setConfirming] = useState(false);
+  return (
+    <li data-testid="pause" data-agent={pause.agent ?? ""}>
+      <div><PauseLine pause={pause} /></div>
+      <Problem error={resume.error} />
+      {isAdmin && !isConfirming && <Button size="small" onClick={() => setConfirming(true)} data-testid="end-pause">{pauses.end}</Button>}
+      {isConfirming && (
+        <section className="confirm-stop" aria-label={pauses.endTitle}>
+          <p>{pauses.endTitle}</p>
+          <Flex gap="small" wrap>
+            <Button type="primary" loading={resume.isPending} onClick={() => resume.mutate(pause)} data-testid="confirm-end-pause">{pauses.confirmEnd}</Button>
+            <Button autoFocus onClick={() => setConfirming(false)} data-testid="keep-pause">{pauses.keep}</Button>
+          </Flex>
+        </section>
+      )}
+    </li>
+  );
+}
+
+/** The pauses in force, and the form that pauses agents. */
+function Pauses({ isAdmin }: { isAdmin: boolean }) {
+  const { pauses: strings } = useStrings();
+  const pauses = usePauses();
+  const [isOpen, setOpen] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    setTimeout(() => opener.current?.focus());
+  };
+  useKeys(strings.title, isAdmin && !isOpen ? [{ key: "p", label: strings.open, run: () => setOpen(true), once: true }] : []);
+  if (!isAdmin && pauses.length === 0) return null;
+  return (
+    <section className="pause-section" aria-label={strings.title}>
+      <Flex gap="small" wrap align="center" justify="space-between">
+        <h2>{strings.title}</h2>
+        {isAdmin && !isOpen && <Button danger ref={opener} onClick={() => setOpen(true)} data-testid="open-pause">{strings.open}</Button>}
+      </Flex>
+      {isOpen && <PauseForm onBack={close} />}
+      {pauses.length === 0 && !isOpen && <p className="quiet">{strings.none}</p>}
+      {pauses.length > 0 && <ul className="pause-list">{pauses.map((pause) => <PauseItem key={pause.id} pause={pause} isAdmin={isAdmin} />)}</ul>}
+    </section>
+  );
+}
 
 /** The selected rows; a row that can no longer be retried is deselected. */
 function useSelection(rows: OutcomeRow[]) {

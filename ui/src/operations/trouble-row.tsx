@@ -1,16 +1,107 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Button, Checkbox, Flex, Tag } from "antd";
-import { useEffect, useRef } from "react";
-import type { Thread } from "../api/types";
-import { useStrings, type Strings } from "../strings";
-import { dayAndTime } from "../widgets/time-format";
-import { explain } from "../widgets/problem";
+import { useState, useEffect, useRef } from "react";
+import { call } from "../api/call";
+import type { Trouble } from "../api/schema";
+import { useRunAction } from "../api/threads";
+import type { Page, Thread } from "../api/types";
 import { Link, requestPath, threadPagePath } from "../base/router";
 import { visible } from "../base/visible";
+import { useStrings, type Strings } from "../strings";
 import { ConfirmStop } from "../pauses/confirm-stop";
-import { canRetry, type OutcomeRow } from "./outcomes";
 import { FailureReason } from "../thread/failure-reason";
+import { explain } from "../widgets/problem";
+import { dayAndTime } from "../widgets/time-format";
 
-function Outcome({ row }: { row: OutcomeRow }) {
+export type { Trouble };
+
+function path(cursor: string | null): string {
+  return `/v1/operations?${new URLSearchParams({ limit: "100", ...(cursor && { cursor }) }).toString()}`;
+}
+
+/** The runs that cannot continue by themselves, polled while mounted. */
+export function useTroubles() {
+  return useInfiniteQuery({
+    queryKey: ["operations"],
+    queryFn: ({ pageParam }) => call<Page<Trouble>>("GET", path(pageParam)),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
+    refetchInterval: 3_000,
+  });
+}
+
+/** The result of an action on a row. */
+export type Outcome =
+  | { kind: "retrying" }
+  | { kind: "retried" | "abandoned"; at: string }
+  | { kind: "refused"; error: Error };
+
+export interface OutcomeRow {
+  id: string;
+  trouble: Trouble;
+  outcome: Outcome | undefined;
+  /** True if nothing is left to do. */
+  isSettled: boolean;
+  /** True if it was retried here and failed again. */
+  isAgain: boolean;
+}
+
+export type Outcomes = ReadonlyMap<string, { trouble: Trouble; outcome: Outcome }>;
+
+export const idOf = ({ kind, thread_id, request_id }: Trouble) => [kind, thread_id, request_id].filter(Boolean).join("/");
+
+function failedAgain(trouble: Trouble, outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && "at" in outcome && Date.parse(trouble.since) > Date.parse(outcome.at);
+}
+
+function rowOf(trouble: Trouble, outcomes: Outcomes): OutcomeRow {
+  const id = idOf(trouble);
+  const outcome = outcomes.get(id)?.outcome;
+  const again = failedAgain(trouble, outcome);
+  return { id, trouble, outcome: again ? undefined : outcome, isSettled: !again && outcome !== undefined && "at" in outcome, isAgain: again };
+}
+
+/** Return the rows to show: the current problems, then those that were settled here. */
+export function rowsOf(troubles: Trouble[], outcomes: Outcomes): OutcomeRow[] {
+  const listed = new Set(troubles.map(idOf));
+  const settled = [...outcomes].filter(([id, { outcome }]) => !listed.has(id) && "at" in outcome);
+  return [
+    ...troubles.map((trouble) => rowOf(trouble, outcomes)),
+    ...settled.map(([id, { trouble, outcome }]) => ({ id, trouble, outcome, isSettled: true, isAgain: false })),
+  ];
+}
+
+/** Return whether a retry is possible. */
+export const canRetry = ({ trouble, isSettled, outcome }: OutcomeRow) =>
+  trouble.can_retry && !isSettled && outcome?.kind !== "retrying";
+
+/** Retry rows, once per thread, and record the result on all rows of that thread. */
+export function useOutcomes(troubles: Trouble[]) {
+  const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
+  const actions = { retry: useRunAction("retry").mutateAsync, "ask-again": useRunAction("ask-again").mutateAsync };
+  const record = (rows: Trouble[], outcome: Outcome) =>
+    setOutcomes((old) => new Map([...old, ...rows.map((trouble) => [idOf(trouble), { trouble, outcome }] as const)]));
+
+  const troublesOf = (thread: string) => troubles.filter(({ thread_id }) => thread_id === thread);
+  const retryThread = (thread: string, rows: Trouble[], how: keyof typeof actions) => {
+    record(rows, { kind: "retrying" });
+    return actions[how]({ thread }).then(
+      (after: Thread) => record(rows, { kind: "retried", at: after.updated_at }),
+      (error: Error) => record(rows, { kind: "refused", error }),
+    );
+  };
+  const retry = (selectedRows: OutcomeRow[], how: keyof typeof actions = "retry") => {
+    const byThread = Map.groupBy(selectedRows.map(({ trouble }) => trouble), ({ thread_id }) => thread_id);
+    for (const [thread, rows] of byThread) void retryThread(thread, [...troublesOf(thread), ...rows], how);
+  };
+  return {
+    outcomes, retry,
+    abandoned: (thread: Thread) => record(troublesOf(thread.id), { kind: "abandoned", at: thread.updated_at }),
+    clear: () => setOutcomes((old) => new Map([...old].filter(([, { outcome }]) => !("at" in outcome)))),
+  };
+}
+
+function OutcomeLine({ row }: { row: OutcomeRow }) {
   const strings = useStrings();
   const { outcome, isAgain } = row;
   if (isAgain) return <Tag color="error">{strings.outcomeFailedAgain}</Tag>;
@@ -99,7 +190,7 @@ export function TroubleRow({ row, actions }: TroubleRowProps) {
       <div className="trouble-body">
         <div className="trouble-head">
           <Link to={threadPagePath(thread)} className="trouble-name">{nameOf(row)}</Link>
-          <Outcome row={row} />
+          <OutcomeLine row={row} />
         </div>
         <div className="quiet trouble-facts">
           <span>{trouble.kind === "thread" ? strings.failedRun : strings.stuckRequest}</span>

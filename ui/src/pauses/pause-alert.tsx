@@ -1,23 +1,9 @@
 import { Alert } from "antd";
 import { useSession } from "../api/session";
 import type { Pause } from "../api/types";
-import { actorName } from "../widgets/names";
 import { useStrings } from "../strings";
 import { Link } from "../base/router";
-import { clock } from "../widgets/time";
-import { visible } from "../base/visible";
-
-/** Which agents a pause stops, why, who paused them, since when and until when. */
-export function PauseLine({ pause: { agent, reason, by, since, until } }: { pause: Pause }) {
-  const strings = useStrings();
-  const { pauses, language } = strings;
-  return (
-    <>
-      <strong>{agent ? pauses.one(visible(agent)) : pauses.all}</strong>{reason && pauses.colon}{visible(reason)}{" "}
-      <span className="quiet">{pauses.facts(actorName(by, strings), clock(since, language), until ? clock(until, language) : null)}</span>
-    </>
-  );
-}
+import { PauseLine } from "./pause-line";
 
 export interface PauseAlertProps {
   pauses: Pause[];

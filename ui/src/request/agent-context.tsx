@@ -1,20 +1,31 @@
 import { Button } from "antd";
 import { Suspense, useEffect, useRef, useState, type ReactNode } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
-import { learningProposalOf } from "./learning-proposal";
+import { lazyWithRetry } from "../base/browser";
 import type { Strings } from "../strings";
-import { useRequestStrings } from "../strings/detail";
-import { Prose } from "../values/prose";
-import { JsonValue } from "../widgets/agent-text";
-import { ArgumentList } from "./argument-list";
-import { showMoreKey, useExpansion } from "../values/expansion";
-import { lazyWithRetry } from "../base/lazy";
-import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
+import { useRequestStrings } from "../strings/detail";
+import { showMoreKey, useExpansion } from "../values/expansion";
+import { Prose } from "../values/prose";
+import { JsonValue } from "../widgets/json-value";
+import { Loading } from "../widgets/loading";
+import { ArgumentList } from "./argument-list";
 import { declaredCard } from "./card";
-import { withoutClient } from "./client";
-import { splitBlocks } from "./client-call";
-import { firstWords } from "./first-words";
+import { withoutClient, splitBlocks } from "./client-call";
+import { learningProposalOf } from "./learning-proposal";
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+/** Return the start of a text up to a number of words, and the number of words in it. */
+export function firstWords(text: string, most: number): { start: string; words: number; isWhole: boolean } {
+  let words = 0;
+  for (const { index, isWordLike } of segmenter.segment(text)) {
+    if (!isWordLike) continue;
+    if (words === most) return { start: `${text.slice(0, index).trimEnd()}…`, words, isWhole: false };
+    words += 1;
+  }
+  return { start: text, words, isWhole: true };
+}
 
 /** The words of the agent before a person asks for more: a decision is made by the facts. */
 const maxWords = 60;

@@ -1,52 +1,20 @@
-import { Card, Input, Segmented } from "antd";
+import { Card, Segmented } from "antd";
 import { Suspense, useId } from "react";
 import type { Request } from "../api/types";
 import { RequestIdContext } from "../form/control-props";
-import { FieldError, FormFields } from "../form/form-fields";
+import { messageWithin } from "../form/values";
+import { FieldError } from "../form/field-error";
+import { FormFields } from "../form/form-fields";
 import { renderedFields } from "../form/schema-field";
-import { messageAt, messageWithin } from "../form/values";
 import { useRequestStrings } from "../strings/detail";
-import { HiddenCharacters } from "../widgets/agent-text";
-import { KeyLabel } from "../base/key-label";
-import { lazyWithRetry } from "../base/lazy";
+import { lazyWithRetry } from "../base/browser";
 import { Loading } from "../widgets/loading";
 import { visible } from "../base/visible";
 import { answersJson, hasAnswer, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import type { DecisionFormState } from "./use-decision-form";
+import { MessageInput } from "./message-input";
 
 const SchemaEditor = lazyWithRetry(() => import("../form/schema-editor"));
-
-interface MessageInputProps {
-  form: DecisionFormState;
-  part: "message" | "reason";
-  label: string;
-  /** The key that leads into the text. */
-  keyName?: string;
-  testId?: string;
-}
-
-/** A text for the agent, sent exactly as typed. */
-export function MessageInput({ form, part, label, keyName, testId }: MessageInputProps) {
-  const { draft, change, decision, isLocked } = form;
-  const id = useId();
-  const error = messageAt(decision.problems, "message");
-  return (
-    <div data-testid="field-message" data-invalid={Boolean(error)} className="message-input">
-      <label htmlFor={id}>{keyName ? <KeyLabel label={label} keyName={keyName} /> : label}</label>
-      <Input.TextArea
-        id={id} value={draft[part]} readOnly={isLocked} variant={isLocked ? "filled" : "outlined"} data-testid={testId}
-        aria-keyshortcuts={keyName} autoSize={{ minRows: 2, maxRows: 10 }}
-        status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={error ? `${id}-error` : undefined}
-        onChange={(event) => {
-          change({ [part]: event.target.value });
-          decision.clearProblem("message");
-        }}
-      />
-      <HiddenCharacters text={draft[part]} />
-      <FieldError id={`${id}-error`} error={error} />
-    </div>
-  );
-}
 
 function JsonAnswer({ form }: { form: DecisionFormState }) {
   const { request, draft, change, decision, isLocked } = form;

@@ -2,8 +2,9 @@ import { Descriptions } from "antd";
 import type { Json, JsonObject } from "../api/types";
 import { schemaOfArgument } from "../form/schema-field";
 import { useRequestStrings } from "../strings/detail";
-import { JsonValue, MarkedText } from "../widgets/agent-text";
-import { lazyWithRetry } from "../base/lazy";
+import { JsonValue } from "../widgets/json-value";
+import { MarkedText } from "../widgets/marked-text";
+import { lazyWithRetry } from "../base/browser";
 import { visible } from "../base/visible";
 import { mailNames, mailOf, shapeOf, type Shape } from "../values/shape";
 

@@ -1,11 +1,9 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { en } from "../strings/stakes";
-import { ja } from "../strings/stakes";
-import { zh } from "../strings/stakes";
+import { en, ja, zh } from "../strings/stakes";
 import { aRequest } from "../testing/fake-server";
 import { axisOf, cardWith, declaredCard, quantity } from "./card";
-import { EffectLine } from "./effect-line";
+import { EffectLine } from "./facts";
 
 const card = {
   effect: "pays money back", target: "c-77", amount: 4000, unit: "JPY", limit: 3000, above_limit: true, reversible: false,

@@ -1,11 +1,10 @@
 import { Button, Dropdown } from "antd";
 import { useRequestStrings } from "../strings/detail";
-import { useNarrow } from "../base/media";
+import { useNarrow } from "../base/browser";
 import { clock } from "../widgets/time";
-import type { ClaimState } from "./assignment";
-import { KeyLabel } from "../base/key-label";
+import { type ClaimState, needsVotes } from "./assignment";
+import { KeyLabel } from "../base/keys";
 import type { DecisionFormState } from "./use-decision-form";
-import { needsVotes } from "./voting";
 
 interface ClaimControlsProps {
   form: DecisionFormState;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../api/types";
 import { aRequest } from "../testing/fake-server";
-import { clientInSession, clientName, clientOf, withoutClient } from "./client";
-import { argumentsInBlocks, type Block, splitBlocks } from "./client-call";
+import { clientInSession, clientName, clientOf, withoutClient, argumentsInBlocks, type Block, splitBlocks } from "./client-call";
 
 const code = (text: string) => ({ type: "code", text } as const);
 const diff = (before: string, after: string) => ({ type: "diff", before, after } as const);

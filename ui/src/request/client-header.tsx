@@ -1,22 +1,19 @@
-import { Tooltip } from "antd";
+import { useRequests } from "../api/requests";
 import type { Request } from "../api/types";
-import { useRequestStrings } from "../strings/detail";
 import { Link, sessionPath } from "../base/router";
 import { visible } from "../base/visible";
-import { clientName, clientOf } from "./client";
+import { useRequestStrings } from "../strings/detail";
+import { clientName, clientOf } from "./client-call";
 import { folderOf } from "./granting";
-import { openCount, useSessionRequests } from "./session-requests";
+import { Folder } from "./folder";
 
-/** A folder whose end stays in sight; the whole path is in its tooltip. */
-export function Folder({ path }: { path: string }) {
-  const { client } = useRequestStrings();
-  const text = visible(path);
-  return (
-    <Tooltip title={text} trigger={["hover", "focus", "click"]}>
-      {/* A button, so that the whole path is in reach of the keyboard and of a finger. */}
-      <button type="button" className="folder" aria-label={client.folder(text)} data-testid="client-folder"><bdi dir="ltr">{text}</bdi></button>
-    </Tooltip>
-  );
+/** The open requests of a session of a client, newest first. */
+export const useSessionRequests = (thread: string) => useRequests({ tab: "pending", thread });
+
+/** Return the number of open requests, "100+" while more can be loaded; undefined before the first answer. */
+export function openCount({ data, hasNextPage }: ReturnType<typeof useSessionRequests>): string | undefined {
+  const count = data?.pages.reduce((sum, { items }) => sum + items.length, 0);
+  return count === undefined ? undefined : `${count}${hasNextPage ? "+" : ""}`;
 }
 
 function SessionLink({ thread }: { thread: string }) {

@@ -1,33 +1,101 @@
-import { useEffect, useRef, type RefObject } from "react";
-import type { Decision, Request } from "../api/types";
+import { useEffect, useRef } from "react";
+import type { Decision, Request, Absence } from "../api/types";
+import { useKeys, type Shortcut } from "../base/keys";
+import { visible } from "../base/visible";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
+import { clock } from "../widgets/time";
 import { AgentContext } from "./agent-context";
 import { AnswerArea } from "./answer-area";
 import type { EditingState } from "./argument-editor";
-import { useClaim, type ClaimState } from "./assignment";
-import { ClaimControls } from "./claim-controls";
-import { DecideBar, DecisionStatus } from "./decide-bar";
-import { hasAnswer } from "./decisions";
-import type { Draft, Mode } from "./draft";
-import { CollapsibleFacts, Facts } from "./facts";
-import { GrantStep } from "./grant-step";
-import { OverrideStep } from "./override-step";
+import { type ClaimState, needsVotes, useClaim } from "./assignment";
+import { useBeatOf, type Beat } from "./beat";
+import { CollapsibleFacts } from "./collapsible-facts";
+import { sessionKey } from "./decide-bar";
+import { DecisionStatus } from "./decision-status";
+import { buttonLabel, decideKeys, editableValues, hasButton, isFreeAnswer, takesMessageAsAnswer, hasAnswer } from "./decisions";
+import { isChanged, lacksMessage, type Draft, type Mode } from "./draft";
+import { Facts } from "./facts";
 import { Precedent } from "./precedent";
-import { DeputyNote } from "./notices";
-import { ReassignForm } from "./reassign-form";
-import { ConfirmStep, EditStep, FollowUpStep, RejectStep } from "./steps";
-import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
-import { useRequestKeys } from "./use-request-keys";
-import { Proposal, Votes } from "./votes";
+import { agreeKey, focusOn, Step, type Area } from "./steps";
+import { type DecisionFormState, useDecisionForm } from "./use-decision-form";
+import { Votes } from "./votes";
 
-type Area = RefObject<HTMLDivElement | null>;
+/** Return the decision that Ctrl+Enter submits from inside a form. */
+function primaryDecision(form: DecisionFormState): Decision | undefined {
+  // A typed answer takes precedence over the approve button beside it.
+  if (isFreeAnswer(form.request)) return "respond";
+  return (["approve", "respond"] as const).find((decision) => form.offered.includes(decision));
+}
+
+/** Return whether the input for a decision is still missing; its key then focuses the input. */
+function isIncomplete({ request, draft }: DecisionFormState, decision: Decision): boolean {
+  if (decision === "respond") return takesMessageAsAnswer(request) && lacksMessage(request, draft);
+  return decision === "edit" && !editableValues(request) && !isChanged(request, draft);
+}
+
+function decisionKeys(form: DecisionFormState, beat: Beat, strings: RequestStrings, focusFirst: (() => void) | null): Shortcut[] {
+  const { request } = form;
+  const decide = (decision: Decision) => () => {
+    if (isIncomplete(form, decision)) focusFirst?.();
+    else if (beat.mayDecide(request, decision)) form.start(decision);
+  };
+  const main = primaryDecision(form);
+  return [
+    ...form.offered.filter((decision) => hasButton(request, decision)).map((decision) => ({
+      key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
+    })),
+    ...(form.canGrantForSession ? [{ key: sessionKey, label: strings.granting.openForSession, run: () => beat.isSettled(request) && form.startGrant(true), once: true }] : []),
+    ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
+    ...(focusFirst ? [{ key: "Enter", label: strings.firstField, run: focusFirst, once: true }] : []),
+  ];
+}
+
+function stepKeys({ confirm: send, back, draft, request }: DecisionFormState, beat: Beat, strings: RequestStrings): Shortcut[] {
+  const confirm = () => beat.isSettled(request) && send();
+  const leave = { key: "Escape", label: strings.backToDecision, run: back, whileTyping: true };
+  if (draft.mode === "reassigning") return [leave];
+  return [
+    { key: "Enter", label: strings.confirmKey, run: confirm, once: true },
+    { key: "mod+Enter", label: strings.sendKey, run: confirm, whileTyping: true, once: true },
+    leave,
+  ];
+}
+
+function agreeKeys({ request, proposal, agree }: DecisionFormState, beat: Beat, { voting }: RequestStrings): Shortcut[] {
+  return proposal ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => beat.isSettled(request) && agree(), once: true }] : [];
+}
+
+function claimKeys({ request }: DecisionFormState, { claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
+  if (needsVotes(request)) return [];
+  return claimant
+    ? [{ key: "u", label: strings.release, run: release, once: true }]
+    : [{ key: "c", label: strings.claim, run: claim, once: true }];
+}
+
+interface KeysOptions {
+  /** True if this request handles the keys; of several open requests, the focused one does. */
+  isActive: boolean;
+  /** Focus the first field; null if there is none. */
+  focusFirst: (() => void) | null;
+  /** Move the focus out of a text, so that keys decide again. */
+  leaveText: () => void;
+}
+
+/** Bind the keyboard shortcuts of an open request. */
+function useRequestKeys(form: DecisionFormState, claim: ClaimState, { isActive, focusFirst, leaveText }: KeysOptions): void {
+  const strings = useRequestStrings();
+  const beat = useBeatOf(form.request, isActive);
+  const shortcuts = () => {
+    if (!isActive) return [];
+    if (form.draft.mode !== "deciding") return stepKeys(form, beat, strings);
+    const leave = { key: "Escape", label: strings.leaveText, run: leaveText, whileTyping: "only" } as const;
+    if (form.isClosed || form.blockedReason !== null) return [leave];
+    return [...decisionKeys(form, beat, strings, focusFirst), ...agreeKeys(form, beat, strings), ...claimKeys(form, claim, strings), leave];
+  };
+  useKeys(strings.keysOfRequest, shortcuts());
+}
 
 const focusable = ":is(input, textarea, button, [tabindex='0']):not([disabled])";
-
-function focusOn(area: Area, selector: string): void {
-  const found = area.current?.querySelector<HTMLElement>(selector);
-  found?.focus();
-  if (found instanceof HTMLInputElement) found.select();
-}
 
 /** Focus the first invalid field after a refusal. */
 function useFocusOnRefusal(area: Area, refusals: number): void {
@@ -71,26 +139,6 @@ function useInitialDecision({ start }: DecisionFormState, initialDecision: Decis
   }, [start, initialDecision]);
 }
 
-interface StepProps {
-  form: DecisionFormState;
-  claim: ClaimState;
-  area: Area;
-  onReassigned: (names: string) => void;
-}
-
-function Step({ form, claim, area, onReassigned }: StepProps) {
-  switch (form.draft.mode) {
-    case "editing": return <EditStep form={form} />;
-    case "rejecting": return <RejectStep form={form} focusText={() => focusOn(area, ".decide textarea")} />;
-    case "asking": return <FollowUpStep form={form} />;
-    case "confirming": return <ConfirmStep form={form} />;
-    case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
-    case "overriding": return <OverrideStep form={form} />;
-    case "granting": return <GrantStep form={form} />;
-    case "deciding": return <><Proposal form={form} /><DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar></>;
-  }
-}
-
 function editingOf({ draft, change, decision, isLocked, confirm }: DecisionFormState): EditingState | undefined {
   if (draft.mode !== "editing") return undefined;
   const onChange = (changes: Partial<Draft>, changed: string) => {
@@ -98,6 +146,12 @@ function editingOf({ draft, change, decision, isLocked, confirm }: DecisionFormS
     decision.clearProblem(changed);
   };
   return { draft, onChange, onEnter: confirm, problems: decision.problems, disabled: isLocked };
+}
+
+/** Tell a deputy for whom they decide. */
+function DeputyNote({ absence: { person, until } }: { absence: Absence }) {
+  const { away, language } = useRequestStrings();
+  return <p className="quiet" data-testid="stands-in">{away.standsIn(visible(person), clock(until, language))}</p>;
 }
 
 interface DecisionFormProps {

@@ -1,6 +1,6 @@
 import { Image } from "antd";
 import { diffLines } from "diff";
-import { createElement } from "react";
+import { createElement, type ComponentProps } from "react";
 import type { Diff, Image as Picture } from "../api/schema";
 import { useRequestStrings } from "../strings/detail";
 import { CodeView } from "../values/code-view";
@@ -8,9 +8,10 @@ import { LinkCard } from "../values/link-card";
 import { PatchView } from "../values/patch-view";
 import { RowsTable } from "../values/rows-table";
 import { isWebAddress } from "../values/shape";
-import { AgentText, JsonValue } from "../widgets/agent-text";
+import { AgentText } from "../widgets/agent-text";
+import { JsonValue } from "../widgets/json-value";
 import { visible } from "../base/visible";
-import type { Block } from "./client-call";
+import type { Block, CallBlock } from "./client-call";
 
 /** Number of unchanged lines shown around a change. */
 const contextLines = 3;
@@ -91,7 +92,7 @@ interface FigureProps {
 }
 
 /** One block with its title. */
-export function Figure({ block, title = block.title, hasHead = true, note }: FigureProps) {
+function Figure({ block, title = block.title, hasHead = true, note }: FigureProps) {
   const language = extra(block);
   return (
     <figure data-testid={`display-${block.type}`}>
@@ -104,8 +105,21 @@ export function Figure({ block, title = block.title, hasHead = true, note }: Fig
   );
 }
 
+/** The blocks that show a client's call; what they show stands in its arguments. The header has the folder already. */
+function CallBlocks({ blocks, folder }: { blocks: CallBlock[]; folder: string | undefined }) {
+  const { client } = useRequestStrings();
+  return (
+    <div className="display call" data-testid="call">
+      {createElement("div", { className: "display-blocks" }, ...blocks.map(({ block, title, isBeforeUnchecked }) =>
+        createElement(Figure, {
+          block, title: title === folder ? null : title, hasHead: false, note: isBeforeUnchecked ? client.beforeUnchecked : undefined,
+        })))}
+    </div>
+  );
+}
+
 /** The display blocks of an agent, marked as its own and unchecked. */
-export default function DisplayBlocks({ blocks }: { blocks: Block[] }) {
+function AgentBlocks({ blocks }: { blocks: Block[] }) {
   const strings = useRequestStrings();
   return (
     <section className="display" data-testid="display" aria-label={strings.agentDisplay}>
@@ -113,4 +127,9 @@ export default function DisplayBlocks({ blocks }: { blocks: Block[] }) {
       {createElement("div", { className: "display-blocks" }, ...blocks.map((block) => createElement(Figure, { block })))}
     </section>
   );
+}
+
+/** What an agent shows, or what a client's call shows by itself. */
+export default function DisplayBlocks(props: ComponentProps<typeof AgentBlocks> | ComponentProps<typeof CallBlocks>) {
+  return "folder" in props ? <CallBlocks {...props} /> : <AgentBlocks {...props} />;
 }

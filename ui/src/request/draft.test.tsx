@@ -2,7 +2,7 @@ import { cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
-import { createClient } from "../app";
+import { createClient } from "../api/client";
 import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 

@@ -1,9 +1,9 @@
 import { useRequestStrings } from "../strings/detail";
 import { Link, sessionPath } from "../base/router";
 import { visible } from "../base/visible";
-import { clientInSession, clientName } from "./client";
+import { clientInSession, clientName } from "./client-call";
 import { identifierShape, limitText, type Scope } from "./granting";
-import "./grant-scope.css";
+import "./request.css";
 
 /** The conversation for whose calls a grant holds; a link if it is the session of a client. */
 function InThread({ thread }: { thread: string }) {

@@ -6,14 +6,15 @@ import { translated } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../base/router";
-import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";
+import { clock, useNow } from "../widgets/time";
+import { Countdown } from "../widgets/countdown";
+import { RelativeTime } from "../widgets/relative-time";
 import { visible } from "../base/visible";
 import { actorName, isAgentActor, isThreadActor, namesOf } from "../widgets/names";
-import { useClaimant } from "./assignment";
+import { useClaimant, recipientNames } from "./assignment";
 import { ClientHeader } from "./client-header";
-import { clientName, clientOf } from "./client";
+import { clientName, clientOf } from "./client-call";
 import { isFullyErased } from "./outcome";
-import { recipientNames } from "./voting";
 
 const lateFraction = 0.2;
 

@@ -1,14 +1,13 @@
 import { Alert, Button } from "antd";
 import { useRef, useState } from "react";
 import { useUndo } from "../api/requests";
-import { clockDifference } from "../api/server-clock";
+import { clockDifference } from "../api/call";
 import type { Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
-import { useKeys } from "../base/keys";
+import { useKeys, KeyLabel } from "../base/keys";
 import { explain } from "../widgets/problem";
 import { clockWithSeconds, useNow } from "../widgets/time";
 import { visible } from "../base/visible";
-import { KeyLabel } from "../base/key-label";
 import { titleOf } from "./outcome";
 
 /** Return the seconds until a held answer takes effect, by the server's clock. */
@@ -78,16 +77,5 @@ export function HeldAnswer({ request, isElsewhere = false, isActive, onUndone }:
         </Button>
       )}
     />
-  );
-}
-
-/** The person's held answers to requests that are not open; the key undoes the latest. */
-export default function HeldNotices({ requests }: { requests: Request[] }) {
-  const ordered = requests.toSorted((one, other) => (one.held?.at ?? "").localeCompare(other.held?.at ?? ""));
-  const last = ordered.at(-1)?.id;
-  return (
-    <ul className="held-notices">
-      {ordered.map((request) => <li key={request.id}><HeldAnswer request={request} isElsewhere isActive={request.id === last} /></li>)}
-    </ul>
   );
 }

@@ -1,17 +1,74 @@
-import { Button, Flex, Tag, Timeline } from "antd";
+import { Timeline } from "antd";
 import { useState } from "react";
-import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAttempt, type HistoryEvent } from "../api/history";
-import { useSession } from "../api/session";
-import type { Request } from "../api/types";
-import { useRequestStrings } from "../strings/detail";
+import { type HistoryEvent, useHistory } from "../api/history";
+import type { auditEvents, feedEvents } from "../api/schema";
+import type { Request, Vote } from "../api/types";
+import { visible } from "../base/visible";
+import { reasonText } from "../strings/catalogue";
+import { type RequestStrings, useRequestStrings } from "../strings/detail";
 import { CopyButton } from "../widgets/copy-button";
 import { Loading } from "../widgets/loading";
-import { explain } from "../widgets/problem";
-import { Timestamp } from "../widgets/time";
-import { visible } from "../base/visible";
-import { actorName } from "../widgets/names";
-import { describeEvent } from "./history-events";
-import { RefusalAlert } from "./notices";
+import { namesOf, actorName } from "../widgets/names";
+import { clock, clockWithSeconds } from "../widgets/time";
+import { Timestamp } from "../widgets/timestamp";
+import { recipientNames } from "./assignment";
+import { RefusalAlert } from "./refusal-alert";
+import { decisionLabel, reasonOf } from "./outcome";
+
+type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
+
+/** Format an event of a newer server; a missing case for a known event is a type error. */
+function unknownEvent(name: never): string {
+  return visible(name);
+}
+
+function describeDecision({ decision, for: person }: Pick<Vote, "decision" | "for">, request: Request, strings: RequestStrings): string {
+  const what = decisionLabel(request, decision, strings);
+  return person ? strings.voting.decidedFor(what, visible(person)) : what;
+}
+
+/** Describe a vote, a held answer or an escalation. */
+function describeStep({ changed }: HistoryEvent, request: Request, strings: RequestStrings): string {
+  const { voting } = strings;
+  const { escalation = [] } = request;
+  const { held, votes = [], escalated = 0 } = changed;
+  const vote = held ?? votes.at(-1);
+  if (!vote) return voting.escalated(recipientNames(escalation[escalated - 1]?.to ?? [], strings));
+  const person = vote.for ? visible(vote.for) : null;
+  if (held) return voting.held(decisionLabel(request, held.decision, strings), person, clockWithSeconds(held.until, strings.language));
+  return voting.voted(voting.agreed[vote.decision], person);
+}
+
+/** Return what an event of the history was. */
+function describeEvent(event: HistoryEvent, request: Request, strings: RequestStrings): string {
+  const { type, changed } = event;
+  const { eventLabels, statuses } = strings;
+  const { claimed_until: until, reason } = changed;
+  const name = type as EventName;
+  switch (name) {
+    case "request.created": return eventLabels.created;
+    case "request.claimed": return eventLabels.claimed(until ? clock(until, strings.language) : null);
+    case "request.released": return eventLabels.released;
+    case "request.reassigned": return eventLabels.reassigned(namesOf(changed, strings) ?? eventLabels.everybody);
+    case "request.escalated":
+    case "request.voted":
+    case "request.held": return describeStep(event, request, strings);
+    case "request.unheld": return eventLabels.unheld;
+    case "request.withdrawn": return eventLabels.withdrawn;
+    case "request.completed": return changed.response ? describeDecision(changed.response, request, strings) : statuses.completed;
+    case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
+    case "request.expired": return strings.expiredUnanswered;
+    case "request.seen": return eventLabels.seen;
+    case "request.reminded": return eventLabels.reminded;
+    case "request.acknowledged": return eventLabels.acknowledged;
+    case "request.memory_edited": return eventLabels.memoryEdited;
+    case "request.memory_deleted": return eventLabels.memoryDeleted;
+    case "request.erased": return eventLabels.erased;
+    case "request.retried": return eventLabels.retried;
+    case "request.attention": return eventLabels.attention(visible(reasonText(changed.attention ?? "", strings)));
+    default: return unknownEvent(name);
+  }
+}
 
 const eventColours: Record<string, "green" | "red" | "blue"> = {
   "request.completed": "green", "request.cancelled": "red", "request.expired": "red", "request.created": "blue",
@@ -58,63 +115,6 @@ export function History({ request }: { request: Request }) {
     <details className="history" data-testid="history" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="quiet">{strings.history}</summary>
       {open && <HistoryEvents request={request} />}
-    </details>
-  );
-}
-
-const deliveryColours: Record<Delivery["status"], string> = {
-  queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",
-};
-
-function AttemptItem({ attempt }: { attempt: DeliveryAttempt }) {
-  const strings = useRequestStrings();
-  const { at, by, error, code, next_at: next } = attempt;
-  const result = attempt.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));
-  return (
-    <li data-testid="delivery-attempt" data-status={attempt.status}>
-      <Timestamp at={at} /> · {result}
-      {next && <> · {strings.nextAttempt} <Timestamp at={next} /></>}
-    </li>
-  );
-}
-
-function DeliveryItem({ delivery, request }: { delivery: Delivery; request: Request }) {
-  const strings = useRequestStrings();
-  const session = useSession().data;
-  const redeliver = useRedeliver(request);
-  return (
-    <li data-testid="delivery" data-id={delivery.id} data-status={delivery.status}>
-      <Flex gap="small" wrap align="center">
-        <Tag color={deliveryColours[delivery.status]}>{strings.deliveryStatuses[delivery.status]}</Tag>
-        <code>{visible(delivery.type)}</code>
-        <span>{visible(delivery.host)}</span>
-        {session?.role === "admin" && (
-          <Button
-            size="small" loading={redeliver.isPending || delivery.status === "queued"} data-testid="redeliver"
-            onClick={() => redeliver.mutate(delivery)}
-          >
-            {strings.redeliver}
-          </Button>
-        )}
-      </Flex>
-      {redeliver.error && <div className="error-text" role="alert">{explain(redeliver.error, strings)}</div>}
-      <ul className="quiet tries">{delivery.tries.map((attempt) => <AttemptItem key={`${attempt.at} ${attempt.status}`} attempt={attempt} />)}</ul>
-    </li>
-  );
-}
-
-/** The webhook deliveries of this request and their attempts; nothing if there were none. */
-export function Deliveries({ request }: { request: Request }) {
-  const strings = useRequestStrings();
-  const items = useDeliveries(request).data?.items ?? [];
-  if (items.length === 0) return null;
-  const troubled = items.filter(({ status }) => status !== "delivered").length;
-  return (
-    <details className="history" data-testid="deliveries">
-      <summary className="quiet">{strings.deliveries(items.length, troubled)}</summary>
-      <ul className="deliveries">
-        {items.map((delivery) => <DeliveryItem key={delivery.id} delivery={delivery} request={request} />)}
-      </ul>
     </details>
   );
 }

@@ -4,7 +4,7 @@ import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../base/visible";
 import { actorName } from "../widgets/names";
-import { voterName, winningVotes } from "./voting";
+import { voterName, winningVotes } from "./assignment";
 import { reasonText, translated } from "../strings/catalogue";
 
 /** Return whether the answer is only data: nothing runs because of it. */

@@ -5,7 +5,7 @@ import type { Json } from "../api/types";
 import { visible } from "../base/visible";
 import Chart from "../charts/chart";
 import { useRequestStrings } from "../strings/detail";
-import { JsonValue } from "../widgets/agent-text";
+import { JsonValue } from "../widgets/json-value";
 import { clock } from "../widgets/time";
 import { axisOf, isCurrency, quantity } from "./card";
 

@@ -1,16 +1,31 @@
-import { AutoComplete, Button, Form, Select } from "antd";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Button, AutoComplete, Form, Select } from "antd";
 import { useId, useState } from "react";
-import type { ProblemError } from "../api/call";
-import { usePeople } from "../api/people";
+import { call, type ProblemError } from "../api/call";
+import type { People } from "../api/types";
+import { KeyLabel } from "../base/keys";
+import { visible } from "../base/visible";
 import { useRequestStrings } from "../strings/detail";
-import { KeyLabel } from "../base/key-label";
 import { useMessages } from "../widgets/messages";
-import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";
 import { namesOf } from "../widgets/names";
+import { isAboutUnknownNames, UnknownNames } from "../widgets/unknown-names";
 import { useAssignment } from "./assignment";
-import { RefusalAlert } from "./notices";
-import { TakeBack } from "./take-back";
+import { RefusalAlert } from "./refusal-alert";
 import type { DecisionFormState } from "./use-decision-form";
+import { TakeBack } from "./take-back";
+
+const toOptions = (names: readonly string[]) => names.map((value) => ({ value, label: visible(value) }));
+const toLists = ({ people, groups }: People) => ({ people: toOptions(people), groups: toOptions(groups) });
+
+/**
+ * The people and groups whose names contain a text, as options; only those on requests that the person can see.
+ *
+ * Equal options stay the same objects, so that an open list keeps its active option.
+ */
+const usePeople = (part: string) => useQuery({
+  queryKey: ["people", part], placeholderData: keepPreviousData, select: toLists,
+  queryFn: () => call<People>("GET", `/v1/people?q=${encodeURIComponent(part)}`),
+});
 
 interface ReassignFormProps {
   form: DecisionFormState;

@@ -1,32 +1,93 @@
 import { useIsMutating } from "@tanstack/react-query";
-import { Empty } from "antd";
-import { useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { Button, Empty, Alert } from "antd";
+import { useEffect, useState, type RefObject, useId, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
+import { usePausesOf } from "../api/pauses";
 import { useRequest } from "../api/requests";
 import { useSession } from "../api/session";
-import type { Decision, Request } from "../api/types";
+import type { Request, Vote, Decision } from "../api/types";
+import { Link } from "../base/router";
+import { visible } from "../base/visible";
+import { PauseAlerts } from "../pauses/pause-alerts";
+import { reasonText } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/detail";
 import { ExpansionProvider } from "../values/expansion";
+import { AgentText } from "../widgets/agent-text";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
-import { Link } from "../base/router";
 import { AgentContext } from "./agent-context";
-import { AnsweredRequest } from "./answered-request";
+import { ownVote, ownPart } from "./assignment";
+import { CollapsibleFacts } from "./collapsible-facts";
 import { DecisionForm } from "./decision-form";
 import { DecisionRecord } from "./decision-record";
 import { hasAnswer } from "./decisions";
-import { RequestPauses } from "../pauses/pause-alerts";
-import { dropDraft, useOwner } from "./draft-store";
-import { CollapsibleFacts, Facts } from "./facts";
+import { Deliveries } from "./deliveries";
+import { dropDraft, useOwner, dropAllDrafts, removeDraft, unsentDrafts } from "./draft";
+import { ErasureNote } from "./erasure-note";
+import { Facts } from "./facts";
 import { RequestHeader } from "./heading";
-import { Deliveries, History } from "./history";
-import { RequestErasureNote, RequestWarnings, UnsentDrafts } from "./notices";
+import { HeldAnswer } from "./held-answer";
+import { History } from "./history";
 import { isFullyErased } from "./outcome";
 import { TakeBack } from "./take-back";
-import { useFocusWithin } from "./use-focus-within";
 import { Votes } from "./votes";
-import { ownPart } from "./voting";
 import "./request.css";
+
+/** Return whether the focus is within an element. */
+function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
+  const [within, setWithin] = useState(false);
+  useEffect(() => {
+    const look = () => setWithin(area.current?.contains(document.activeElement) ?? false);
+    document.addEventListener("focusin", look);
+    return () => document.removeEventListener("focusin", look);
+  }, [area]);
+  return within;
+}
+
+interface OwnVoteProps {
+  request: Request;
+  vote: Vote;
+  onChange: () => void;
+}
+
+/** The footer of a request on which this person has voted. */
+function OwnVote({ request, vote, onChange }: OwnVoteProps) {
+  const { voting } = useRequestStrings();
+  const count = (request.missing ?? []).reduce((sum, stage) => sum + (stage.count ?? 1), 0);
+  return (
+    <div className="button-bar">
+      <output data-testid="own-vote">{voting.own[vote.decision]} {count > 0 && voting.missing(count)}</output>
+      <Button onClick={onChange} data-testid="change-vote">{voting.changeVote}</Button>
+    </div>
+  );
+}
+
+interface AnsweredRequestProps {
+  request: Request;
+  isInThread: boolean;
+  /** True if this request handles the keys. */
+  isActive: boolean;
+  /** Show the form again. */
+  onReopen: () => void;
+}
+
+/** A pending request that this person has answered or voted on. */
+function AnsweredRequest({ request, isInThread, isActive, onReopen }: AnsweredRequestProps) {
+  const me = useSession().data?.name;
+  const vote = ownVote(request, me);
+  return (
+    <div className="decision-form">
+      <CollapsibleFacts request={request} isCollapsed={isInThread}><Facts request={request} /></CollapsibleFacts>
+      {!isInThread && <AgentContext request={request} />}
+      <Votes request={request} />
+      <footer className="decide" data-testid="decide">
+        {request.held?.responder === me
+          ? <HeldAnswer request={request} isActive={isActive} onUndone={onReopen} />
+          : vote && <OwnVote request={request} vote={vote} onChange={onReopen} />}
+      </footer>
+    </div>
+  );
+}
 
 interface RequestDetailOptions {
   onDecided?: (completed: Request) => void;
@@ -131,6 +192,78 @@ function UnavailableRequest({ id, title, more }: { id: string; title: string; mo
       <UnsentDrafts id={id} />
     </article>
   );
+}
+
+/** Warn that nobody here can answer a request, and of what a person should look at. */
+function RequestWarnings({ request: { attention, status, unanswerable } }: { request: Request }) {
+  const strings = useRequestStrings();
+  return (
+    <>
+      {unanswerable && status === "pending" && (
+        <Alert type="warning" showIcon title={strings.unanswerable} description={strings.unanswerableWhy} data-testid="unanswerable" />
+      )}
+      {attention && <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(attention, strings))} />}
+    </>
+  );
+}
+
+/** Show when, by whom and by which rule a request was erased, and remove its local drafts. */
+function RequestErasureNote({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const { tenant, name } = useOwner();
+  const { id, erased } = request;
+  const isErased = Boolean(erased);
+  useEffect(() => {
+    if (isErased) dropAllDrafts({ tenant, name }, id);
+  }, [isErased, tenant, name, id]);
+  if (!erased) return null;
+  return <ErasureNote erased={erased} rule={erased.rule} remains={strings.requestErasureNote} />;
+}
+
+interface UnsentDraftsProps {
+  id: string;
+  /** The request whose draft fills the form now; drafts of other versions can only be copied. */
+  current?: Request | undefined;
+}
+
+/** Drafts that were never sent, to copy or to discard. */
+function UnsentDrafts({ id, current }: UnsentDraftsProps) {
+  const strings = useRequestStrings();
+  const owner = useOwner();
+  const [, refresh] = useState(0);
+  const copies = "clipboard" in navigator;
+  return unsentDrafts(owner, id, current).map(({ key, text }) => (
+    <Alert
+      key={key} type="info" data-testid="unsent-draft"
+      title={(
+        <div className="text-lines">
+          <strong>{current ? strings.savedTextHint : strings.savedTextTitle}</strong>
+          <AgentText text={text} />
+        </div>
+      )}
+      action={(
+        <div className="button-bar">
+          {copies && (
+            <Button size="small" onClick={() => void navigator.clipboard.writeText(text)}>{strings.copy}</Button>
+          )}
+          <Button
+            size="small" type="text" data-testid="discard-draft"
+            onClick={() => {
+              removeDraft(key);
+              refresh((count) => count + 1);
+            }}
+          >
+            {strings.discard}
+          </Button>
+        </div>
+      )}
+    />
+  ));
+}
+
+/** The pauses that stop the agent of a request. */
+function RequestPauses({ request }: { request: Request }) {
+  return <PauseAlerts pauses={usePausesOf(request)} />;
 }
 
 /** One request by its id, in the inbox or in its thread. */

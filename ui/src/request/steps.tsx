@@ -1,15 +1,153 @@
-import { Button, Tag } from "antd";
-import type { KeyboardEvent } from "react";
-import type { Decision, Request } from "../api/types";
+import { Button, Input, Checkbox, Select, Tag } from "antd";
+import { useId, type KeyboardEvent, type RefObject } from "react";
+import type { Json, Freedom, Decision, Request } from "../api/types";
+import { KeyLabel, useKeys, modKey } from "../base/keys";
+import { visible } from "../base/visible";
+import { NumberInput } from "../form/number-input";
+import { isUnread } from "../form/number-text";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
-import { useKeys } from "../base/keys";
-import { MessageInput } from "./answer-area";
-import { DecideButton } from "./decide-bar";
-import { KeyLabel, modKey } from "../base/key-label";
-import { buttonLabel } from "./decisions";
+import { MessageInput } from "./message-input";
+import { voterName, type ClaimState } from "./assignment";
+import { ClaimControls } from "./claim-controls";
+import { clientName, clientOf } from "./client-call";
+import { DecideButton } from "./decide-button";
+import { DecideBar } from "./decide-bar";
+import { buttonLabel, editableValues, shorten } from "./decisions";
 import { isChanged } from "./draft";
 import { FactQuestion } from "./fact-question";
+import { GrantScope } from "./grant-scope";
+import { folderOf, hoursOffered, initialGrant, namedArguments, scopeOf, type GrantChoice } from "./granting";
+import { ReassignForm } from "./reassign-form";
 import type { DecisionFormState } from "./use-decision-form";
+import { changesOf } from "./votes";
+
+/** An administrator decides alone, with a reason. */
+function OverrideStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const { voting } = strings;
+  const id = useId();
+  const { draft, change, isLocked, isReady, isExcluded, request } = form;
+  return (
+    <>
+      <div className="message-input">
+        <p className="quiet">{voting.overrideHint}</p>
+        <label htmlFor={id}>{voting.overrideReason}</label>
+        <Input.TextArea
+          id={id} value={draft.override ?? ""} readOnly={isLocked} required autoSize={{ minRows: 2, maxRows: 10 }} data-testid="override-reason"
+          onChange={(event) => change({ override: event.target.value })}
+        />
+      </div>
+      <div className="button-bar">
+        {request.allowed.includes("approve") && (
+          <Button type="primary" disabled={!isReady || isLocked} loading={form.decision.sending === "approve"} onClick={() => form.override("approve")} data-testid="approve-anyway">
+            <KeyLabel label={voting.approveAnyway} keyName="↵" />
+          </Button>
+        )}
+        {isExcluded && request.allowed.includes("reject") && (
+          <Button danger disabled={!isReady || isLocked} loading={form.decision.sending === "reject"} onClick={() => form.override("reject")} data-testid="reject-anyway">
+            {voting.rejectAnyway}
+          </Button>
+        )}
+        <Button onClick={form.back} disabled={isLocked} data-testid="back-to-decision" aria-keyshortcuts="Escape">
+          <KeyLabel label={strings.backToDecision} keyName="esc" />
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  choice: GrantChoice;
+  change: (change: Partial<GrantChoice>) => void;
+  disabled: boolean;
+}
+
+/** What later calls may have for one argument. */
+function ArgumentLimit({ name, value, choice, change, disabled }: ChoiceProps & { name: string; value: Json }) {
+  const { granting } = useRequestStrings();
+  const id = useId();
+  const freedom = choice.freedoms[name] ?? "same";
+  const freedoms: Freedom[] = typeof value === "number" ? ["same", "at-most", "any"] : ["same", "any"];
+  return (
+    <div className="grant-argument" data-testid={`grant-${name}`}>
+      <label htmlFor={id}><code>{visible(name)}</code></label>
+      <Select
+        id={id} size="small" value={freedom} disabled={disabled} popupMatchSelectWidth={false}
+        options={freedoms.map((each) => ({ value: each, label: granting.freedoms[each] }))}
+        onChange={(selected) => change({ freedoms: { ...choice.freedoms, [name]: selected } })}
+      />
+      {freedom === "at-most" && typeof value === "number" && (
+        <NumberInput
+          size="small" value={choice.limits[name] ?? value} min={value} disabled={disabled} aria={{ "aria-label": `${visible(name)}: ${granting.freedoms["at-most"]}` }}
+          onChange={(limit) => change({ limits: { ...choice.limits, [name]: limit ?? { unread: "" } } })}
+        />
+      )}
+    </div>
+  );
+}
+
+function Limits({ choice, change, disabled }: ChoiceProps) {
+  const { granting } = useRequestStrings();
+  const [until, uses] = [useId(), useId()];
+  return (
+    <div className="grant-limits">
+      <label htmlFor={until}>{granting.until}</label>
+      <Select
+        id={until} size="small" value={choice.hours} disabled={disabled} data-testid="grant-until" popupMatchSelectWidth={false}
+        options={hoursOffered.map((hours) => ({ value: hours, label: granting.hours(hours) }))} onChange={(hours) => change({ hours })}
+      />
+      <label htmlFor={uses}>{granting.maxUses}</label>
+      <NumberInput
+        id={uses} size="small" min={1} max={10_000} isWhole value={choice.maxUses} disabled={disabled} testId="grant-uses"
+        onChange={(maxUses) => change({ maxUses: maxUses ?? { unread: "" } })}
+      />
+    </div>
+  );
+}
+
+/** Approve the call together with later calls, within limits that the person chooses. */
+function GrantStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const { granting } = strings;
+  const { request, draft, isLocked, isReady } = form;
+  const choice = draft.grant ?? initialGrant(request);
+  const folder = folderOf(request);
+  const tool = visible(request.action?.name ?? "");
+  const client = choice.isForSession ? clientOf(request) : undefined;
+  const parts = { choice, disabled: isLocked, change: (changes: Partial<GrantChoice>) => form.change({ grant: { ...choice, ...changes } }) };
+  return (
+    <>
+      <fieldset className="grant" data-testid="grant" data-session={client !== undefined}>
+        <legend>{client === undefined ? granting.title(tool) : granting.sessionTitle(tool, visible(clientName(client)))}</legend>
+        <p className="quiet">{granting.hint}</p>
+        {namedArguments(request).map(([name, value]) => <ArgumentLimit key={name} {...parts} name={name} value={value} />)}
+        {client === undefined && request.thread_id !== null && (
+          <Checkbox checked={choice.onlyThread} disabled={isLocked} onChange={(event) => parts.change({ onlyThread: event.target.checked })} data-testid="grant-thread">
+            {granting.onlyThread}
+          </Checkbox>
+        )}
+        {client === undefined && folder !== undefined && (
+          <Checkbox checked={choice.onlyFolder} disabled={isLocked} onChange={(event) => parts.change({ onlyFolder: event.target.checked })} data-testid="grant-folder">
+            {granting.onlyFolder} <code>{visible(folder)}</code>
+          </Checkbox>
+        )}
+        <Limits {...parts} />
+        <div data-testid="grant-words" aria-live="polite">
+          {isUnread(choice.maxUses) || granting.words(granting.hours(choice.hours), choice.maxUses)}
+          <GrantScope scope={scopeOf(request, choice)} isThisSession={client !== undefined} />
+        </div>
+      </fieldset>
+      <div className="button-bar">
+        <Button type="primary" disabled={!isReady || isLocked} loading={form.decision.sending === "approve"} onClick={form.confirm} data-testid="confirm-grant">
+          <KeyLabel label={granting.confirm} keyName="↵" />
+        </Button>
+        <Button onClick={form.back} disabled={form.decision.sending !== null} data-testid="back-to-decision" aria-keyshortcuts="Escape">
+          <KeyLabel label={strings.backToDecision} keyName="esc" />
+        </Button>
+      </div>
+    </>
+  );
+}
 
 interface ConfirmBarProps {
   form: DecisionFormState;
@@ -46,7 +184,7 @@ function hintOf({ action, kind }: Request, { editHint, editLearningHint, editTas
 }
 
 /** The last step of an edit; the editors are among the facts above. */
-export function EditStep({ form }: { form: DecisionFormState }) {
+function EditStep({ form }: { form: DecisionFormState }) {
   const strings = useRequestStrings();
   const changed = isChanged(form.request, form.draft);
   return (
@@ -63,7 +201,7 @@ export function EditStep({ form }: { form: DecisionFormState }) {
 }
 
 /** The step before a call with a high tier: a second look, and a question of fact if it cannot be undone. */
-export function ConfirmStep({ form }: { form: DecisionFormState }) {
+function ConfirmStep({ form }: { form: DecisionFormState }) {
   const strings = useRequestStrings();
   return (
     <>
@@ -75,7 +213,7 @@ export function ConfirmStep({ form }: { form: DecisionFormState }) {
   );
 }
 
-export function FollowUpStep({ form }: { form: DecisionFormState }) {
+function FollowUpStep({ form }: { form: DecisionFormState }) {
   const strings = useRequestStrings();
   return (
     <>
@@ -102,7 +240,7 @@ function beginsText(event: KeyboardEvent): boolean {
 }
 
 /** The reason for a rejection; a chip adds its text to the box, and the box is sent. */
-export function RejectStep({ form, focusText }: { form: DecisionFormState; focusText: () => void }) {
+function RejectStep({ form, focusText }: { form: DecisionFormState; focusText: () => void }) {
   const strings = useRequestStrings();
   const { draft, change, isLocked } = form;
   const toggle = (reason: string) => {
@@ -140,4 +278,65 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
       <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={buttonLabel(form.request, "reject", strings)} hasText />
     </>
   );
+}
+
+const mostNamed = 3;
+
+/** The key that agrees with the edit of an earlier voter. */
+export const agreeKey = "v";
+
+/** The edit of an earlier voter, and which values each of the two approvals approves. */
+function Proposal({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const { voting } = strings;
+  const id = useId();
+  const { request, proposal, agree, decision } = form;
+  if (!proposal || form.isClosed || form.blockedReason !== null) return null;
+  const changes = changesOf(request, proposal);
+  const valuesOf = (side: "before" | "after") => [
+    ...changes.slice(0, mostNamed).map(({ name, [side]: value }) => (
+      value === undefined ? `${visible(name)}: ${strings.notSet}` : `${visible(name)}=${shorten(visible(JSON.stringify(value)))}`)),
+    ...(changes.length > mostNamed ? ["…"] : []),
+  ].join(", ");
+  return (
+    <div className="proposal">
+      <Button
+        type="primary" onClick={agree} loading={decision.sending === "edit"} disabled={form.isLocked} aria-keyshortcuts={agreeKey}
+        aria-describedby={id} data-testid="agree-edit"
+      >
+        <KeyLabel label={voting.agreeWithEdit} keyName={agreeKey} />
+      </Button>
+      {editableValues(request) && <p className="quiet" id={id}>{voting.proposal(voterName(proposal, strings), valuesOf("after"), valuesOf("before"))}</p>}
+    </div>
+  );
+}
+
+export type Area = RefObject<HTMLDivElement | null>;
+
+/** Focus the first element of a part of the form. */
+export function focusOn(area: Area, selector: string): void {
+  const found = area.current?.querySelector<HTMLElement>(selector);
+  found?.focus();
+  if (found instanceof HTMLInputElement) found.select();
+}
+
+interface StepProps {
+  form: DecisionFormState;
+  claim: ClaimState;
+  area: Area;
+  onReassigned: (names: string) => void;
+}
+
+/** The open step of the decision, or its buttons. */
+export function Step({ form, claim, area, onReassigned }: StepProps) {
+  switch (form.draft.mode) {
+    case "editing": return <EditStep form={form} />;
+    case "rejecting": return <RejectStep form={form} focusText={() => focusOn(area, ".decide textarea")} />;
+    case "asking": return <FollowUpStep form={form} />;
+    case "confirming": return <ConfirmStep form={form} />;
+    case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
+    case "overriding": return <OverrideStep form={form} />;
+    case "granting": return <GrantStep form={form} />;
+    case "deciding": return <><Proposal form={form} /><DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar></>;
+  }
 }

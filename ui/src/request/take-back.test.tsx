@@ -4,8 +4,8 @@ import { expect, test, vi } from "vitest";
 import { aRequest, serve, show, type Reply } from "../testing/fake-server";
 import { known } from "../testing/known";
 import { ReassignForm } from "./reassign-form";
-import { RequestDetail } from "./request-detail";
 import { TakeBack } from "./take-back";
+import { RequestDetail } from "./request-detail";
 import type { DecisionFormState } from "./use-decision-form";
 
 /** Serve a request that somebody with this role reassigns to bob and takes back. */

@@ -1,20 +1,117 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { usePerson } from "../api/absences";
-import type { Absence, Decision, Request, Vote } from "../api/types";
-import { useRequestStrings } from "../strings/detail";
-import { clock } from "../widgets/time";
+import { isStatus, type FieldFault, type FieldProblem, type Winner } from "../api/call";
+import { useRespond } from "../api/requests";
+import type { Request, Answer, Decision, Absence, Vote } from "../api/types";
 import { visible } from "../base/visible";
-import { decisionRefusal, useClaimant } from "./assignment";
+import { renderedFields } from "../form/schema-field";
+import { fieldText } from "../strings/catalogue";
+import { useRequestStrings, type RequestStrings } from "../strings/detail";
+import { useMessages } from "../widgets/messages";
+import { clock } from "../widgets/time";
+import { decisionRefusal, useClaimant, authorityOf, exclusionOf, needsVotes, proposedEdit, stageNotice } from "./assignment";
+import { useBeat } from "./beat";
+import { clientOf } from "./client-call";
 import { editableValues, isFollowUpAllowed, offeredDecisions } from "./decisions";
-import { isChanged, type Draft, type Mode } from "./draft";
-import { useDraft, useOwner } from "./draft-store";
-import { clientOf } from "./client";
-import { isConfirmed } from "./fact";
-import { useFact, type FactState } from "./fact-question";
+import { answerFor, findLocalProblems, type Draft, isChanged, type Mode, useDraft, useOwner } from "./draft";
+import { isConfirmed, useFact, type FactState } from "./fact-question";
 import { initialGrant, isComplete, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
-import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
-import { authorityOf, exclusionOf, needsVotes, proposedEdit, stageNotice } from "./voting";
+
+const seconds = 12;
+
+/** Return a function that says that an answered request was a check: the page has moved on to the next one. */
+function useCheckMessage(): (completed: Request) => void {
+  const { voting: { check } } = useRequestStrings();
+  const messages = useMessages();
+  return ({ check_result: result }) => {
+    if (!result) return;
+    const [type, text] = result.caught ? (["success", check.caught] as const) : (["warning", check.missed] as const);
+    void messages.open({ type, content: `${text} ${visible(check.because(result.because))}`, duration: seconds });
+  };
+}
+
+/** Translate the server's field errors and map `data.NAME` to the rendered field NAME. */
+function atFields(request: Request, faults: FieldFault[], strings: RequestStrings): FieldProblem[] {
+  const names = request.form ? [] : renderedFields(request).map((field) => `data.${field.name}`);
+  const isDrawn = (field: string) => names.some((name) => field === name || field.startsWith(`${name}.`));
+  const nameOf = (field: string) => (isDrawn(field) ? field.slice("data.".length) : field);
+  return faults.map((fault) => ({ field: nameOf(fault.field), message: fieldText(fault, strings) }));
+}
+
+interface DecisionState {
+  submit: (decision: Decision) => void;
+  /** Send an answer that does not come from the draft. */
+  send: (answer: Answer) => void;
+  sending: Decision | null;
+  problems: FieldProblem[];
+  refusals: number;
+  clearProblem: (key: string) => void;
+  error: Error | null;
+  /** Send the same decision again after a failure. */
+  retry: (() => void) | null;
+  winner: Winner | null;
+}
+
+/** Send a decision and report its result. Nothing counts as decided before the server confirms it. */
+function useSubmitDecision(request: Request, draft: Draft, onDecided: (completed: Request) => void): DecisionState {
+  const strings = useRequestStrings();
+  const respond = useRespond(request);
+  const beat = useBeat();
+  const announceCheck = useCheckMessage();
+  const [problems, setProblems] = useState<FieldProblem[]>([]);
+  const [refusals, setRefusals] = useState(0);
+  const [failedVersion, setFailedVersion] = useState(0);
+  const refuse = (found: FieldProblem[]) => {
+    setProblems(found);
+    setRefusals((old) => old + 1);
+  };
+
+  // A second key press may come before the next render; it must not send a second, different answer.
+  const isSending = useRef(false);
+  const submit = (decision: Decision) => {
+    if (isSending.current) return;
+    const local = findLocalProblems(request, draft, decision, strings);
+    if (local.length > 0) {
+      respond.reset();
+      return refuse(local);
+    }
+    send(answerFor(request, draft, decision));
+  };
+  const send = (answer: Answer) => {
+    if (isSending.current) return;
+    setProblems([]);
+    isSending.current = true;
+    respond.mutate(answer, {
+      onSettled: () => {
+        isSending.current = false;
+      },
+      onSuccess: (completed) => {
+        beat.record(request, answer.decision);
+        announceCheck(completed);
+        onDecided(completed);
+      },
+      onError: (error) => {
+        setFailedVersion(request.version);
+        if (isStatus(error, 422)) refuse(atFields(request, error.errors, strings));
+      },
+    });
+  };
+  const { error, variables } = respond;
+  // A refusal because of a claim is out of date once the claim has changed.
+  const isCurrent = failedVersion === request.version && !(isStatus(error, 422) && error.errors.length > 0);
+  return {
+    submit,
+    send,
+    sending: respond.isPending ? respond.variables.decision : null,
+    problems,
+    refusals,
+    clearProblem: (key) => setProblems((old) => old.filter(({ field }) => field !== key && !field.startsWith(`${key}.`))),
+    error: isCurrent ? error : null,
+    retry: variables ? () => send(variables) : null,
+    winner: isStatus(error, 409) ? (error.winner ?? null) : null,
+  };
+}
 
 /** The state of an open request's form, and all actions on it. */
 export interface DecisionFormState {

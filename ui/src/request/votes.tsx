@@ -1,22 +1,16 @@
-import { Button, Card } from "antd";
-import { useId } from "react";
+import { Card } from "antd";
 import type { JsonObject, Request, Vote } from "../api/types";
 import { ValueDiff } from "../form/value-diff";
 import { isEqual } from "../api/json";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
-import { Timestamp } from "../widgets/time";
+import { Timestamp } from "../widgets/timestamp";
 import { visible } from "../base/visible";
-import { KeyLabel } from "../base/key-label";
-import { editableValues, shorten } from "./decisions";
-import type { DecisionFormState } from "./use-decision-form";
-import { needsVotes, voterName } from "./voting";
-
-/** The key that agrees with the edit of an earlier voter. */
-export const agreeKey = "v";
+import { editableValues } from "./decisions";
+import { needsVotes, voterName } from "./assignment";
 
 /** Return the values that a vote changes, by name. */
-function changesOf(request: Request, { args, data }: Pick<Vote, "args" | "data">) {
+export function changesOf(request: Request, { args, data }: Pick<Vote, "args" | "data">) {
   const before: JsonObject = editableValues(request) ?? {};
   const after = args ?? (request.action ? null : data);
   // The values of a person who was erased are gone: they changed nothing to nothing.
@@ -66,33 +60,5 @@ export function Votes({ request }: { request: Request }) {
       )}
       {needed && <p className="votes-needed" data-testid="votes-needed">{needed}</p>}
     </Card>
-  );
-}
-
-const mostNamed = 3;
-
-/** The edit of an earlier voter, and which values each of the two approvals approves. */
-export function Proposal({ form }: { form: DecisionFormState }) {
-  const strings = useRequestStrings();
-  const { voting } = strings;
-  const id = useId();
-  const { request, proposal, agree, decision } = form;
-  if (!proposal || form.isClosed || form.blockedReason !== null) return null;
-  const changes = changesOf(request, proposal);
-  const valuesOf = (side: "before" | "after") => [
-    ...changes.slice(0, mostNamed).map(({ name, [side]: value }) => (
-      value === undefined ? `${visible(name)}: ${strings.notSet}` : `${visible(name)}=${shorten(visible(JSON.stringify(value)))}`)),
-    ...(changes.length > mostNamed ? ["…"] : []),
-  ].join(", ");
-  return (
-    <div className="proposal">
-      <Button
-        type="primary" onClick={agree} loading={decision.sending === "edit"} disabled={form.isLocked} aria-keyshortcuts={agreeKey}
-        aria-describedby={id} data-testid="agree-edit"
-      >
-        <KeyLabel label={voting.agreeWithEdit} keyName={agreeKey} />
-      </Button>
-      {editableValues(request) && <p className="quiet" id={id}>{voting.proposal(voterName(proposal, strings), valuesOf("after"), valuesOf("before"))}</p>}
-    </div>
   );
 }

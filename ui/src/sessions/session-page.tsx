@@ -1,11 +1,11 @@
 import { Button, Empty } from "antd";
 import { useRef, useState } from "react";
 import type { Request } from "../api/types";
-import { clientInSession, clientName, clientOf } from "../request/client";
-import { Folder } from "../request/client-header";
+import { clientInSession, clientName, clientOf } from "../request/client-call";
+import { Folder } from "../request/folder";
+import { openCount, useSessionRequests } from "../request/client-header";
 import { folderOf } from "../request/granting";
 import { RequestDetail } from "../request/request-detail";
-import { openCount, useSessionRequests } from "../request/session-requests";
 import { useRequestStrings } from "../strings/detail";
 import { useKeys } from "../base/keys";
 import { Loading } from "../widgets/loading";

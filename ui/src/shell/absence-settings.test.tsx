@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { serve, show } from "../testing/fake-server";
-import { AbsenceSettings } from "./absence-settings";
+import { AbsenceSettings } from "./menu";
 
 const until = "2030-01-02T10:00";
 const unknownName = {

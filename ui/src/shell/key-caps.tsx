@@ -1,4 +1,4 @@
-import { modKey } from "../base/key-label";
+import { modKey } from "../base/keys";
 
 const keySymbols: Record<string, string> = {
   mod: modKey, Shift: modKey === "⌘" ? "⇧" : "Shift",

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef } from "react";
+import { useCounts } from "../api/requests";
 import type { FeedEvent, Request } from "../api/types";
+import { usePreference } from "../base/browser";
+import { basePath, go, requestPath } from "../base/router";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
-import { basePath } from "../base/base-path";
-import { usePreference } from "../base/preference";
-import { go, requestPath } from "../base/router";
 
 /** Return whether the browser can show notifications; that needs https or this machine. */
 export const canNotify = () => window.isSecureContext && "Notification" in window;
@@ -52,4 +52,18 @@ export function useNotifications(): (event: FeedEvent) => void {
     if (!isEnabled || !document.hidden || type !== "request.created" || request.status !== "pending") return;
     openNotifications.current.set(request.id, show(request, strings.newRequest, titleOf(request, strings)));
   }, [isEnabled, strings]);
+}
+
+/** Return the number of pending requests as text; empty for none. */
+export function usePendingCount(): string {
+  const count = useCounts()?.pending;
+  return count === "0" ? "" : (count ?? "");
+}
+
+/** Show the number of pending requests in the browser tab. */
+export function useBadge(count: string): void {
+  useEffect(() => {
+    document.title = count ? `(${count}) Ringi` : "Ringi";
+    document.querySelector("link[rel=icon]")?.setAttribute("href", `${basePath}/${count ? "stamp-dot" : "stamp"}.svg`);
+  }, [count]);
 }

@@ -1,16 +1,139 @@
-import { Empty } from "antd";
-import { Suspense, useEffect, useRef, type MouseEvent } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { Button, Tag, Empty } from "antd";
+import { Suspense, useState, useEffect, useRef, type MouseEvent } from "react";
 import { useAway } from "../api/absences";
-import { useCounts } from "../api/counts";
+import { call } from "../api/call";
+import { useFeed } from "../api/feed";
+import { useCounts } from "../api/requests";
+import type { TroublePage } from "../api/schema";
+import { useInfo } from "../api/session";
 import type { Session } from "../api/types";
+import { lazyWithRetry, useMedia } from "../base/browser";
+import { useKeys } from "../base/keys";
+import { go, Link, idIn, usePath } from "../base/router";
+import { visible } from "../base/visible";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
-import { lazyWithRetry } from "../base/lazy";
-import { idIn, Link, usePath } from "../base/router";
 import { Loading } from "../widgets/loading";
-import { Header } from "./header";
 import type { PageName } from "./help";
+import { KeyCaps } from "./key-caps";
+import { useNotifications, useBadge, usePendingCount } from "./notifications";
+import { PreferenceSelect } from "./preference-select";
 import "./shell.css";
+
+const maxCount = 100;
+
+/** Return the number of runs that need an operator as text; empty for none. */
+function useTroubleCount({ role }: Session): string {
+  const { data } = useQuery({
+    queryKey: ["operations", "count"],
+    queryFn: () => call<TroublePage>("GET", `/v1/operations?limit=${maxCount}`),
+    enabled: role !== "agent",
+    // The feed has no event for a failed run.
+    refetchInterval: 15_000,
+  });
+  const count = data?.items.length ?? 0;
+  return count === 0 ? "" : `${count}${data?.next ? "+" : ""}`;
+}
+
+const Help = lazyWithRetry(() => import("./help"));
+const Palette = lazyWithRetry(() => import("./palette"));
+const Menu = lazyWithRetry(() => import("./menu"));
+
+function PageLinks({ page, session }: { page: PageName; session: Session }) {
+  const strings = useStrings();
+  const count = usePendingCount();
+  const troubles = useTroubleCount(session);
+  useBadge(count);
+  return (
+    <nav aria-label={strings.pages}>
+      <Link to="/" className="brand">Ringi</Link>
+      <Link to="/" current={page === "inbox"}>{strings.inbox} <span className="nav-count" data-testid="pending-count">{count}</span></Link>
+      <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
+      {session.role !== "auditor" && (
+        <>
+          <Link to="/chat" current={page === "chat"}>{strings.chatPage}</Link>
+          <Link to="/learning" current={page === "learning"}>{strings.learningPage}</Link>
+          <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
+        </>
+      )}
+      <Link to="/overview" current={page === "overview"}>{strings.overviewPage}</Link>
+      {(troubles || session.role === "admin") && (
+        <Link to="/operations" current={page === "operations"}>{strings.operations} {troubles}</Link>
+      )}
+    </nav>
+  );
+}
+
+function StatusTags() {
+  const strings = useStrings();
+  const connection = useFeed(useNotifications());
+  const info = useInfo().data;
+  return (
+    <>
+      <output>
+        {connection === "held" && <Tag color="warning" style={{ whiteSpace: "normal" }} data-testid="held-back" title={strings.heldBackWhy}>{strings.heldBack}</Tag>}
+        {connection === "lost" && <Tag color="warning" data-testid="reconnecting">{strings.reconnecting}</Tag>}
+      </output>
+      {info?.scripted && <Tag data-testid="scripted">{strings.scriptedModel}</Tag>}
+      {info?.model && !info.scripted && <Tag>{visible(info.model)}</Tag>}
+    </>
+  );
+}
+
+function useShortcuts(session: Session, openHelp: () => void, openPalette: () => void): void {
+  const strings = useStrings();
+  useKeys(strings.everywhere, [
+    { key: "g i", label: strings.inbox, run: () => go("/") },
+    { key: "g t", label: strings.threads, run: () => go("/threads") },
+    { key: "g v", label: strings.overviewPage, run: () => go("/overview") },
+    { key: "g a", label: strings.grantsPage, run: () => go("/grants") },
+    ...(session.role === "auditor" ? [] : [
+      { key: "g c", label: strings.chatPage, run: () => go("/chat") },
+      { key: "g l", label: strings.learningPage, run: () => go("/learning") },
+      { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
+    ]),
+    ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
+    { key: "mod+k", label: strings.palette.open, run: openPalette, whileTyping: true },
+    { key: "?", label: strings.help, run: openHelp },
+  ]);
+}
+
+/** The header of every page: navigation and settings. */
+function Header({ page, session }: { page: PageName; session: Session }) {
+  const strings = useStrings();
+  const isNarrow = useMedia("(max-width: 960px)");
+  const [open, setOpen] = useState<"help" | "menu" | "palette">();
+  const close = () => setOpen(undefined);
+  useShortcuts(session, () => setOpen("help"), () => setOpen("palette"));
+  return (
+    <header className="page-header">
+      <PageLinks page={page} session={session} />
+      <div className="page-header-end">
+        <StatusTags />
+        {!isNarrow && (
+          <Button type="text" size="small" className="open-palette" title={strings.palette.open} aria-haspopup="dialog" onClick={() => setOpen("palette")} data-testid="open-palette">
+            <span className="palette-word">{strings.palette.title} </span><KeyCaps shortcut="mod+k" />
+          </Button>
+        )}
+        {!isNarrow && <><PreferenceSelect of="language" /><PreferenceSelect of="theme" /></>}
+        <Button
+          type="text" size="small" className="session-menu" aria-haspopup="dialog" data-testid="open-menu"
+          title={visible(session.name)} onClick={() => setOpen("menu")}
+        >
+          <span className="visually-hidden">{strings.menu}: </span>
+          <span className="session-menu-name" data-testid="session-name">{visible(session.name)}</span>
+          <span aria-hidden="true"> ☰</span>
+        </Button>
+      </div>
+      <Suspense fallback={null}>
+        {open === "help" && <Help page={page} onClose={close} />}
+        {open === "palette" && <Palette onClose={close} onMenu={() => setOpen("menu")} />}
+        {open === "menu" && <Menu session={session} onClose={close} onHelp={() => setOpen("help")} />}
+      </Suspense>
+    </header>
+  );
+}
 
 const AbsenceBanner = lazyWithRetry(() => import("./absence-banner"));
 const ThreadPage = lazyWithRetry(() => import("../thread/thread-page"));

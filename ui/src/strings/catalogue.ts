@@ -1,7 +1,7 @@
 import english from "../../../src/ringi/base/texts/en.json";
 import type { FieldFault, ProblemError } from "../api/call";
 import type { Request } from "../api/types";
-import { formatBytes } from "../base/size";
+import { formatBytes } from "../base/numbers";
 import type { Strings } from ".";
 
 /** The texts of codes in one language; the server has the same files. */

@@ -1,6 +1,5 @@
-import type { Order, Tab } from "../api/lists";
+import type { Order, Tab, Section } from "../api/lists";
 import type { Priority, Tier } from "../api/types";
-import type { Section } from "../api/urgency";
 
 const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
 

@@ -2,9 +2,8 @@ import { ConfigProvider } from "antd";
 import type { Locale } from "antd/es/locale";
 import english from "antd/es/locale/en_US";
 import { useEffect, useState, type ReactNode } from "react";
-import { usePreference } from "../base/preference";
-import { StringsContext, type Strings } from ".";
-import { en } from ".";
+import { usePreference } from "../base/browser";
+import { StringsContext, type Strings, en } from ".";
 
 export type Language = "en" | "ja" | "zh";
 

@@ -1,5 +1,5 @@
 import type { Decision, RequestStatus } from "../api/types";
-import { withCodes } from "../base/alphabets";
+import { withCodes } from "../base/visible";
 
 const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ");
 

@@ -4,7 +4,7 @@ import { ConfigProvider } from "antd";
 import type { ReactNode } from "react";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
-import { createClient } from "../app";
+import { createClient } from "../api/client";
 import { MessagesProvider } from "../widgets/messages";
 import { known, type Known } from "./known";
 

@@ -1,7 +1,7 @@
 import { useStrings } from "../strings";
 import { reasonText } from "../strings/catalogue";
 import { visible } from "../base/visible";
-import "../operations/operations.css";
+import "./thread.css";
 
 /** The reason of a failed run; details for developers can be opened. */
 export function FailureReason({ why }: { why: string }) {

@@ -3,13 +3,12 @@ import { useRef, useState } from "react";
 import { useSession } from "../api/session";
 import { useRunAction } from "../api/threads";
 import type { Thread } from "../api/types";
-import { ConfirmStop } from "../pauses/confirm-stop";
-import { KeyLabel } from "../base/key-label";
-import { actorName } from "../widgets/names";
-import { useStrings } from "../strings";
-import { useKeys, type Shortcut } from "../base/keys";
-import { Problem } from "../widgets/problem";
+import { KeyLabel, useKeys, type Shortcut } from "../base/keys";
 import { visible } from "../base/visible";
+import { useStrings } from "../strings";
+import { actorName } from "../widgets/names";
+import { Problem } from "../widgets/problem";
+import { ConfirmStop } from "../pauses/confirm-stop";
 
 const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
 

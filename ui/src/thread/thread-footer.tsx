@@ -1,55 +1,50 @@
 import { Alert } from "antd";
-import type { Thread } from "../api/types";
-import { FailureReason } from "./failure-reason";
-import { useStrings } from "../strings";
-import { useNow } from "../widgets/time";
-import { AgentText } from "../widgets/agent-text";
+import type { ModelCalls, Thread } from "../api/types";
 import { visible } from "../base/visible";
-import { isStuck, RunControls } from "./run-controls";
-import type { Item } from "./stream";
-import type { Interruption } from "./use-stream";
+import { useStrings } from "../strings";
+import { AgentText } from "../widgets/agent-text";
 import { useDuration } from "../widgets/time-format";
-import { UsageLines } from "./usage-lines";
+import type { Item, Interruption } from "./stream";
+import { isStuck, RunControls } from "./run-controls";
+import { ActivityIndicator } from "./activity-indicator";
+import { StuckAlert } from "./stuck-alert";
 
-function activityText(items: Item[], strings: ReturnType<typeof useStrings>): string {
-  const last = items.at(-1);
-  if (last?.kind === "tool" && last.result === null) return strings.agentWaitsForTool(visible(last.name));
-  if (last?.kind === "message" && last.open) return strings.agentWriting;
-  if (last?.kind === "step" && last.open) return strings.agentWorksOnStep(visible(last.name));
-  return strings.agentWorking;
-}
-
-function Elapsed({ since }: { since: number }) {
-  const now = useNow();
+/** Return the use of one model as short parts: calls, tokens, time and cost. */
+function useParts(): (usage: ModelCalls) => string[] {
+  const { language, usage: strings } = useStrings();
   const duration = useDuration();
-  return <span className="countdown">{duration(Math.max(0, Math.floor((now - since) / 1_000)) * 1_000)}</span>;
+  const number = (value: number, options?: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options).format(value);
+  const tokens = ({ input_tokens: read, cached_tokens: cached, output_tokens: written, calls, unreported_calls }: ModelCalls) => {
+    if (read === null || written === null) return [strings.unreported];
+    const share = cached ? number(cached / read, { style: "percent" }) : null;
+    return [
+      share === null ? strings.read(number(read)) : strings.readCached(number(read), share),
+      strings.written(number(written)),
+      ...(unreported_calls > 0 && calls > 1 ? [strings.unreportedCalls(number(unreported_calls), unreported_calls === 1)] : []),
+    ];
+  };
+  const price = (cost: number, currency: string) => {
+    const money = { style: "currency", currency } as const;
+    // A yen has no cents, and a dinar has 1,000 fils.
+    const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat(language, money).resolvedOptions();
+    return number(cost, { ...money, ...(cost > 0 && cost < 10 ** -digits && { maximumSignificantDigits: 2 }) });
+  };
+  return (usage) => [
+    strings.calls(number(usage.calls), usage.calls === 1),
+    ...tokens(usage),
+    duration(usage.seconds * 1_000),
+    ...(usage.cost !== null && usage.currency !== null ? [price(usage.cost, usage.currency)] : []),
+  ];
 }
 
-/** The current activity and its duration. */
-export function ActivityIndicator({ items }: { items: Item[] }) {
-  const strings = useStrings();
-  const since = items.findLast(({ kind }) => kind === "run")?.at ?? null;
+/** The newest run's use of models, one quiet line for each model. */
+export function UsageLines({ usage }: { usage: ModelCalls[] }) {
+  const parts = useParts();
+  if (usage.length === 0) return null;
   return (
-    <div className="activity quiet" data-testid="activity">
-      <span className="activity-dot" aria-hidden="true" />
-      <span>{activityText(items, strings)}</span>
-      {since !== null && <Elapsed since={since} />}
-    </div>
-  );
-}
-
-export function StuckAlert({ thread, isErrorShown }: { thread: Thread; isErrorShown: boolean }) {
-  const strings = useStrings();
-  if (thread.status === "error") {
-    return isErrorShown ? <p className="quiet">{strings.errorHint}</p> : (
-      <Alert type="error" showIcon title={strings.runFailed} description={<FailureReason why={thread.error ?? ""} />} data-testid="error" />
-    );
-  }
-  return (
-    <Alert
-      type="warning" showIcon title={strings.runStuck} data-testid="stranded"
-      description={<FailureReason why={thread.attention ?? ""} />}
-    />
+    <ul className="usage quiet" data-testid="usage">
+      {usage.map((each) => <li key={each.model}>{[visible(each.model), ...parts(each)].join(" · ")}</li>)}
+    </ul>
   );
 }
 

@@ -8,10 +8,10 @@ import sql from "refractor/sql";
 import typescript from "refractor/typescript";
 import yaml from "refractor/yaml";
 import { useRequestStrings } from "../strings/detail";
-import { MarkedText } from "../widgets/agent-text";
+import { MarkedText } from "../widgets/marked-text";
 import { visible } from "../base/visible";
-import { clipText } from "./clip";
-import { MoreButton, useExpansion } from "./expansion";
+import { clipText, useExpansion } from "./expansion";
+import { MoreButton } from "./more-button";
 
 for (const syntax of [bash, json, markup, python, sql, typescript, yaml]) refractor.register(syntax);
 

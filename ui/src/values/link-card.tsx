@@ -1,8 +1,8 @@
 import { Card } from "antd";
 import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
-import { clipText } from "./clip";
-import { MoreButton, useExpansion } from "./expansion";
+import { clipText, useExpansion } from "./expansion";
+import { MoreButton } from "./more-button";
 
 /** A link with the host that it really leads to, in letters that cannot be taken for others; its target learns nothing about this page. */
 export function LinkCard({ url }: { url: string }) {

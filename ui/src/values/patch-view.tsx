@@ -1,8 +1,8 @@
 import { createElement, useMemo } from "react";
 import { useRequestStrings } from "../strings/detail";
 import { visible } from "../base/visible";
-import { clipText } from "./clip";
-import { MoreButton, useExpansion } from "./expansion";
+import { clipText, useExpansion } from "./expansion";
+import { MoreButton } from "./more-button";
 
 /** More lines than these are shown without marks, because each mark is an element of its own. */
 const maxMarked = 5_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { guessRatio, openPdf } from "./pdf-file";
+import { guessRatio, openPdf } from "./pdf-pages";
 
 const A4 = 1 / Math.SQRT2;
 

@@ -1,8 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 import { show } from "../testing/fake-server";
-import { PdfPageView } from "./pdf-page";
-import { PdfError, type PdfProblem } from "./pdf-workers";
+import { PdfPageView, PdfError, type PdfProblem } from "./pdf-pages";
 
 /** Everything is near the screen. */
 class Near {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PdfWorkers } from "./pdf-workers";
+import { PdfWorkers } from "./pdf-pages";
 
 class FakeWorker extends EventTarget {
   static all: FakeWorker[] = [];

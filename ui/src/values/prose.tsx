@@ -2,7 +2,7 @@ import { Button } from "antd";
 import { Suspense } from "react";
 import { useStrings } from "../strings";
 import { useExpansion } from "./expansion";
-import { lazyWithRetry } from "../base/lazy";
+import { lazyWithRetry } from "../base/browser";
 import { visible } from "../base/visible";
 import "./prose.css";
 

@@ -2,9 +2,12 @@ import { Table } from "antd";
 import { useState } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/detail";
-import { AgentText, JsonValue, MarkedText } from "../widgets/agent-text";
+import { AgentText } from "../widgets/agent-text";
+import { JsonValue } from "../widgets/json-value";
+import { MarkedText } from "../widgets/marked-text";
 import { visible } from "../base/visible";
-import { MoreButton, useExpansion } from "./expansion";
+import { MoreButton } from "./more-button";
+import { useExpansion } from "./expansion";
 
 const firstPage = 20;
 const largestPage = 500;

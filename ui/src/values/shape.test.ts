@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../api/types";
-import { clipText, clipTree, isClipped } from "./clip";
+import { clipText, clipTree, isClipped } from "./expansion";
 import { mailOf, shapeOf } from "./shape";
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

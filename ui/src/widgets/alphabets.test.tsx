@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { AgentText, HiddenCharacters, JsonValue } from "./agent-text";
-import { mixedWords } from "../base/alphabets";
+import { AgentText } from "./agent-text";
+import { HiddenCharacters } from "./hidden-characters";
+import { JsonValue } from "./json-value";
+import { mixedWords } from "../base/visible";
 
 interface Case {
   name: string;

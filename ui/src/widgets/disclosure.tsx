@@ -1,7 +1,7 @@
 import { createContext, useContext, useState, type ReactNode, type SyntheticEvent } from "react";
 
 /** The ids of open disclosures, so that a row that scrolls out of view keeps its state. */
-export const OpenDisclosures = createContext<Set<string>>(new Set());
+export const OpenDisclosuresContext = createContext<Set<string>>(new Set());
 
 interface DisclosureProps {
   id: string;
@@ -12,7 +12,7 @@ interface DisclosureProps {
 
 /** A line that can be opened; its content is rendered only then. */
 export function Disclosure({ id, summary, children, testId }: DisclosureProps) {
-  const openIds = useContext(OpenDisclosures);
+  const openIds = useContext(OpenDisclosuresContext);
   const [open, setOpen] = useState(() => openIds.has(id));
   const onToggle = (event: SyntheticEvent<HTMLDetailsElement>) => {
     const now = event.currentTarget.open;

@@ -1,8 +1,7 @@
 import { Alert } from "antd";
 import { useEffect, useEffectEvent } from "react";
 import { useStrings } from "../strings";
-import { useNarrow } from "../base/media";
-import { usePreference } from "../base/preference";
+import { useNarrow, usePreference } from "../base/browser";
 
 const hintNames = ["open", "answer", "threads"] as const;
 type HintName = (typeof hintNames)[number];

@@ -1,5 +1,7 @@
 import { useStrings } from "../strings";
 
+const shortFormats = new Map<string, Intl.DateTimeFormat>();
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Return a cached format; creating one is slow. */
@@ -21,8 +23,6 @@ export function timeOfDay(at: number, language: string): string {
 export function dayAndTime(at: number, language: string): string {
   return format(language, new Date(at).toDateString() !== new Date().toDateString()).format(at);
 }
-
-const shortFormats = new Map<string, Intl.DateTimeFormat>();
 
 /** Format a time of today, or else a date. */
 export function shortTime(at: string, language: string): string {
