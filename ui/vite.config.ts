@@ -39,7 +39,7 @@ const languageFiles = {
   enforce: "pre" as const,
   async resolveId(this: { resolve: (source: string, importer: string, options: { skipSelf: boolean }) => Promise<{ id: string } | null> }, source: string, importer?: string) {
     const [language] = /(?<=\/)(?:ja|zh)(?=\.ts$)|(?<=\?)(?:ja|zh)$/.exec(importer ?? "") ?? [];
-    if (!language || !importer || !/^\.\/\w+$/.test(source)) return null;
+    if (!language || !importer || !/^\.\/[\w-]+$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && { id: `${found.id}?${language}` };
   },

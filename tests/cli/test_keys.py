@@ -24,7 +24,7 @@ BY_NUMBER = "key: String(index + 1)"
 ROWS = "useListKeys(list, "
 """Binds the two keys that move between the rows of a page."""
 FOLDERS_OF_AREAS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("everywhere",): ("shell",),
+    ("everywhere",): ("shell", "apps"),
     ("list", "request"): ("inbox", "sessions", "request", "values"),
     ("field",): ("form",),
     ("threads", "thread"): ("thread",),

@@ -2,6 +2,8 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { ConfigProvider, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
 import { isSignedIn, useSession } from "./api/session";
+import { applications } from "./apps";
+import { ApplicationsContext } from "./request/applications";
 import { Shell } from "./shell/shell";
 import { useDark } from "./shell/preference-select";
 import { LanguageProvider } from "./strings/language";
@@ -61,7 +63,7 @@ export function App() {
   const [client] = useState(createClient);
   return (
     <QueryClientProvider client={client}>
-      <LanguageProvider><ThemeProvider><SessionGate /></ThemeProvider></LanguageProvider>
+      <ApplicationsContext value={applications}><LanguageProvider><ThemeProvider><SessionGate /></ThemeProvider></LanguageProvider></ApplicationsContext>
     </QueryClientProvider>
   );
 }

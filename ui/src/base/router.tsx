@@ -38,16 +38,10 @@ export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
 /** The page of all open requests of one session of a client. */
 export const sessionPath = (thread: string) => `/sessions/${encodeURIComponent(thread)}`;
-export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
-/** Return the page of a learning agent's run: its conversation, or its own thread. */
-export const learningRunPath = (thread: string) =>
-  (thread.startsWith("tidy-") ? threadPagePath(thread) : learningPath(thread.replace(/~q\d+$/, "")));
-export const playbookPath = (id: string, bullet?: string) =>
-  `/learning?${new URLSearchParams({ playbook: id, ...(bullet && { bullet }) }).toString()}`;
 export const chatPath = (id: string) => `/chat/${encodeURIComponent(id)}`;
 
 /** Return the id in a path such as /r/{id}, or undefined. */
-export function idIn(path: string, prefix: "/r/" | "/t/" | "/chat/" | "/learning/" | "/sessions/"): string | undefined {
+export function idIn(path: string, prefix: `/${string}/`): string | undefined {
   if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
   try {
     return decodeURIComponent(path.slice(prefix.length));

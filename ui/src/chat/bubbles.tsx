@@ -1,15 +1,39 @@
 import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
-import { useContext, useMemo, type ReactNode } from "react";
-import { textKey, CardTextsContext, type Aside } from "../assistant/use-assistant";
-import { Workflow } from "../assistant/workflow";
-import { Disclosure } from "../widgets/disclosure";
-import { ItemBody } from "../thread/item-body";
-import { Prose } from "../values/prose";
+import { type ReactNode, createContext, useContext, useMemo } from "react";
 import { visible } from "../base/visible";
-import { isImage, itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
-import { MessageImages } from "../thread/message-images";
-import { Question } from "./question";
 import { useChatStrings } from "../strings/chat";
+import { ItemBody } from "../thread/item-body";
+import { MessageImages } from "../thread/message-images";
+import { Prose } from "../values/prose";
+import { Disclosure } from "../widgets/disclosure";
+import { type WorkflowRun, isImage, itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
+import { Question } from "./question";
+
+/** Messages that repeat a plan card, by `textKey`, each with the line that replaces the text. */
+export type CardTexts = ReadonlyMap<string, string>;
+
+export const CardTextsContext = createContext<CardTexts>(new Map());
+
+/** What shows the output of a workflow where it was started. */
+export const WorkflowContext = createContext<Companion["showWorkflow"]>(() => null);
+
+export const textKey = (message: string, item: number) => `${message} ${item}`;
+
+/** A card between the messages. */
+export interface Aside {
+  key: string;
+  after: string | undefined;
+  content: ReactNode;
+}
+
+/** What an application adds to its conversations. */
+export interface Companion {
+  asides: Aside[];
+  cardTexts: CardTexts | undefined;
+  showWorkflow: (run: WorkflowRun, onDecided: () => void) => ReactNode;
+  /** What stands above the composer. */
+  bar: ReactNode;
+}
 
 interface DecisionHandler {
   onDecided: () => void;
@@ -17,6 +41,7 @@ interface DecisionHandler {
 
 function MessagePart({ item, of, onDecided }: DecisionHandler & { item: ChatItem; of: string }) {
   const { thinking } = useChatStrings();
+  const showWorkflow = useContext(WorkflowContext);
   const line = useContext(CardTextsContext).get(textKey(of, item.key));
   if (line !== undefined && item.kind === "message") {
     return <Disclosure id={`${of}-${item.key}`} summary={<span className="quiet">{visible(line)}</span>} testId="on-card"><ItemBody item={item} /></Disclosure>;
@@ -24,7 +49,7 @@ function MessagePart({ item, of, onDecided }: DecisionHandler & { item: ChatItem
   if (item.kind === "thought") {
     return <Disclosure id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Disclosure>;
   }
-  if (item.kind === "workflow") return <Workflow run={item.run} onDecided={onDecided} />;
+  if (item.kind === "workflow") return showWorkflow(item.run, onDecided);
   if (item.kind === "pause") return item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />);
   return <ItemBody item={item} />;
 }

@@ -1,5 +1,5 @@
 import { Button, Empty, Select } from "antd";
-import { useId, useState } from "react";
+import { Suspense, useId, useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/call";
 import { takesMessages } from "../api/chat";
@@ -15,6 +15,8 @@ import { visible } from "../base/visible";
 import { Loading } from "../widgets/loading";
 import { ChatList } from "./chat-list";
 import { ConversationView } from "./conversation-view";
+import { useConversation } from "./use-conversation";
+import { useApplications, type ConversationProps } from "../request/applications";
 import { useChatStrings } from "../strings/chat";
 import "../thread/thread.css";
 import "./chat.css";
@@ -73,6 +75,16 @@ function ChatListPanel({ agents, current }: { agents: Agent[]; current: string |
   );
 }
 
+function PlainConversation(props: ConversationProps) {
+  return <ConversationView {...props} conversation={useConversation(props.id, props.agent.name, props.isNew)} />;
+}
+
+/** The conversation of the application that has this agent, or a plain one. */
+function Conversation(props: ConversationProps) {
+  const own = useApplications().find(({ conversation }) => conversation?.isWith(props.agent))?.conversation;
+  return own ? <Suspense fallback={<Loading />}><own.View {...props} /></Suspense> : <PlainConversation {...props} />;
+}
+
 function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
   const strings = useChatStrings();
   const { open, isNew, start } = useChatId(id);
@@ -90,7 +102,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
         <h1 className="visually-hidden">{strings.chatPage}</h1>
         {id === undefined && agents.length > 1 && <AgentSelect agents={agents} selected={agent} onSelect={selectAgent} />}
         <PauseAlerts pauses={pausesOf(pauses, agent.name)} />
-        {isKnown ? <ConversationView key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
+        {isKnown ? <Conversation key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
       </div>
     </div>
   );

@@ -1,13 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { Button, Alert, Flex } from "antd";
-import { useLayoutEffect, useRef, useMemo, useCallback, useState } from "react";
+import { useLayoutEffect, useRef, useMemo, useState } from "react";
 import { useRunAction } from "../api/threads";
 import type { Agent } from "../api/types";
-import { ActionBar } from "../assistant/action-bar";
-import { CardTextsContext, type CardTexts, useAssistant } from "../assistant/use-assistant";
-import { WorkflowsContext } from "../assistant/workflow";
+import { CardTextsContext, WorkflowContext, type CardTexts, type Companion, Bubbles } from "./bubbles";
 import { useKeys, type Shortcut } from "../base/keys";
 import { visible } from "../base/visible";
+import type { ConversationProps } from "../request/applications";
 import { useChatStrings } from "../strings/chat";
 import { ConfirmStop } from "../pauses/confirm-stop";
 import { LiveAnnouncer } from "../thread/live-announcer";
@@ -18,11 +17,10 @@ import { ActivityIndicator } from "../thread/activity-indicator";
 import { useFollow } from "../thread/use-follow";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
-import { Bubbles } from "./bubbles";
 import { Composer, useImages, useMessageDraft } from "./composer";
 import { itemsOf, type ChatItem, requestsOf } from "./message-parts";
 import { Question } from "./question";
-import { type Conversation, useConversation } from "./use-conversation";
+import type { Conversation } from "./use-conversation";
 
 /** Tell the style sheets how high the bar at the foot of a chat is, so that what sticks above it stays in sight. */
 function reportHeight(bar: HTMLElement | null): (() => void) | undefined {
@@ -109,18 +107,19 @@ function ChatFooter({ conversation, onWithdraw }: { conversation: Conversation; 
 }
 
 const none: CardTexts = new Map();
+const showNothing = () => null;
 
-interface ConversationViewProps {
-  id: string;
-  agent: Agent;
-  isNew: boolean;
-  /** The key of the unsent message; a chat without a URL has none of its own. */
-  draftKey: string;
-  onStart: () => void;
+interface ConversationViewProps extends ConversationProps {
+  conversation: Conversation;
+  /** What an application adds to the conversation. */
+  companion?: Companion;
 }
 
+/** Focus the message that is being written. */
+export const focusMessage = () => document.querySelector<HTMLElement>(".chat-composer textarea")?.focus();
+
 /** Return open requests that no message contains (yet), so that they can always be answered. */
-function requestsOutsideMessages({ messages, thread }: ReturnType<typeof useConversation>): string[] {
+function requestsOutsideMessages({ messages, thread }: Conversation): string[] {
   const placed = new Set(messages.flatMap(requestsOf));
   return (thread?.pending ?? []).map(({ id }) => id).filter((id) => !placed.has(id));
 }
@@ -150,11 +149,10 @@ function ChatIntroduction({ agent }: { agent: Agent }) {
 }
 
 /** One conversation with one agent. */
-export function ConversationView({ id, agent, isNew, draftKey, onStart }: ConversationViewProps) {
+export function ConversationView({ id, agent, draftKey, onStart, conversation, companion }: ConversationViewProps) {
   const strings = useChatStrings();
   const messageList = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
-  const conversation = useConversation(id, agent.name, isNew);
   const { messages, phase, openRequests, thread } = conversation;
   const [text, setText] = useMessageDraft(draftKey);
   const images = useImages(agent.images);
@@ -164,8 +162,6 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
   const { stop, isConfirming, leave, isStopping, error } = useStop(id, hasOpenQuestion);
   const { toEnd } = useFollow(messageList, end, messages.length);
 
-  const toMessage = useCallback(() => messageList.current?.parentElement?.querySelector<HTMLElement>(".chat-composer textarea")?.focus(), []);
-  const assistant = useAssistant(conversation, id, agent, onStart, toMessage);
   const toQuestion = () => messageList.current?.querySelector<HTMLElement>("article[data-status=pending]")?.focus();
   const send = (message: string) => {
     setText("");
@@ -181,7 +177,7 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
   };
   const leaveMessage = () => (hasOpenQuestion ? toQuestion() : messageList.current?.focus());
   const keys: Shortcut[] = [
-    { key: "m", label: strings.goToMessage, run: toMessage },
+    { key: "m", label: strings.goToMessage, run: focusMessage },
     { key: "q", label: strings.goToQuestion, run: () => toQuestion() },
     { key: "G", label: strings.goToNewest, run: toEnd },
   ];
@@ -193,24 +189,27 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
         {phase === "loading" && <Loading />}
         {phase !== "loading" && messages.length === 0 && <ChatIntroduction agent={agent} />}
         <EarlierMessages first={messages[0]?.id} show={conversation.showEarlier} />
-        <CardTextsContext value={assistant?.cardTexts ?? none}>
-          <WorkflowsContext value={assistant}>
-            <Bubbles messages={messages} agent={visible(agent.title || agent.name)} isUnsent={conversation.unsentError !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
-          </WorkflowsContext>
+        <CardTextsContext value={companion?.cardTexts ?? none}>
+          <WorkflowContext value={companion?.showWorkflow ?? showNothing}>
+            <Bubbles
+              messages={messages} agent={visible(agent.title || agent.name)} isUnsent={conversation.unsentError !== undefined} asides={companion?.asides ?? []}
+              onDecided={focusMessage}
+            />
+          </WorkflowContext>
         </CardTextsContext>
-        {unplacedRequests.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
+        {unplacedRequests.map((request) => <Question key={request} id={request} onDecided={focusMessage} />)}
         <ChatFooter conversation={conversation} onWithdraw={withdraw} />
       </section>
       <LiveAnnouncer items={newest} />
       <div className="chat-input-bar" ref={reportHeight}>
         <Problem error={error} />
-        {assistant && <ActionBar assistant={assistant} id={id} />}
+        {companion?.bar}
         {isConfirming && thread
           ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
           : (
             <Composer
               text={text} onText={setText} phase={phase} hasOpenQuestion={hasOpenQuestion} isStopping={isStopping} selection={images} uploadPercent={conversation.uploadPercent}
-              takesImages={agent.images} focusMessage={toMessage} onLeave={leaveMessage}
+              takesImages={agent.images} focusMessage={focusMessage} onLeave={leaveMessage}
               onSend={send} onStop={() => (conversation.uploadPercent === undefined ? stop() : conversation.cancelUpload(strings.stopped))}
             />
           )}

@@ -2,7 +2,7 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test } from "vitest";
 import { serve, show, type RecordedWrite } from "../testing/fake-server";
-import { en, ja, zh } from "../strings/people";
+import { en, ja, zh } from "../strings/operations";
 import { Absences } from "./operations-page";
 
 const absence = { person: "ann", deputy: "dee", until: "2030-01-02T10:00:00Z", groups: [] };
@@ -36,8 +36,8 @@ test("an auditor reads the list and ends nothing; nobody else asks for it", asyn
 });
 
 test("the sentence names the deputy, the absent person and the end in each language", () => {
-  for (const { away } of [en, ja, zh]) {
-    for (const part of ["dee", "ann", "Friday"]) expect(away.standsFor("dee", "ann", "Friday")).toContain(part);
-    expect(away.endTitle("ann")).toContain("ann");
+  for (const { absences } of [en, ja, zh]) {
+    for (const part of ["dee", "ann", "Friday"]) expect(absences.standsFor("dee", "ann", "Friday")).toContain(part);
+    expect(absences.endTitle("ann")).toContain("ann");
   }
 });

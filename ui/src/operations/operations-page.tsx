@@ -8,7 +8,7 @@ import type { Absence, Pause, Thread } from "../api/types";
 import { useKeys } from "../base/keys";
 import { visible } from "../base/visible";
 import { PauseLine } from "../pauses/pause-line";
-import { useStrings } from "../strings";
+import { useOperationsStrings } from "../strings/operations";
 import { useFrozenRows, focusedRow, useListKeys } from "../widgets/list-keys";
 import { Loading } from "../widgets/loading";
 import { MomentInput } from "../widgets/moment-input";
@@ -20,7 +20,7 @@ import "./operations.css";
 
 /** One absence; an administrator ends it after a confirmation. */
 function AbsenceItem({ absence, isAdmin }: { absence: Absence; isAdmin: boolean }) {
-  const { away, language } = useStrings();
+  const { absences: away, language } = useOperationsStrings();
   const end = useEndAbsence();
   const [isConfirming, setConfirming] = useState(false);
   const { person, deputy, until } = absence;
@@ -44,7 +44,7 @@ function AbsenceItem({ absence, isAdmin }: { absence: Absence; isAdmin: boolean 
 
 /** Who is away and who stands for whom, for auditors and administrators. */
 export function Absences({ isAdmin, isVisible }: { isAdmin: boolean; isVisible: boolean }) {
-  const { away } = useStrings();
+  const { absences: away } = useOperationsStrings();
   const { data, error } = useAbsences(isVisible);
   const absences = data?.items ?? [];
   if (!error && absences.length === 0) return null;
@@ -59,8 +59,8 @@ export function Absences({ isAdmin, isVisible }: { isAdmin: boolean; isVisible: 
 
 /** The confirmation before agents are paused: which, why and until when. */
 function PauseForm({ onBack }: { onBack: () => void }) {
-  const strings = useStrings();
-  const { pauses } = strings;
+  const strings = useOperationsStrings();
+  const { pausing: pauses } = strings;
   const id = useId();
   const agents = useAgents().data?.items ?? [];
   const pause = usePause();
@@ -106,7 +106,7 @@ function PauseForm({ onBack }: { onBack: () => void }) {
 
 /** One pause in force; an administrator ends it after a confirmation. */
 function PauseItem({ pause, isAdmin }: { pause: Pause; isAdmin: boolean }) {
-  const { pauses } = useStrings();
+  const { pausing: pauses } = useOperationsStrings();
   const resume = useResume();
   const [isConfirming, setConfirming] = useState(false);
   return (
@@ -129,7 +129,7 @@ function PauseItem({ pause, isAdmin }: { pause: Pause; isAdmin: boolean }) {
 
 /** The pauses in force, and the form that pauses agents. */
 function Pauses({ isAdmin }: { isAdmin: boolean }) {
-  const { pauses: strings } = useStrings();
+  const { pausing: strings } = useOperationsStrings();
   const pauses = usePauses();
   const [isOpen, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -174,7 +174,7 @@ function useSelection(rows: OutcomeRow[]) {
 type Selection = ReturnType<typeof useSelection>;
 
 function BulkControls({ selection, onRetry }: { selection: Selection; onRetry: () => void }) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const { selected, possible, all } = selection;
   if (possible.length === 0) return null;
   return (
@@ -193,7 +193,7 @@ function BulkControls({ selection, onRetry }: { selection: Selection; onRetry: (
 }
 
 function NoTroubles() {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   return (
     <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.allRunsHealthy} data-testid="all-well">
       <span className="quiet">{strings.allRunsHealthyHint}</span>
@@ -203,7 +203,7 @@ function NoTroubles() {
 
 /** Bind the keys for the focused row; without admin rights they only move the focus. */
 function useTroubleKeys(list: RefObject<HTMLElement | null>, acts: false | { tick: () => void; retry: () => void; abandon: () => void }) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   useKeys(strings.operations, [
     ...useListKeys(list, strings.nextRun, strings.previousRun),
     ...(acts ? [
@@ -215,7 +215,7 @@ function useTroubleKeys(list: RefObject<HTMLElement | null>, acts: false | { tic
 }
 
 function Troubles({ isAdmin }: { isAdmin: boolean }) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTroubles();
   const troubles = data?.pages.flatMap((page) => page.items) ?? [];
   const { outcomes, retry, abandoned, clear } = useOutcomes(troubles);
@@ -268,7 +268,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
 
 /** The runs that cannot continue by themselves, with the actions of an admin. */
 export default function OperationsPage() {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const { data: session } = useSession();
   const isAdmin = session?.role === "admin";
   return (

@@ -7,7 +7,7 @@ import { useRunAction } from "../api/threads";
 import type { Page, Thread } from "../api/types";
 import { Link, requestPath, threadPagePath } from "../base/router";
 import { visible } from "../base/visible";
-import { useStrings, type Strings } from "../strings";
+import { useOperationsStrings } from "../strings/operations";
 import { ConfirmStop } from "../pauses/confirm-stop";
 import { FailureReason } from "../thread/failure-reason";
 import { explain } from "../widgets/problem";
@@ -102,7 +102,7 @@ export function useOutcomes(troubles: Trouble[]) {
 }
 
 function OutcomeLine({ row }: { row: OutcomeRow }) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const { outcome, isAgain } = row;
   if (isAgain) return <Tag color="error">{strings.outcomeFailedAgain}</Tag>;
   switch (outcome?.kind) {
@@ -119,7 +119,7 @@ function OutcomeLine({ row }: { row: OutcomeRow }) {
   }
 }
 
-function refusalOf({ trouble }: OutcomeRow, strings: Strings): string | null {
+function refusalOf({ trouble }: OutcomeRow, strings: ReturnType<typeof useOperationsStrings>): string | null {
   if (trouble.kind === "request" && trouble.agent === null) return strings.threadMissing;
   return trouble.can_retry ? null : strings.cannotRetry;
 }
@@ -154,7 +154,7 @@ interface TroubleRowProps {
 }
 
 function Buttons({ row, actions }: TroubleRowProps) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const isGone = row.trouble.kind === "request" && row.trouble.agent === null;
   if (!actions || row.isSettled || actions.stopping) return null;
   return (
@@ -174,7 +174,7 @@ function Buttons({ row, actions }: TroubleRowProps) {
 
 /** One run that cannot continue: its name, time, reason and actions. */
 export function TroubleRow({ row, actions }: TroubleRowProps) {
-  const strings = useStrings();
+  const strings = useOperationsStrings();
   const { trouble } = row;
   const refusal = row.isSettled ? null : refusalOf(row, strings);
   const thread = trouble.thread_id;

@@ -5,7 +5,7 @@ import type { Action, Json, Request } from "../api/types";
 import { lazyWithRetry } from "../base/browser";
 import { visible, visibleJson } from "../base/visible";
 import type { Values } from "../form/values";
-import { LearningFacts } from "../learning/facts";
+import { useApplications } from "./applications";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { MarkedText } from "../widgets/marked-text";
 import { AgentText } from "../widgets/agent-text";
@@ -184,6 +184,7 @@ function FinishFacts({ request, editing }: FactsProps) {
 
 export function Facts(props: FactsProps) {
   const learning = learningProposalOf(props.request);
-  if (learning) return <LearningFacts request={props.request} editing={props.editing} {...learning} />;
+  const LearningFacts = useApplications().find((one) => one.LearningFacts)?.LearningFacts;
+  if (learning && LearningFacts) return <LearningFacts request={props.request} editing={props.editing} {...learning} />;
   return props.request.kind === "finish" ? <FinishFacts {...props} /> : <ActionFacts {...props} />;
 }

@@ -4,17 +4,17 @@ import { beforeEach, expect, test } from "vitest";
 import keys from "../../../src/ringi/base/keys.json";
 import { serve, show } from "../testing/fake-server";
 import { useKeys } from "../base/keys";
-import Help, { type PageName } from "./help";
+import Help from "./help";
 
 beforeEach(() => void serve(() => [204, null]));
 
-function Opened({ page, bound }: { page: PageName; bound: string[] }) {
+function Opened({ page, bound }: { page: string; bound: string[] }) {
   useKeys("Everywhere", bound.map((key) => ({ key, label: key, run: () => undefined })));
   const [isOpen, setOpen] = useState(false);
   return isOpen ? <Help page={page} onClose={() => undefined} /> : <button type="button" onClick={() => setOpen(true)}>open</button>;
 }
 
-function open(page: PageName, bound: string[]) {
+function open(page: string, bound: string[]) {
   show(<Opened page={page} bound={bound} />);
   fireEvent.click(screen.getByText("open"));
 }

@@ -2,6 +2,7 @@ import { Modal } from "antd";
 import { Fragment, useId } from "react";
 import keys from "../../../src/ringi/base/keys.json";
 import { shortcutGroups } from "../base/keys";
+import { useApplicationPages } from "../request/applications";
 import { useStrings } from "../strings";
 import type { Language } from "../strings/language";
 import { KeyCaps } from "./key-caps";
@@ -9,16 +10,13 @@ import { KeyCaps } from "./key-caps";
 type Area = keyof typeof keys;
 
 /** The areas of the table of keys that each page has. */
-const areasOfPage: Record<PageName, Area[]> = {
+const areasOfPage: Record<string, Area[]> = {
   inbox: ["list", "request", "field"],
   threads: ["threads", "thread", "request", "field"],
   chat: ["chat", "request", "field"],
-  learning: ["learning", "request"],
   memory: ["memory"],
   grants: ["grants"],
-  overview: [],
   operations: ["operations"],
-  none: [],
 };
 
 /** Return the rows of an area that the page binds; those of everywhere only if this person has the page that they open. */
@@ -29,13 +27,15 @@ function rowsOf(area: Area) {
 }
 
 /** The keyboard help from the table that page and terminal share: this page first, the keys of everywhere last. */
-export default function Help({ page, onClose }: { page: PageName; onClose: () => void }) {
+export default function Help({ page, onClose }: { page: string; onClose: () => void }) {
   const strings = useStrings();
   const id = useId();
+  const own = useApplicationPages().find(({ name }) => name === page);
+  const areas = areasOfPage[page] ?? own?.keyAreas ?? [];
   return (
     <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={960} className="help-sheet" data-testid="help">
       <div className="help">
-        {[...areasOfPage[page], "everywhere" as const].map((area) => (
+        {[...areas, "everywhere" as const].map((area) => (
           <section key={area} aria-labelledby={`${id}-${area}`} data-area={area}>
             <h3 id={`${id}-${area}`}>{area === "everywhere" ? strings.everywhere : strings.keyAreas[area]}</h3>
             <dl>
@@ -51,5 +51,3 @@ export default function Help({ page, onClose }: { page: PageName; onClose: () =>
     </Modal>
   );
 }
-
-export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "overview" | "operations" | "none";

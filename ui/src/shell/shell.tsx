@@ -13,9 +13,10 @@ import { useKeys } from "../base/keys";
 import { go, Link, idIn, usePath } from "../base/router";
 import { visible } from "../base/visible";
 import { Inbox } from "../inbox/inbox";
+import { useApplicationPages } from "../request/applications";
 import { useStrings } from "../strings";
+import type { Language } from "../strings/language";
 import { Loading } from "../widgets/loading";
-import type { PageName } from "./help";
 import { KeyCaps } from "./key-caps";
 import { useNotifications, useBadge, usePendingCount } from "./notifications";
 import { PreferenceSelect } from "./preference-select";
@@ -40,8 +41,9 @@ const Help = lazyWithRetry(() => import("./help"));
 const Palette = lazyWithRetry(() => import("./palette"));
 const Menu = lazyWithRetry(() => import("./menu"));
 
-function PageLinks({ page, session }: { page: PageName; session: Session }) {
+function PageLinks({ page, session }: { page: string; session: Session }) {
   const strings = useStrings();
+  const own = useApplicationPages();
   const count = usePendingCount();
   const troubles = useTroubleCount(session);
   useBadge(count);
@@ -53,7 +55,7 @@ function PageLinks({ page, session }: { page: PageName; session: Session }) {
       {session.role !== "auditor" && (
         <>
           <Link to="/chat" current={page === "chat"}>{strings.chatPage}</Link>
-          <Link to="/learning" current={page === "learning"}>{strings.learningPage}</Link>
+          {own.map(({ name, label }) => <Link key={name} to={`/${name}`} current={page === name}>{label[strings.language as Language]}</Link>)}
           <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
         </>
       )}
@@ -83,6 +85,7 @@ function StatusTags() {
 
 function useShortcuts(session: Session, openHelp: () => void, openPalette: () => void): void {
   const strings = useStrings();
+  const own = useApplicationPages();
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
@@ -90,7 +93,7 @@ function useShortcuts(session: Session, openHelp: () => void, openPalette: () =>
     { key: "g a", label: strings.grantsPage, run: () => go("/grants") },
     ...(session.role === "auditor" ? [] : [
       { key: "g c", label: strings.chatPage, run: () => go("/chat") },
-      { key: "g l", label: strings.learningPage, run: () => go("/learning") },
+      ...own.map(({ name, label, pageKey }) => ({ key: pageKey, label: label[strings.language as Language], run: () => go(`/${name}`) })),
       { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
     ]),
     ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
@@ -100,7 +103,7 @@ function useShortcuts(session: Session, openHelp: () => void, openPalette: () =>
 }
 
 /** The header of every page: navigation and settings. */
-function Header({ page, session }: { page: PageName; session: Session }) {
+function Header({ page, session }: { page: string; session: Session }) {
   const strings = useStrings();
   const isNarrow = useMedia("(max-width: 960px)");
   const [open, setOpen] = useState<"help" | "menu" | "palette">();
@@ -139,35 +142,36 @@ const AbsenceBanner = lazyWithRetry(() => import("./absence-banner"));
 const ThreadPage = lazyWithRetry(() => import("../thread/thread-page"));
 const ThreadsPage = lazyWithRetry(() => import("../thread/threads-page"));
 const ChatPage = lazyWithRetry(() => import("../chat/chat-page"));
-const LearningPage = lazyWithRetry(() => import("../learning/learning-page"));
 const MemoryPage = lazyWithRetry(() => import("../memory/memory-page"));
 const GrantsPage = lazyWithRetry(() => import("../grants/grants-page"));
 const SessionPage = lazyWithRetry(() => import("../sessions/session-page"));
 const OverviewPage = lazyWithRetry(() => import("../overview/overview-page"));
 const OperationsPage = lazyWithRetry(() => import("../operations/operations-page"));
 
-function nameOf(path: string): PageName {
+const isPage = (path: string, name: string) => path === `/${name}` || idIn(path, `/${name}/`) !== undefined;
+
+function nameOf(path: string, own: ReturnType<typeof useApplicationPages>): string {
   if (path === "/" || idIn(path, "/r/") !== undefined || idIn(path, "/sessions/") !== undefined) return "inbox";
   if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
   if (path === "/chat" || idIn(path, "/chat/") !== undefined) return "chat";
-  if (path === "/learning" || idIn(path, "/learning/") !== undefined) return "learning";
   if (path === "/memory") return "memory";
   if (path === "/grants") return "grants";
   if (path === "/overview") return "overview";
   if (path === "/operations") return "operations";
-  return "none";
+  return own.find(({ name }) => isPage(path, name))?.name ?? "none";
 }
 
 function Route({ path }: { path: string }) {
   const strings = useStrings();
+  const pages = useApplicationPages();
   const thread = idIn(path, "/t/");
   if (thread !== undefined) return <ThreadPage key={thread} id={thread} />;
   if (path === "/threads") return <ThreadsPage />;
   const chat = idIn(path, "/chat/");
   // No key by id: the first message of a new chat changes the id, and the page must stay mounted.
   if (path === "/chat" || chat !== undefined) return <ChatPage id={chat} />;
-  const learning = idIn(path, "/learning/");
-  if (path === "/learning" || learning !== undefined) return <LearningPage id={learning} />;
+  const own = pages.find(({ name }) => isPage(path, name));
+  if (own) return <own.Page id={idIn(path, `/${own.name}/`)} />;
   if (path === "/memory") return <MemoryPage />;
   if (path === "/grants") return <GrantsPage />;
   if (path === "/overview") return <OverviewPage />;
@@ -193,7 +197,7 @@ function revealCurrentLink() {
 }
 
 /** Move the focus to the main content when the page changes. */
-function useFocusOnPage(page: PageName) {
+function useFocusOnPage(page: string) {
   const isCounted = useCounts() !== undefined;
   const main = useRef<HTMLElement>(null);
   const before = useRef(page);
@@ -212,7 +216,8 @@ function useFocusOnPage(page: PageName) {
 export function Shell({ session }: { session: Session }) {
   const strings = useStrings();
   const path = usePath();
-  const main = useFocusOnPage(nameOf(path));
+  const page = nameOf(path, useApplicationPages());
+  const main = useFocusOnPage(page);
   const absence = useAway().data?.absence;
   const skip = (event: MouseEvent) => {
     event.preventDefault();
@@ -221,7 +226,7 @@ export function Shell({ session }: { session: Session }) {
   return (
     <>
       <a className="skip" href="#main" onClick={skip}>{strings.skipToContent}</a>
-      <Header page={nameOf(path)} session={session} />
+      <Header page={page} session={session} />
       {absence && <Suspense fallback={null}><AbsenceBanner absence={absence} /></Suspense>}
       <main className="main" id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading className="page-column" />}><Route path={path} /></Suspense>

@@ -1,16 +1,15 @@
 import { createContext, useContext } from "react";
 import texts from "../../../src/ringi/base/texts/en.json";
 import { en as inbox } from "./inbox";
-import { en as operations } from "./operations";
 import { en as people } from "./people";
 import { en as request } from "./request";
 import { en as shell } from "./shell";
 import { en as thread } from "./thread";
 
-export const en = { ...shell, ...inbox, ...request, ...thread, ...operations, ...people, texts };
+export const en = { ...shell, ...inbox, ...request, ...thread, ...people, texts };
 
 /** The parts of the page whose strings in English are loaded with them; another language is loaded as a whole. */
-type Part = "detail" | "chat" | "memory" | "assistant" | "learning" | "overview";
+type Part = "detail" | "chat" | "memory" | "overview" | "operations";
 
 /** The strings of one language. */
 export type Strings = typeof en & { parts?: Record<Part, object> };

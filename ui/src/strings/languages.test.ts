@@ -1,20 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import * as assistant from "../apps/assistant/texts";
+import * as playbook from "../apps/learning/playbook-texts";
+import * as learning from "../apps/learning/texts";
 import { en, type Strings } from ".";
-import { en as enAssistant } from "./assistant";
 import { en as enChat } from "./chat";
 import { en as enDetail } from "./detail";
 import { en as enHistory } from "./history";
-import { en as enLearning } from "./learning";
 import { en as enMemory } from "./memory";
+import { en as enOperations } from "./operations";
 import { en as enOverview } from "./overview";
-import { en as enPlaybook } from "./playbook";
 import { ja } from "./ja";
 import { zh } from "./zh";
 
 const english: Strings = {
   ...en,
-  parts: { assistant: enAssistant, chat: enChat, detail: { ...enDetail, ...enHistory }, learning: { ...enLearning, ...enPlaybook }, memory: enMemory, overview: enOverview },
+  parts: { chat: enChat, detail: { ...enDetail, ...enHistory }, memory: enMemory, overview: enOverview, operations: enOperations },
 };
 
 /** Code, names, formats and keys that are the same in every language, and the values of samples. */
@@ -44,12 +45,18 @@ function sample(made: (...all: unknown[]) => unknown): unknown {
 }
 
 /** The strings of a language, without the catalogue, which the server's tests check. */
-const all = (strings: Strings) => new Map([...texts(strings, "")].filter(([path]) => !path.startsWith(".texts.")));
+const all = (strings: object) => new Map([...texts(strings, "")].filter(([path]) => !path.startsWith(".texts.")));
 
-test.each([["ja", ja], ["zh", zh]] as const)("every string of the page has its own text in %s", (_, strings) => {
-  const own = all(strings);
+const ofApplications = {
+  en: { assistant: assistant.en, learning: learning.en, playbook: playbook.en },
+  ja: { assistant: assistant.ja, learning: learning.ja, playbook: playbook.ja },
+  zh: { assistant: assistant.zh, learning: learning.zh, playbook: playbook.zh },
+};
+
+test.each([["ja", ja], ["zh", zh]] as const)("every string of the page has its own text in %s", (language, strings) => {
+  const own = all({ ...strings, ...ofApplications[language] });
   expect(own.size).toBeGreaterThan(500);
-  expect([...own.keys()].sort()).toEqual([...all(english).keys()].sort());
+  expect([...own.keys()].sort()).toEqual([...all({ ...english, ...ofApplications.en }).keys()].sort());
   expect([...own].filter(([, text]) => /[A-Za-z]{3,}/.test(text.replaceAll(data, "")))).toEqual([]);
 });
 

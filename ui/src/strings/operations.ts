@@ -1,3 +1,5 @@
+import { usePartStrings } from ".";
+
 /** The strings of runs that need attention. */
 export const en = {
   needAttention: "Runs that need attention",
@@ -7,8 +9,6 @@ export const en = {
   adminsOnly: "You can look, but only an admin can try again or give up.",
   failedRun: "Failed run",
   stuckRequest: "Question that cannot continue",
-  noReason: "No reason was recorded.",
-  errorDetails: "Details for developers",
   cannotRetry: "Its agent is not deployed here, so a retry would fail in the same way.",
   threadMissing: "Its thread no longer exists, so it cannot continue.",
   since: "since",
@@ -24,6 +24,32 @@ export const en = {
   previousRun: "Previous run",
   selectRun: "Select or deselect",
   clearOutcomes: "Clear finished runs",
+  absences: {
+    all: "Absences",
+    standsFor: (deputy: string, person: string, until: string) => `${deputy} answers for ${person}, who is away until ${until}.`,
+    end: "End…",
+    endTitle: (person: string) => `End the absence of ${person} now? The deputy can no longer answer in their place.`,
+    confirmEnd: "End the absence",
+    keep: "Keep the absence",
+  },
+  pausing: {
+    title: "Pauses",
+    none: "No agent is paused.",
+    open: "Pause agents…",
+    pauseTitle: "Pause agents now?",
+    consequence: "Runs wait, and no approved call begins. Nothing is lost, and people can still answer.",
+    every: "All agents",
+    reason: "Reason (required): everybody reads it",
+    until: "Until (optional): otherwise an administrator ends the pause",
+    confirmKey: "Pause",
+    confirmAll: "Pause all agents",
+    confirmOne: (agent: string) => `Pause ${agent}`,
+    back: "Let them run",
+    end: "End the pause…",
+    endTitle: "End this pause? Waiting runs go on, and approved calls run.",
+    confirmEnd: "End the pause",
+    keep: "Keep the pause",
+  },
 };
 
 export const ja: typeof en = {
@@ -34,8 +60,6 @@ export const ja: typeof en = {
   adminsOnly: "閲覧のみです。再試行と打ち切りは管理者だけができます。",
   failedRun: "失敗した実行",
   stuckRequest: "進めなくなった質問",
-  noReason: "理由は記録されていません。",
-  errorDetails: "開発者向けの詳細",
   cannotRetry: "このエージェントは配備されていないため、再試行しても同じ結果になります。",
   threadMissing: "スレッドがもうないため、続けられません。",
   since: "発生",
@@ -51,6 +75,32 @@ export const ja: typeof en = {
   previousRun: "前の実行",
   selectRun: "選択／解除",
   clearOutcomes: "処理済みを消す",
+  absences: {
+    all: "不在",
+    standsFor: (deputy, person, until) => `${until} まで不在の ${person} さんの代理として ${deputy} さんが回答します。`,
+    end: "終了…",
+    endTitle: (person) => `${person} さんの不在を今すぐ終了しますか？代理人は代わりに回答できなくなります。`,
+    confirmEnd: "不在を終了",
+    keep: "不在を続ける",
+  },
+  pausing: {
+    title: "一時停止",
+    none: "一時停止中のエージェントはありません。",
+    open: "エージェントを一時停止…",
+    pauseTitle: "今すぐエージェントを一時停止しますか？",
+    consequence: "実行は待機し、承認された操作も始まりません。失われるものはなく、回答は引き続きできます。",
+    every: "すべてのエージェント",
+    reason: "理由（必須）：全員に表示されます",
+    until: "終了時刻（任意）：なければ管理者が終了します",
+    confirmKey: "一時停止",
+    confirmAll: "すべてのエージェントを一時停止",
+    confirmOne: (agent) => `${agent} を一時停止`,
+    back: "停止しない",
+    end: "一時停止を終了…",
+    endTitle: "この一時停止を終了しますか？待機中の実行が再開し、承認された操作が実行されます。",
+    confirmEnd: "一時停止を終了",
+    keep: "一時停止を続ける",
+  },
 };
 
 export const zh: typeof en = {
@@ -61,8 +111,6 @@ export const zh: typeof en = {
   adminsOnly: "您可以查看，但只有管理员可以重试或放弃。",
   failedRun: "失败的运行",
   stuckRequest: "无法继续的提问",
-  noReason: "没有记录原因。",
-  errorDetails: "供开发者参考的详情",
   cannotRetry: "该智能体未部署在这里，重试的结果会相同。",
   threadMissing: "会话已不存在，无法继续。",
   since: "始于",
@@ -78,4 +126,33 @@ export const zh: typeof en = {
   previousRun: "上一个运行",
   selectRun: "选择／取消选择",
   clearOutcomes: "清除已处理的",
+  absences: {
+    all: "不在",
+    standsFor: (deputy, person, until) => `${deputy} 代 ${person} 答复，其在 ${until} 之前不在。`,
+    end: "结束…",
+    endTitle: (person) => `现在结束 ${person} 的不在状态？代理人将不能再代其答复。`,
+    confirmEnd: "结束不在状态",
+    keep: "保留不在状态",
+  },
+  pausing: {
+    title: "暂停",
+    none: "没有智能体被暂停。",
+    open: "暂停智能体…",
+    pauseTitle: "现在暂停智能体吗？",
+    consequence: "运行会等待，已批准的操作也不会开始。不会丢失任何内容，人们仍可答复。",
+    every: "所有智能体",
+    reason: "理由（必填）：所有人都会看到",
+    until: "结束时间（可选）：不填则由管理员结束",
+    confirmKey: "暂停",
+    confirmAll: "暂停所有智能体",
+    confirmOne: (agent) => `暂停 ${agent}`,
+    back: "继续运行",
+    end: "结束暂停…",
+    endTitle: "结束此暂停吗？等待中的运行会继续，已批准的操作会执行。",
+    confirmEnd: "结束暂停",
+    keep: "保持暂停",
+  },
 };
+
+/** Return the strings of the operations page and those of every page. */
+export const useOperationsStrings = () => usePartStrings("operations", () => en);

@@ -124,6 +124,8 @@ export const en = {
   cancelsNoRequest: "No request is open. Finished work is not undone.",
   onlyAdminsRetry: "Only an admin can try again or give it up.",
   onlyStarterCancels: (who: string) => (who ? `Only ${who}, who started it, or an admin can cancel this run.` : "Only an admin can cancel this run."),
+  noReason: "No reason was recorded.",
+  errorDetails: "Details for developers",
 };
 
 export const ja: typeof en = {
@@ -250,6 +252,8 @@ export const ja: typeof en = {
   cancelsNoRequest: "未回答の依頼はありません。ここまでに済んだことは元に戻りません。",
   onlyAdminsRetry: "再試行と打ち切りは管理者だけができます。",
   onlyStarterCancels: (who: string) => (who ? `中止できるのは、開始した ${who} と管理者だけです。` : "中止できるのは管理者だけです。"),
+  noReason: "理由は記録されていません。",
+  errorDetails: "開発者向けの詳細",
 };
 
 export const zh: typeof en = {
@@ -376,4 +380,6 @@ export const zh: typeof en = {
   cancelsNoRequest: "没有未回答的请求。已经完成的部分不会撤销。",
   onlyAdminsRetry: "只有管理员可以重试或放弃。",
   onlyStarterCancels: (who: string) => (who ? `只有启动者 ${who} 或管理员可以取消。` : "只有管理员可以取消。"),
+  noReason: "没有记录原因。",
+  errorDetails: "供开发者参考的详情",
 };

@@ -1,5 +1,5 @@
 import type { Json, Request } from "../api/types";
-import type { AssistantAction, Change, Memory, MemoryItem, Plan, Run } from "../assistant/api";
+import type { AssistantAction, Change, Memory, MemoryItem, Plan, Run } from "../apps/assistant/api";
 import { FakeChat } from "./fake-chat";
 import { aRequest } from "./fake-server";
 import { known, type Known } from "./known";

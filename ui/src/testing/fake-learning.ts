@@ -1,5 +1,5 @@
 import type { JsonObject, Request } from "../api/types";
-import type { Conversation, Insight, Turn } from "../learning/api";
+import type { Conversation, Insight, Turn } from "../apps/learning/api";
 import { aRequest } from "./fake-server";
 import { known, type Known } from "./known";
 

@@ -5,6 +5,8 @@ import type { ReactNode } from "react";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
 import { createClient } from "../api/client";
+import { applications } from "../apps";
+import { ApplicationsContext } from "../request/applications";
 import { MessagesProvider } from "../widgets/messages";
 import { known, type Known } from "./known";
 
@@ -41,7 +43,9 @@ export function serve(answer: (path: string, sent: RecordedWrite) => Reply): Rec
 export function show(page: ReactNode, client: QueryClient = createClient()): QueryClient {
   render(
     <QueryClientProvider client={client}>
-      <ConfigProvider theme={{ token: { motion: false } }}><MessagesProvider>{page}</MessagesProvider></ConfigProvider>
+      <ApplicationsContext value={applications}>
+        <ConfigProvider theme={{ token: { motion: false } }}><MessagesProvider>{page}</MessagesProvider></ConfigProvider>
+      </ApplicationsContext>
     </QueryClientProvider>,
   );
   return client;

@@ -1,0 +1,11 @@
+import { createApplicationStrings } from "../../strings/application";
+import { en } from "./texts";
+
+/** Return the strings of an assistant's chat and those of every page. */
+export const useAssistantStrings = createApplicationStrings(en, {
+  ja: async () => (await import("./ja")).ja,
+  zh: async () => (await import("./zh")).zh,
+});
+
+/** Return the label of a server's name, or the name itself if the page has no label for it. */
+export const labelOf = (names: Record<string, string>, name: string) => names[name] ?? name;
