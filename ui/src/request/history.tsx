@@ -1,7 +1,7 @@
 import { Timeline } from "antd";
 import { useState } from "react";
 import { type HistoryEvent, useHistory } from "../api/history";
-import type { auditEvents, feedEvents } from "../api/schema";
+import type { AuditEventName, FeedEventName } from "../api/schema";
 import type { Request, Vote } from "../api/types";
 import { visible } from "../base/visible";
 import { reasonText } from "../strings/catalogue";
@@ -15,7 +15,7 @@ import { recipientNames } from "./assignment";
 import { RefusalAlert } from "./refusal-alert";
 import { decisionLabel, reasonOf } from "./outcome";
 
-type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
+type EventName = AuditEventName | FeedEventName;
 
 /** Format an event of a newer server; a missing case for a known event is a type error. */
 function unknownEvent(name: never): string {
