@@ -45,3 +45,11 @@ export type FactSubject = "amount" | "target" | "argument" | "tool" | "kind";
 
 /** What later calls may have for an argument: the same value, at most a number, or any value. */
 export type Freedom = "same" | "at-most" | "any";
+
+export function isObject(value: api.Json | undefined): value is api.JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,7 +1,6 @@
 import { Form } from "antd";
 import { useId } from "react";
-import { isEqual } from "../api/json";
-import type { FormField, Json } from "../api/types";
+import { isEqual, type FormField, type Json } from "../api/types";
 import { visible } from "../base/visible";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/hidden-characters";

@@ -1,8 +1,7 @@
 import { Button, Checkbox, Select, Segmented, Form } from "antd";
 import { useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import type { FieldProblem } from "../api/call";
-import { isEqual, isObject } from "../api/json";
-import type { FormField, Json, JsonObject } from "../api/types";
+import { isEqual, isObject, type FormField, type Json, type JsonObject } from "../api/types";
 import { visible, visibleJson } from "../base/visible";
 import { useRequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";

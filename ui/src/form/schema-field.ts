@@ -1,6 +1,5 @@
-import type { FormField, Json, JsonObject, Request } from "../api/types";
+import { type FormField, type Json, type JsonObject, type Request, isObject } from "../api/types";
 import { nodeOf, type ControlSpec, resolveReference, type Schema, canShow, fits, initialValue, schemaOfValue } from "./schema";
-import { isObject } from "../api/json";
 
 /** Return the schema of one argument; null if the schema does not name it. */
 export function schemaOfArgument(root: Schema | null | undefined, name: string): Schema | null {

@@ -1,5 +1,4 @@
-import { isEqual, isObject } from "../api/json";
-import type { Json, JsonObject, FormField } from "../api/types";
+import { isEqual, isObject, type Json, type JsonObject, type FormField } from "../api/types";
 
 export type Schema = JsonObject;
 

@@ -1,6 +1,5 @@
 import { createElement } from "react";
-import { isEqual } from "../api/json";
-import type { Json } from "../api/types";
+import { isEqual, type Json } from "../api/types";
 import { visible } from "../base/visible";
 import { MarkedText } from "../widgets/marked-text";
 

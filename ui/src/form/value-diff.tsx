@@ -1,5 +1,4 @@
-import { isEqual, isObject } from "../api/json";
-import type { Json } from "../api/types";
+import { isEqual, isObject, type Json } from "../api/types";
 import { visible } from "../base/visible";
 import { useRequestStrings } from "../strings/detail";
 import { JsonValue } from "../widgets/json-value";

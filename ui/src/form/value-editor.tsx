@@ -1,6 +1,6 @@
 import { Suspense, useId, useState } from "react";
 import type { FieldProblem } from "../api/call";
-import type { FormField, Json } from "../api/types";
+import { type FormField, type Json, isEqual } from "../api/types";
 import { useRequestStrings } from "../strings/detail";
 import { HiddenCharacters } from "../widgets/hidden-characters";
 import { lazyWithRetry } from "../base/browser";
@@ -12,7 +12,6 @@ import { hintOf } from "./field";
 import { isUnread } from "./number-text";
 import { ValueDiffLine } from "./value-diff-line";
 import type { Schema } from "./schema";
-import { isEqual } from "../api/json";
 import { messageWithin } from "./values";
 
 const SchemaEditor = lazyWithRetry(() => import("./schema-editor"));

@@ -1,7 +1,6 @@
 import type { FieldProblem } from "../api/call";
-import { isObject } from "../api/json";
+import { isObject, type FormField, type Json, type JsonObject, type Request } from "../api/types";
 import type { AttachedFile } from "../api/schema";
-import type { FormField, Json, JsonObject, Request } from "../api/types";
 import { formatBytes } from "../base/numbers";
 import type { RequestStrings } from "../strings/detail";
 import { isUnread } from "./number-text";

@@ -15,8 +15,7 @@ import type { InboxRow } from "./flood";
 import { closeRequest } from "./inbox-url";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
-import { type InboxState, useInbox } from "./use-inbox";
-import { useListActions, useListKeys, type ListActions } from "./use-list-actions";
+import { type InboxState, useInbox, useListActions, useListKeys, type ListActions } from "./use-inbox";
 import "./inbox.css";
 
 const Notices = lazyWithRetry(() => import("./held-notices"));

@@ -9,8 +9,7 @@ import { lazyWithRetry } from "../base/browser";
 import { useStrings } from "../strings";
 import { applyFilters, searchOf, tabs } from "./inbox-url";
 import { savePosition } from "./layout";
-import type { InboxState } from "./use-inbox";
-import type { ListActions } from "./use-list-actions";
+import type { InboxState, ListActions } from "./use-inbox";
 
 const pause = 250;
 

@@ -2,8 +2,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-q
 import { Button, Flex, Empty } from "antd";
 import { useEffect, useId, useRef, useState, type SyntheticEvent } from "react";
 import { call, isStatus, ProblemError, type FieldProblem } from "../api/call";
-import { isObject } from "../api/json";
-import type { JsonObject, Memory, Page, Json } from "../api/types";
+import { isObject, type JsonObject, type Memory, type Page, type Json } from "../api/types";
 import { useKeys } from "../base/keys";
 import { Link, requestPath } from "../base/router";
 import { visible } from "../base/visible";

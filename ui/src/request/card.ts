@@ -1,5 +1,4 @@
-import type { Json, JsonObject, Request } from "../api/types";
-import { isObject } from "../api/json";
+import { type Json, type JsonObject, type Request, isObject } from "../api/types";
 import type { Values } from "../form/values";
 
 /** What the author of a tool declares about one of its calls. */

@@ -1,5 +1,4 @@
-import { isObject } from "../api/json";
-import type { JsonObject, Request, Json } from "../api/types";
+import { isObject, type JsonObject, type Request, type Json } from "../api/types";
 import { folderOf } from "./granting";
 
 /** Clients as their makers write their names. */

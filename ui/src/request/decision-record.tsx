@@ -1,9 +1,8 @@
 import { Alert, Descriptions, Tag } from "antd";
 import { Suspense } from "react";
-import type { Request, Response } from "../api/types";
+import { type Request, type Response, isEqual, isObject } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import { ValueDiff } from "../form/value-diff";
-import { isEqual, isObject } from "../api/json";
 import { isFile } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "react";
 import type { FieldProblem } from "../api/call";
-import { isEqual } from "../api/json";
+import { isEqual, type Answer, type Decision, type Json, type JsonObject, type Request } from "../api/types";
 import { useSession } from "../api/session";
-import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
 import { isUnread } from "../form/number-text";
 import { initialAnswer, renderedFields } from "../form/schema-field";
 import { answerOf, fieldProblems, initialValues, type Values } from "../form/values";

@@ -1,7 +1,6 @@
 import { Card, Descriptions, Tag } from "antd";
 import { Fragment, type ReactNode, Suspense } from "react";
-import { isEqual } from "../api/json";
-import type { Action, Json, Request } from "../api/types";
+import { isEqual, type Action, type Json, type Request } from "../api/types";
 import { lazyWithRetry } from "../base/browser";
 import { visible, visibleJson } from "../base/visible";
 import type { Values } from "../form/values";

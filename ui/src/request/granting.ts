@@ -1,5 +1,4 @@
-import type { Json, JsonObject, NewGrant, Request, GrantView, Freedom } from "../api/types";
-import { isObject } from "../api/json";
+import { type Json, type JsonObject, type NewGrant, type Request, type GrantView, type Freedom, isObject } from "../api/types";
 import { isUnread, type Unread } from "../form/number-text";
 
 /** The choices of a person who approves later calls too. */

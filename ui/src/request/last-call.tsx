@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/call";
-import { isEqual } from "../api/json";
+import { isEqual, type Request, type Json } from "../api/types";
 import type { Precedent as Found } from "../api/schema";
-import type { Request, Json } from "../api/types";
 import { visible, visibleJson } from "../base/visible";
 import type { Values } from "../form/values";
 import { useRequestStrings } from "../strings/detail";

@@ -1,6 +1,5 @@
 import type { InsightFeedback, LearningContext, LearningEvidence, LearningOperation, SimilarBulletView } from "../api/schema";
-import type { Json, JsonObject, Request } from "../api/types";
-import { isObject } from "../api/json";
+import { type Json, type JsonObject, type Request, isObject } from "../api/types";
 
 /** The results of test questions without and with a proposal. */
 export interface Trial {

@@ -1,5 +1,4 @@
-import { isEqual } from "../api/json";
-import type { Json, Action, JsonObject } from "../api/types";
+import { isEqual, type Json, type Action, type JsonObject } from "../api/types";
 import { visible, visibleJson } from "../base/visible";
 import type { Values } from "../form/values";
 import { MarkedText } from "../widgets/marked-text";

@@ -1,7 +1,6 @@
 import { Card } from "antd";
-import type { JsonObject, Request, Vote } from "../api/types";
+import { type JsonObject, type Request, type Vote, isEqual } from "../api/types";
 import { ValueDiff } from "../form/value-diff";
-import { isEqual } from "../api/json";
 import { useRequestStrings, type RequestStrings } from "../strings/detail";
 import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/timestamp";

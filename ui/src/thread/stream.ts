@@ -2,9 +2,8 @@ import { skipToken, useQuery, useQueryClient, type QueryClient } from "@tanstack
 import { useEffect, useState } from "react";
 import { problemOf } from "../api/call";
 import { listen } from "../api/feed";
-import { isObject } from "../api/json";
+import { isObject, type Json } from "../api/types";
 import { imageAddress, threadPath } from "../api/threads";
-import type { Json } from "../api/types";
 import { basePath } from "../base/router";
 import type { MessageImage } from "./message-images";
 

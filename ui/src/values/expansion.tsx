@@ -1,6 +1,5 @@
 import { createContext, Suspense, useContext, useMemo, useState, type ReactNode } from "react";
-import { isObject } from "../api/json";
-import type { Json } from "../api/types";
+import { isObject, type Json } from "../api/types";
 import { useKeys } from "../base/keys";
 import { useRequestStrings } from "../strings/detail";
 import { Loading } from "../widgets/loading";

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "../api/types";
-import { isObject } from "../api/json";
+import { type Json, type JsonObject, isObject } from "../api/types";
 
 /** How a value is drawn. It follows from the value; a declared type only says which of two likenesses counts. */
 export type Shape =

@@ -1,7 +1,6 @@
 import { Button, Image, Typography } from "antd";
 import { createElement, useMemo, useState, type ReactNode } from "react";
-import { isObject } from "../api/json";
-import type { Json } from "../api/types";
+import { isObject, type Json } from "../api/types";
 import { lazyWithRetry } from "../base/browser";
 import { formatBytes } from "../base/numbers";
 import { visible, visibleJson } from "../base/visible";

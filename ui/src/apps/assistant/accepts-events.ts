@@ -1,5 +1,4 @@
-import { isObject } from "../../api/json";
-import type { Agent } from "../../api/types";
+import { isObject, type Agent } from "../../api/types";
 
 /** Tell whether an agent may be an assistant: its input accepts events. The server decides. */
 export const acceptsEvents = ({ input_schema: { properties } }: Agent) => isObject(properties) && "event" in properties;

@@ -1,8 +1,7 @@
 import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
-import { isEqual, isObject } from "../../api/json";
+import { isEqual, isObject, type Json } from "../../api/types";
 import { useRequest } from "../../api/requests";
-import type { Json } from "../../api/types";
 import { visible } from "../../base/visible";
 import { Question } from "../../chat/question";
 import { useStrings } from "../../strings";

@@ -1,5 +1,4 @@
-import type { Json } from "../../api/types";
-import { isObject } from "../../api/json";
+import { type Json, isObject } from "../../api/types";
 import { useRequestStrings } from "../../strings/detail";
 import { Prose } from "../../values/prose";
 import { JsonValue } from "../../widgets/json-value";

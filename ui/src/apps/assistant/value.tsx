@@ -1,5 +1,4 @@
-import { isObject } from "../../api/json";
-import type { Json, JsonObject } from "../../api/types";
+import { isObject, type Json, type JsonObject } from "../../api/types";
 import { visible } from "../../base/visible";
 import { useStrings } from "../../strings";
 import { AgentText } from "../../widgets/agent-text";

@@ -1,9 +1,8 @@
 import { Input, Alert, Button } from "antd";
 import { useState, useId, useCallback, useEffect, useRef } from "react";
 import { isStatus } from "../../api/call";
-import { isObject } from "../../api/json";
+import { isObject, type Agent } from "../../api/types";
 import { useRunAction } from "../../api/threads";
-import type { Agent } from "../../api/types";
 import { useKeys } from "../../base/keys";
 import { visible } from "../../base/visible";
 import { Composer, useMessageDraft, useImages } from "../../chat/composer";

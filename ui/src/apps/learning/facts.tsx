@@ -1,8 +1,7 @@
 import type { LearningFactsProps } from "../../request/applications";
 import { Alert, Card, Tag } from "antd";
 import type { ReactNode } from "react";
-import { isEqual, isObject } from "../../api/json";
-import type { Request } from "../../api/types";
+import { isEqual, isObject, type Request } from "../../api/types";
 import { learningRunPath } from "./paths";
 import { Link } from "../../base/router";
 import { visible } from "../../base/visible";

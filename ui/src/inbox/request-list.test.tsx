@@ -2,7 +2,7 @@ import { render } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
 import { layoutOf } from "./layout";
-import { SectionHeading } from "./rows";
+import { SectionHeading } from "./request-list";
 
 const rowsOf = (...sections: ("soon" | "rest")[]) => layoutOf(sections.map((section, at) => ({ request: aRequest({ id: `r${at}` }), isOutdated: false, others: [], bundle: null, section })), 64);
 
