@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -129,7 +128,7 @@ def _group(call: Json) -> str:
 
 
 def _call(path: str, method: str, call: Json) -> Iterator[str]:
-    yield from (f"### {method.upper()} {path} {{: #{method}-{_slug(path)} }}", "")
+    yield from (f"### {method.upper()} {path}", "")
     yield from (call.get("description") or f"{call['summary']}.", "")
     rows = [
         (f"`{p['name']}`", p["in"], _type(p["schema"]), p.get("description", "")) for p in call.get("parameters", [])
@@ -152,7 +151,7 @@ def _reply(code: str, reply: Json) -> str:
 
 
 def _shape(name: str, schema: Json) -> Iterator[str]:
-    yield from (f"### {name} {{: #shape-{name.lower()} }}", "")
+    yield from (f"### Shape {name}", "")
     if described := schema.get("description"):
         yield from (_one_line(described), "")
     required = schema.get("required", [])
@@ -263,7 +262,3 @@ def _one_line(text: str) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "&#124;")
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

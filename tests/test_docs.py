@@ -227,6 +227,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(180)
+def test_the_generated_parts_of_the_reference_are_current(site: Path) -> None:
+    stage, pages = site.parent / "docs/reference", sorted((docs.DOCS / "reference").glob("*.md"))
+
+    # Otherwise run `python -m scripts.docs`.
+    assert [page.name for page in pages if (stage / page.name).read_text("utf-8") != page.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("page", sorted((docs.DOCS / "reference").glob("*.md")), ids=named)
+def test_each_anchor_of_the_reference_is_one_place(page: Path) -> None:
+    titles = re.findall(r"(?m)^#+ (.+)$", page.read_text("utf-8"))
+    anchors = [docs.anchor_of(title) for title in titles]
+
+    assert [anchor for anchor in anchors if anchors.count(anchor) > 1] == []
+
+
+@pytest.mark.timeout(180)
 async def test_the_built_docs_load_nothing_from_elsewhere(page: Page, site: Path) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -243,7 +259,8 @@ async def test_the_built_docs_load_nothing_from_elsewhere(page: Page, site: Path
     [
         ("[a page](nowhere.md)", "page does not exist"),
         ("[a place](#nowhere)", "anchor does not exist"),
-        ("::: ringi.Nowhere", "ringi.Nowhere could not be found"),
+        ("<!-- generated: api ringi.Nowhere -->\n<!-- end -->", "ringi.Nowhere could not be found"),
+        ("<!-- generated: api ringi.Form: nothing -->\n<!-- end -->", "ringi.Form.nothing could not be found"),
     ],
 )
 def test_a_reference_that_leads_nowhere_fails_the_build(wrong: str, why: str, tmp_path: Path) -> None:
