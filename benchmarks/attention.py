@@ -16,8 +16,8 @@ from ringi.base.clock import utc_now
 from ringi.domain.grants import GrantableCall
 from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
+from ringi.gateways.client_calls import ClientGate, Session
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.client_calls import ClientGate, Session
 from ringi.policy.files import PolicyFile
 
 CALLS, ALLOWED = 1_000, 900

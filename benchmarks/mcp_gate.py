@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import psutil
 from mcp import Client, StdioServerParameters
-from tests.integrations.mcp_gate.gates import ALLOW, ASK, Place, answer, opened
+from tests.gateways.mcp_gate.gates import ALLOW, ASK, Place, answer, opened
 
 from benchmarks.measure import Row, folder, percentile
 from ringi import Query

@@ -26,7 +26,7 @@ def contracts() -> list[dict[str, list[str]]]:
 
 
 def layers_of_the_contract() -> Layers:
-    """Return the layers, each optional room in parentheses, as import-linter writes them."""
+    """Return the layers of the contract."""
     rows = next(contract["layers"] for contract in contracts() if "layers" in contract)
     return [set(re.split(r"\s*[|:]\s*", row)) for row in rows]
 
@@ -35,17 +35,15 @@ def layers_of_the_drawing() -> Layers:
     rows = ElementTree.parse(DRAWING).findall("svg:g[@class='layer']", SVG)
     layers: Layers = []
     for row in rows:
-        boxes = row.findall("svg:rect", SVG)
         names = [str(text.text) for text in row.findall("svg:text[@class='room']", SVG)]
-        pairs = zip(boxes, names, strict=True)
-        layers.append({f"({name})" if box.get("class") == "planned" else name for box, name in pairs})
+        assert len(names) == len(row.findall("svg:rect", SVG))
+        layers.append(set(names))
     return layers
 
 
 def layers_of_the_table() -> Layers:
-    rows = re.findall(r"(?m)^\| (\d+) \| `(\w+)` \| (planned:)?", PAGE)
-    layers = groupby(rows, key=lambda row: row[0])
-    return [{f"({name})" if planned else name for _, name, planned in rows} for _, rows in layers]
+    rows = re.findall(r"(?m)^\| (\d+) \| `(\w+)` \| ", PAGE)
+    return [{name for _, name in layer} for _, layer in groupby(rows, key=lambda row: row[0])]
 
 
 def test_the_drawing_shows_the_layers_of_the_contract_from_top_to_bottom() -> None:
@@ -59,12 +57,10 @@ def test_the_table_lists_the_layers_of_the_contract_in_order() -> None:
     assert sorted(set(numbers)) == list(range(1, len(layers_of_the_contract()) + 1))
 
 
-def test_each_room_of_the_package_is_in_a_layer_and_only_planned_rooms_are_missing() -> None:
+def test_each_room_of_the_package_is_in_a_layer() -> None:
     rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    names = set().union(*layers_of_the_contract())
 
-    assert {name for name in names if not name.startswith("(")} == rooms - {"__init__"}
-    assert {name.strip("()") for name in names if name.startswith("(")} & rooms == set()
+    assert set().union(*layers_of_the_contract()) == rooms - {"__init__"}
 
 
 def test_the_page_tells_which_rooms_are_the_core() -> None:

@@ -13,7 +13,7 @@ from tests.acceptance.detail import QUIET, ask, decided, opened, press, respond,
 from tests.acceptance.test_votes import PHONE, picture, seen
 from tests.tiers import WIDE
 
-from ringi.integrations.call_views import view_of
+from ringi.gateways.call_views import view_of
 
 pytestmark = pytest.mark.timeout(240)
 FOLDER = "/home/ann/projects/warehouse/services/refund-service"

@@ -11,7 +11,10 @@ from tests.sources import SOURCES, files, tree_of
 
 PRINTED = {"SettingError": 2, "refusal": 1, "_refused": 0}
 """The calls whose sentence the terminal shows, and the position of the sentence."""
-OF_AGENTS = ("ringi/integrations", "ringi/testing", "ringi/demo", "ringi_apps/engrammer", "ringi_apps/assistant/demo")
+OF_AGENTS = (
+    *("ringi/integrations", "ringi/gateways", "ringi/testing", "ringi/demo"),
+    *("ringi_apps/engrammer", "ringi_apps/assistant/demo"),
+)
 """The rooms whose settings stand in the code of an agent, for its programmer."""
 VALUE = "[[7]]"
 """Stands for a value that only a run knows."""

@@ -19,8 +19,8 @@ from ringi.contracts.notifier import Wakeup
 from ringi.domain.ask import Action, Answer
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
+from ringi.gateways.client_calls import ClientGate, Session
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.client_calls import ClientGate, Session
 from ringi.policy.rules import Policy
 from ringi.statistics import Statistics
 from ringi.statistics.counting import day_of

@@ -21,8 +21,8 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Stage
 from ringi.errors import ConflictError, NotAuthorizedError, WaitTimeoutError
+from ringi.gateways.client_calls import ClientGate, Session
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.client_calls import ClientGate, Session
 from ringi.policy.rules import Policy
 from ringi.testing import Clock
 

@@ -19,11 +19,11 @@ from tests.server.world import World, open_world, until
 from tests.sources import SOURCES, files, nodes_of, source_of
 
 from ringi.base.clock import utc_now
-from ringi.cli.mcp_routes import EXTENSION as MCP
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Decider
+from ringi.gateways.mcp.routes import EXTENSION as MCP
 from ringi.server.problems import STATUSES
 from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
@@ -209,7 +209,7 @@ DECIDING: dict[str, tuple[Send, tuple[str, ...]]] = {
 }
 """The routes by which a caller decides or changes a request, each with its verbs."""
 OF_APPLICATIONS = {"/engrammerFlow_continue", "/v1/assistants/{id}/actions/{action_id}", "/mcp"}
-"""The routes that decide requests of their own; they have tests of their own below, or in tests/integrations/mcp."""
+"""The routes that decide requests of their own; they have tests of their own below, or in tests/gateways/mcp."""
 OTHERS = {
     *("/v1/requests", "/v1/threads/{id}/runs", "/v1/assistants/{id}/memory", "/langgraph/threads"),
     *("/v1/threads/{id}/cancel", "/v1/threads/{id}/retry", "/v1/threads/{id}/ask-again", "/v1/threads/{id}/abandon"),
@@ -224,7 +224,7 @@ OTHERS = {
 """The routes that write but decide no request: the matrix of all routes has their rows."""
 ANSWERING = {
     *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/server/routes/hitl.py"),
-    *("ringi/server/routes/langgraph_api/access.py", "ringi/server/own_requests.py"),
+    *("ringi/server/routes/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
     *("ringi_apps/engrammer/routes.py", "ringi_apps/assistant/routes.py", "ringi_apps/assistant/text_approval.py"),
     # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
     *("ringi/inbox/inbox.py", "ringi/cli/commands/answer.py", "ringi/cli/terminal/request_screen.py"),

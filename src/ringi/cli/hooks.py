@@ -7,7 +7,7 @@ import logging
 import typer
 
 from ringi.cli.commands.hook import claude_code, codex
-from ringi.integrations.hooks.process import BLOCKED, leave
+from ringi.gateways.hooks.process import BLOCKED, leave
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 hook_app = typer.Typer()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 
+from ringi.domain.ask import Ask
 from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.errors import LimitError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import refuse_hidden_thread
+from ringi.server.components import ServerComponents
 from ringi.server.settings import ServerSettings
 
 MAX_ASKERS = 10_000
@@ -75,3 +79,27 @@ class RateCounter:
         self._minutes.move_to_end(key)
         if len(self._minutes) > MAX_ASKERS:
             self._minutes.popitem(last=False)
+
+
+async def submit_for(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:
+    """Store an ask of a caller, or return the stored request if its id exists with the same content.
+
+    Args:
+        components: The components of the server.
+        limits: The limits on new requests.
+        caller: The caller.
+        ask: The question.
+
+    Raises:
+        InvalidError: The ask breaks a rule.
+        LimitError: The caller creates requests too fast, or has too many open ones.
+        NotFoundError: The caller may not read the thread.
+        DifferentAskError: The id exists with other content.
+    """
+    components.deliveries.check(ask.webhooks, caller.tenant)
+    inbox = components.inbox.for_tenant(caller.tenant)
+    if caller.role != "admin":
+        await limits.check(inbox, caller, ask.id)
+    if ask.thread_id is not None:
+        await refuse_hidden_thread(inbox.store, caller, ask.thread_id)
+    return await inbox.submit(ask, by=caller.asker)

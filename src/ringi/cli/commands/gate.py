@@ -22,7 +22,7 @@ from ringi.errors import SettingError
 from ringi.policy.files import PolicyFile
 
 if TYPE_CHECKING:
-    from ringi.integrations.mcp_gate.servers import ServerAddress
+    from ringi.gateways.mcp_gate.servers import ServerAddress
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -62,8 +62,8 @@ def gate(
     RINGI_ENABLED has no effect. The names of tools have the prefix `SERVER_` if there are several servers.
     """
     try:
-        from ringi.integrations.mcp_gate.gate import serve_gate
-        from ringi.integrations.mcp_gate.servers import ServerAddress
+        from ringi.gateways.mcp_gate.gate import serve_gate
+        from ringi.gateways.mcp_gate.servers import ServerAddress
     except ModuleNotFoundError as error:
         missing("`ringi gate`", error)
     policies = PolicyFile(policy)
@@ -108,7 +108,7 @@ def install(
     yes: Yes = False,
 ) -> None:
     """Put a gate before each MCP server in the configuration of a client: show the difference, ask, and write."""
-    from ringi.integrations.mcp_gate.install import config_file, installed
+    from ringi.gateways.mcp_gate.install import config_file, installed
 
     PolicyFile(policy).policy()
     # Other people who share a project have the command and the folder elsewhere.
@@ -120,7 +120,7 @@ def install(
 
 def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
     """Restore the MCP servers in the configuration of a client: show the difference, ask, and write."""
-    from ringi.integrations.mcp_gate.install import config_file, uninstalled
+    from ringi.gateways.mcp_gate.install import config_file, uninstalled
 
     for change in uninstalled(client.value, config_file(client.value, Path.cwd() if project else None)):
         write_change(change, yes)
@@ -141,7 +141,7 @@ def _variable(found: re.Match[str]) -> str:
 
 
 def _read_servers(path: Path) -> dict[str, ServerAddress]:
-    from ringi.integrations.mcp_gate.servers import ServerAddress
+    from ringi.gateways.mcp_gate.servers import ServerAddress
 
     def address(entry: dict[str, Any]) -> ServerAddress:
         if "url" in entry:

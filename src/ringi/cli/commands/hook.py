@@ -13,8 +13,8 @@ import typer
 from ringi.cli.options import Asks
 
 if TYPE_CHECKING:
-    from ringi.integrations.client_config import FileChange
-    from ringi.integrations.hooks.event import HookClient
+    from ringi.gateways.client_config import FileChange
+    from ringi.gateways.hooks.events import HookClient
 
 PolicyOption = Annotated[
     str | None,
@@ -34,7 +34,7 @@ def claude_code(
 
     Install it with `ringi hook install claude-code`. Any failure blocks the call.
     """
-    from ringi.integrations.hooks.process import HookOptions, answer
+    from ringi.gateways.hooks.process import HookOptions, answer
 
     answer("claude-code", HookOptions(timeout, policy, url, confirm_stop))
 
@@ -46,7 +46,7 @@ def codex(
 
     Install it with `ringi hook install codex`. Any failure blocks the call.
     """
-    from ringi.integrations.hooks.process import HookOptions, answer
+    from ringi.gateways.hooks.process import HookOptions, answer
 
     answer("codex", HookOptions(timeout, policy, url, confirm_stop))
 
@@ -78,7 +78,7 @@ def install(
     hook that it ends.
     """
     from ringi.cli.texts import text_of
-    from ringi.integrations.hooks.install import config_file, installed
+    from ringi.gateways.hooks.install import config_file, installed
 
     name: HookClient = client.value
     # Other people who share a project have the command elsewhere.
@@ -97,7 +97,7 @@ def install(
 
 def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
     """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
-    from ringi.integrations.hooks.install import config_file, uninstalled
+    from ringi.gateways.hooks.install import config_file, uninstalled
 
     name: HookClient = client.value
     write_change(uninstalled(config_file(name, Path.cwd() if project else None)), yes)

@@ -21,7 +21,7 @@ def mcp(url: Asks = None) -> None:
     """
     page = None
     with diverted_stdout():
-        from ringi.integrations.mcp.server import process_server
+        from ringi.gateways.mcp.server import process_server
 
         with suppress(SettingError):
             page = server_address()

@@ -120,7 +120,7 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 
 def _extensions(agents: list[Agent]) -> Sequence[Extension]:
     """Return the routes of the applications, which are served only with agents and LangGraph."""
-    from ringi.cli.mcp_routes import EXTENSION as MCP
+    from ringi.gateways.mcp.routes import EXTENSION as MCP
     from ringi.server.extension import installed_extensions
     from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
 

@@ -40,9 +40,8 @@ from ringi.server.auth.permissions import (
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.counts import Count, Counts
-from ringi.server.limits import AskLimits
+from ringi.server.limits import AskLimits, submit_for
 from ringi.server.openapi import route_docs
-from ringi.server.own_requests import submit_for
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import json_response, reply
 from ringi.server.routes.request_lists import COUNTED, RequestLists, blank_to_none

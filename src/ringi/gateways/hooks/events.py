@@ -1,0 +1,257 @@
+"""One event of a hook, as Claude Code or Codex writes it, and the reply to it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from ringi.base.settings import Settings
+from ringi.base.texts import Sentence, sentence_text
+from ringi.base.validation import safe_repr
+from ringi.domain.ask import Ask, Wording
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.domain.response import Outcome
+from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
+from ringi.gateways.client_calls import MAX_TEXT, ClientGate, Session, answered, ask_form
+from ringi.inbox.api import InboxAPI
+from ringi.integrations.askers import hashed
+from ringi.integrations.finish_words import parse_decision
+from ringi.integrations.functions import Authorized
+from ringi.policy.files import PolicyFile
+from ringi.policy.rules import Policy, Rule
+
+HookClient = Literal["claude-code", "codex"]
+CLIENTS: tuple[HookClient, ...] = get_args(HookClient)
+Json = dict[str, Any]
+MAX_ID = 200
+Reply = Json | None
+"""What the hook prints; None prints nothing: the client goes on by its own rules."""
+READING = (
+    *("AskUserQuestion", "Glob", "Grep", "LS", "ListAgents", "NotebookRead", "Read", "TodoWrite", "ToolSearch"),
+    *("get_goal", "request_user_input", "update_plan", "view_image"),
+)
+"""The tools that only read files or keep the agent's own notes: without a policy, the client decides about them."""
+UNREAD = Policy(rules=(Rule(tools=READING, effect="allow"),))
+PROMPT = "prompt:"
+"""The beginning of an attempt whose call the client has not named."""
+RECENT = 50
+"""The number of a session's newest requests among which a call is looked for."""
+MAX_TASK = 120
+
+
+class HookEvent(NamedTuple):
+    """An event of a client."""
+
+    client: HookClient
+    name: str
+    """`hook_event_name`, such as `PreToolUse`."""
+    session: Session
+    data: Json
+    """Everything that the client wrote."""
+
+    @classmethod
+    def parse(cls, client: HookClient, text: bytes) -> Self:
+        """Return the event in what a client writes to a hook.
+
+        Raises:
+            InvalidError: It is not the JSON of an event.
+        """
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidError.of(
+                "stdin", f"is not JSON ({error}): run this as a hook of {client}", "not_json"
+            ) from None
+        if not isinstance(data, dict):
+            raise InvalidError.of("stdin", f"{safe_repr(data)} is not an event of a hook of {client}")
+        session = Session(client, text_in(data, "session_id"), text_in(data, "cwd"))
+        return cls(client, text_in(data, "hook_event_name"), session, data)
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool."""
+        return text_in(self.data, "tool_name")
+
+    @property
+    def args(self) -> Json:
+        """The arguments of the tool."""
+        args = self.data.get("tool_input")
+        if not isinstance(args, dict):
+            raise InvalidError.of("tool_input", f"{safe_repr(args)} is not an object")
+        return args
+
+    @property
+    def call_id(self) -> str:
+        """The id by which the client knows the call."""
+        id = text_in(self.data, "tool_use_id")
+        return id if len(id) <= MAX_ID else hashed(id)
+
+    @property
+    def turn(self) -> str:
+        """The id of the turn; empty if the client does not name it."""
+        return str(self.data.get("prompt_id") or self.data.get("turn_id") or "")
+
+    def specific(self, **output: object) -> Json:
+        """Return a reply of this kind of event."""
+        return {"hookSpecificOutput": {"hookEventName": self.name, **output}}
+
+
+def text_in(data: Json, name: str) -> str:
+    """Return a text of an event.
+
+    Raises:
+        InvalidError: It is missing, or not a text.
+    """
+    value = data.get(name)
+    if not isinstance(value, str) or not value:
+        raise InvalidError.of(name, f"{safe_repr(value)} is not a text: run this as a hook")
+    return value
+
+
+def policy_file(path: str | None) -> PolicyFile | None:
+    """Return the policy: the given file, else that of `RINGI_POLICY`, else `.ringi/policy.toml` if there is one.
+
+    Args:
+        path: The path of a file; None for the default.
+    """
+    default = Path(".ringi") / "policy.toml"
+    chosen = path or Settings.load().policy or (default if default.exists() else None)
+    return PolicyFile(chosen) if chosen else None
+
+
+class HookCalls:
+    """The calls of one session.
+
+    Args:
+        event: The event about a call.
+        inbox: The inbox to ask in.
+        policy: The policy; None asks about every call that does not only read.
+        timeout: Seconds to wait for people.
+    """
+
+    def __init__(self, event: HookEvent, inbox: InboxAPI, policy: PolicyFile | None, timeout: float) -> None:
+        self._event, self._inbox, self._policy, self._timeout = event, inbox, policy, timeout
+
+    async def before(self) -> Reply:
+        """Answer whether a call may run, and with which arguments."""
+        return await self._decided(self._before, self._denied)
+
+    async def prompt(self) -> Reply:
+        """Answer a prompt of the client about a call."""
+        return await self._decided(self._prompt, self._refused)
+
+    async def after(self, outcome: Outcome) -> Reply:
+        """Report the outcome of a call that people or a rule have approved."""
+        if request := await self._begun():
+            attempt = request.receipt.attempt if request.receipt else None
+            await self._inbox.report_outcome(request.id, outcome, attempt=attempt)
+        return None
+
+    async def _before(self) -> Reply:
+        event = self._event
+        granted = await self._authorized(lambda: UNREAD, event.call_id)
+        is_edited = granted.args != event.args
+        # Codex reports a bare "allow" as an error of the hook. Without a policy, the client's own rules hold for tools
+        # that only read.
+        if not is_edited and (event.client == "codex" or (granted.request is None and self._policy is None)):
+            return None
+        edited = {"updatedInput": granted.args} if is_edited else {}
+        return event.specific(permissionDecision="allow", permissionDecisionReason="approved in Ringi", **edited)
+
+    async def _prompt(self) -> Reply:
+        event = self._event
+        policy = Policy(rules=(Rule(tools=(event.tool,)),))
+        # The client does not name the call here, and two equal calls need two approvals.
+        granted = await self._authorized(lambda: policy, f"{PROMPT}{uuid.uuid4().hex}")
+        if granted.args == event.args:
+            return event.specific(decision={"behavior": "allow"})
+        if event.client == "claude-code":
+            return event.specific(decision={"behavior": "allow", "updatedInput": granted.args})
+        await granted.report("failed")  # Codex refuses changed arguments here, so this call does not run.
+        return self._refused(f"People want other arguments; call it with these instead: {json.dumps(granted.args)}")
+
+    async def _authorized(self, default: Callable[[], Policy], attempt: str) -> Authorized:
+        event = self._event
+        gate = ClientGate(self._policy.policy if self._policy else default, self._inbox, event.session)
+        return await gate.authorize(event.tool, event.args, attempt=attempt, timeout=self._timeout)
+
+    async def _decided(self, decide: Callable[[], object], refuse: Callable[[str], Reply]) -> Reply:
+        try:
+            return await decide()  # type: ignore[misc,no-any-return]
+        except WaitTimeoutError as error:
+            return refuse(
+                f"Nobody has answered request {error.id} yet. It stays open: make exactly the same call again to go on "
+                "waiting for the answer."
+            )
+        except (NotAuthorizedError, PausedError) as error:
+            return refuse(str(error))
+
+    def _denied(self, why: str) -> Reply:
+        return self._event.specific(permissionDecision="deny", permissionDecisionReason=why)
+
+    def _refused(self, why: str) -> Reply:
+        return self._event.specific(decision={"behavior": "deny", "message": why})
+
+    async def _begun(self) -> Request | None:
+        """Return the request by which this call has begun."""
+        event = self._event
+        query = Query(thread_id=event.session.thread_id, statuses=("completed",), limit=RECENT)
+        begun = [request for request in await self._inbox.find(query) if _is_begun(request)]
+        own = (request for request in begun if request.receipt and request.receipt.attempt == event.call_id)
+        return next(own, None) or next((request for request in begun if self._is_prompted(request)), None)
+
+    def _is_prompted(self, request: Request) -> bool:
+        """Return whether a prompt approved this call, by what it does: the client did not name it."""
+        attempt, granted = request.receipt.attempt if request.receipt else None, request.granted
+        is_equal = granted is not None and (granted.name, granted.args) == (self._event.tool, self._event.args)
+        return is_equal and (attempt or "").startswith(PROMPT)
+
+
+def _is_begun(request: Request) -> bool:
+    return request.receipt is not None and request.receipt.is_begun_by(request.receipt.attempt)
+
+
+async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> Reply:
+    """Ask people for the form of an MCP server, and return what they filled in; a page is opened by the client itself.
+
+    Raises:
+        InvalidError: The form cannot be shown in the inbox.
+    """
+    if event.data.get("mode") == "url":
+        return None
+    server, message = text_in(event.data, "mcp_server_name"), text_in(event.data, "message")
+    asked = event.data.get("requested_schema")
+    place = (event.name, event.turn)
+    result = await ask_form(inbox, event.session, message, asked, source=server, place=place, timeout=timeout)
+    return event.specific(**result.json)
+
+
+async def stop(event: HookEvent, inbox: InboxAPI, timeout: float) -> Reply:
+    """Ask whether the work is done; words other than a consent go back to the agent.
+
+    A request that nobody answers lets the agent stop: a stopped agent does nothing.
+    """
+    summary = str(event.data.get("last_assistant_message") or "").strip()
+    task = " ".join(summary.split())[:MAX_TASK]
+    title = Sentence(code="finished", params={"task": task}) if task else Sentence(code="finished_untitled")
+    ask = Ask(
+        title=sentence_text(title, "en"),
+        kind="finish",
+        wording=Wording(title=(title,)),
+        allowed=("approve", "reject", "respond"),
+        context={**event.session.context, **({"summary": summary[:MAX_TEXT]} if summary else {})},
+    )
+    try:
+        response = (await answered(inbox, event.session, ask, (event.name, event.turn), timeout)).response
+    except WaitTimeoutError:
+        return None
+    words = ((response and response.message) or "").strip()
+    is_done = response is None or response.decision == "approve"
+    if is_done or (response and response.decision == "respond" and parse_decision(words).decision == "complete"):
+        return None
+    by = response.responder if response else ""
+    return {"decision": "block", "reason": f"{by} says that this is not finished: {words or 'no reason is given'}"}

@@ -1,0 +1,112 @@
+"""The hooks of Ringi in the configuration of Claude Code and Codex."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringi.errors import SettingError
+from ringi.gateways.client_config import FileChange, Settings, change_json
+from ringi.gateways.hooks.events import HookClient
+
+CALLS = {
+    "claude-code": ("PreToolUse", "PermissionRequest", "Elicitation"),
+    "codex": ("PreToolUse", "PermissionRequest"),
+}
+"""The events that wait for an answer."""
+REPORTS = {"claude-code": ("PostToolUse", "PostToolUseFailure"), "codex": ("PostToolUse",)}
+"""The events that report what became of a call."""
+REPORT_SECONDS = 60
+OWN = re.compile(r"\bringi\b.* hook (claude-code|codex)\b")
+UNLESS = "|| { echo 'Ringi did not answer, so the call is blocked' >&2; exit 2; }"
+"""A shell's words after the command: a hook that is killed, or that is not installed, blocks the call too."""
+
+
+def config_file(client: HookClient, project: Path | None) -> Path:
+    """Return the file with the hooks of a client.
+
+    Args:
+        client: The client.
+        project: The folder of a project; None for the file of the user.
+    """
+    if client == "claude-code":
+        folder = (
+            project / ".claude" if project else Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+        )
+        return folder / "settings.json"
+    folder = project / ".codex" if project else Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return folder / "hooks.json"
+
+
+def installed(client: HookClient, path: Path, command: Sequence[str], timeout: int, *, confirms: bool) -> FileChange:
+    """Return the change that adds the hooks to a file, or brings them up to date; other hooks stay.
+
+    Args:
+        client: The client.
+        path: The file.
+        command: The command of the hook, with its options.
+        timeout: Seconds after which the client ends a hook that waits for people.
+        confirms: True if people confirm that the work is done.
+
+    Raises:
+        SettingError: The file cannot be changed safely.
+    """
+    text = shlex.join(command)
+    waits: Settings = {"type": "command", "command": f"{text} {UNLESS}", "timeout": timeout}
+    if client == "claude-code":
+        waits["onFailure"] = "block"  # Without it, Claude Code runs the call when the hook times out.
+    hooks = dict.fromkeys(CALLS[client], waits)
+    reports: Settings = {"type": "command", "command": text, "timeout": REPORT_SECONDS}
+    hooks |= dict.fromkeys(REPORTS[client], reports)
+    if confirms:
+        hooks["Stop"] = {**reports, "timeout": timeout}
+    return change_json(path, lambda settings: _with_own(path, settings, hooks))
+
+
+def uninstalled(path: Path) -> FileChange:
+    """Return the change that removes the hooks from a file; other hooks stay.
+
+    Raises:
+        SettingError: The file cannot be changed safely.
+    """
+    return change_json(path, lambda settings: _with_own(path, settings, {}))
+
+
+def _with_own(path: Path, settings: Settings, own: dict[str, Settings]) -> Settings:
+    before = settings.get("hooks", {})
+    if not isinstance(before, dict):
+        raise SettingError("file", str(path), "its hooks are not an object: correct it first")
+    hooks: Settings = {}
+    for event in dict.fromkeys([*before, *own]):
+        groups = _with_group(path, before.get(event, []), own.get(event))
+        if groups or (event in before and not before[event]):
+            hooks[event] = groups
+    return {**settings, "hooks": hooks} if hooks or (before == {} and "hooks" in settings) else _without(settings)
+
+
+def _without(settings: Settings) -> Settings:
+    return {name: value for name, value in settings.items() if name != "hooks"}
+
+
+def _with_group(path: Path, groups: object, own: Settings | None) -> list[Settings]:
+    """Return the groups of an event with our hook in the place that it has, or at the end."""
+    new = [{"hooks": [copy.deepcopy(own)]}] if own else []
+    found: list[Settings] = []
+    for group in groups if isinstance(groups, list) else [groups]:
+        if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
+            raise SettingError("file", str(path), "its hooks are not lists of groups: correct it first")
+        others = [hook for hook in group["hooks"] if not _is_own(hook)]
+        if len(others) == len(group["hooks"]):
+            found.append(group)
+            continue
+        found += [{**group, "hooks": others}] if others else new
+        new = new if others else []
+    return found + new
+
+
+def _is_own(hook: object) -> bool:
+    return isinstance(hook, dict) and OWN.search(str(hook.get("command"))) is not None

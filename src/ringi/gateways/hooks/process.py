@@ -1,0 +1,112 @@
+"""The process of a hook: it reads one event, and prints one reply. Whatever fails, the call does not run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import select
+import sys
+import threading
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from ringi.gateways.hooks.events import HookClient, HookEvent, Reply
+
+
+BLOCKED, NOT_BLOCKING = 2, 1
+"""The exit codes by which a client does not go on, and by which it only shows an error."""
+GRACE = 20.0
+"""Seconds beyond the time for people after which the process ends in any case."""
+OUTCOMES: dict[str, Literal["committed", "failed"]] = {"PostToolUse": "committed", "PostToolUseFailure": "failed"}
+
+
+class HookOptions(NamedTuple):
+    """The options of `ringi hook`."""
+
+    timeout: float
+    """Seconds to wait for people."""
+    policy: str | None = None
+    """The path of the policy."""
+    url: str | None = None
+    """The server or the store to ask in."""
+    confirms_stop: bool = False
+    """True if people confirm that the work is done."""
+
+
+def answer(client: HookClient, options: HookOptions) -> NoReturn:
+    """Answer the event on standard input, and exit."""
+    code = BLOCKED
+    try:
+        watch(options.timeout + GRACE)
+        # A library that prints would break the JSON, and clients run a call whose hook prints anything else.
+        with contextlib.redirect_stdout(sys.stderr):
+            from ringi.gateways.hooks.events import HookEvent
+
+            event = HookEvent.parse(client, sys.stdin.buffer.read())
+            if event.name in (*OUTCOMES, "Stop"):
+                code = NOT_BLOCKING  # The call has run, and a stopped agent does nothing.
+            reply = asyncio.run(reply_to(event, options))
+        if reply is not None:
+            sys.stdout.write(json.dumps(reply))
+            sys.stdout.flush()
+    except BaseException as error:
+        leave(f"{type(error).__name__}: {error}", code)
+    os._exit(0)  # Nothing that ends later may change the code.
+
+
+async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
+    """Return the reply to an event.
+
+    Raises:
+        InvalidError: The event is none that this hook answers.
+    """
+    from ringi.errors import InvalidError
+    from ringi.gateways.client_calls import open_asker
+    from ringi.gateways.hooks.events import HookCalls, elicitation, policy_file, stop
+
+    if event.name == "Stop" and not options.confirms_stop:
+        return None
+    # The folder in the event is chosen by the agent, which could choose another policy and another store by it.
+    os.chdir(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
+    policy = policy_file(options.policy)
+    async with open_asker(options.url) as inbox:
+        calls = HookCalls(event, inbox, policy, options.timeout)
+        match event.name:
+            case "PreToolUse":
+                return await calls.before()
+            case "PermissionRequest":
+                return await calls.prompt()
+            case "Elicitation":
+                return await elicitation(event, inbox, options.timeout)
+            case "Stop":
+                return await stop(event, inbox, options.timeout)
+            case name if name in OUTCOMES:
+                return await calls.after(OUTCOMES[name])
+    raise InvalidError.of("hook_event_name", f"{event.name!r} is none that Ringi answers: remove the hook for it")
+
+
+def watch(seconds: float) -> None:
+    """End the process after some seconds, or when the client no longer reads from it.
+
+    A client kills a hook at its timeout, and some then run the call; and a hook whose client was killed would wait on.
+    """
+
+    def run() -> None:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(sys.stdout.fileno(), 0)  # Only errors: the other end of the pipe is closed.
+            poll.poll(min(seconds * 1000, 2**31 - 1))
+        else:
+            threading.Event().wait(seconds)
+        leave("no answer in time", BLOCKED)
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def leave(why: str, code: int) -> NoReturn:
+    """Print why the hook fails, and exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.write(sys.stderr.fileno(), f"Ringi: {why}\n".encode(errors="backslashreplace"))
+    os._exit(code)

@@ -1,0 +1,202 @@
+"""The route of MCP clients on a server; a caller reaches its own requests, with the checks of the other routes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ringi.domain.ask import Answer, Ask
+from ringi.domain.decisions import MCP
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.errors import NotFoundError, WaitTimeoutError
+from ringi.inbox.inbox import Inbox
+from ringi.integrations.askers import hashed
+from ringi.server.app import MCP_SESSION
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of, bearer_token
+from ringi.server.auth.permissions import (
+    inbox_for,
+    is_theirs_to_answer,
+    require_answerable,
+    require_cancellable,
+    require_person,
+)
+from ringi.server.components import ServerComponents
+from ringi.server.extension import Extension
+from ringi.server.identity import public_url
+from ringi.server.limits import AskLimits, submit_for
+from ringi.server.refusals import UnauthenticatedError
+from ringi.server.sse.sse import Streams
+from ringi.server.strict_route import StrictPlainRoute
+
+if TYPE_CHECKING:
+    from ringi.gateways.mcp.server import McpHandler
+
+HANDLER = "ringi.gateways.mcp.server"
+
+PATH, METHODS = "/mcp", ["POST", "DELETE"]
+"""Without GET: nothing is sent to a client that has not called."""
+
+
+class McpEndpoint:
+    """The ASGI endpoint of MCP clients: authenticates each call, which is one of the caller's open connections."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
+        self._components, self._auth, self._limits, self._streams = components, auth, limits, streams
+        self._public_url = public_url()
+        self._handler: McpHandler | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        headers = Headers(scope=scope)
+        token, session = self._verified_token(scope, headers), headers.get(MCP_SESSION)
+        caller = token.principal
+        base = self._public_url or f"{scope['scheme']}://{headers['host']}{base_of(scope)}"
+        requests = CallerRequests(
+            self._components,
+            self._limits,
+            self._streams,
+            self._auth,
+            token,
+            session=hashed(session)[:12] if session else None,
+            base=base,
+        )
+        with self._streams.slot(caller):
+            handler = self._handler or await self._open()
+            # A name may contain any separator but a colon, and a tenant even that.
+            id = ":".join((caller.role, caller.name, caller.tenant))
+            await handler.handle(id, requests, scope, receive, send)
+
+    async def _open(self) -> McpHandler:
+        """Return the handler, whose libraries a server imports with the first call: they take most of a second."""
+        module = await asyncio.to_thread(import_module, HANDLER)
+        if self._handler is None:
+            key, settings = self._components.keys.derive("mcp"), self._components.settings
+            self._handler = module.McpHandler(key, settings.max_body, self._streams.wait)
+        return self._handler
+
+    def _verified_token(self, scope: Scope, headers: Headers) -> VerifiedToken:
+        """Return the token of the caller. A cookie does not count, and a page of another site is refused."""
+        settings = self._components.settings
+        if bearer_token(scope) is None and not settings.no_auth:
+            raise UnauthenticatedError
+        if not {"*", headers.get("origin")} & {*settings.cors_origins}:
+            self._auth.refuse_foreign(scope, headers, is_origin_needed=False)
+        return self._auth.verified_token(scope)
+
+
+class CallerRequests:
+    """The requests that one caller has asked; those of others do not exist here.
+
+    Args:
+        components: The components of the server.
+        limits: The limits on new requests.
+        streams: The open connections of the server, whose end ends a wait.
+        auth: The authenticator, which knows whether the token has been revoked meanwhile.
+        token: The token of the caller.
+        session: The session of the client; None without sessions.
+        base: The address of the page.
+    """
+
+    def __init__(
+        self,
+        components: ServerComponents,
+        limits: AskLimits,
+        streams: Streams,
+        auth: Authenticator,
+        token: VerifiedToken,
+        *,
+        session: str | None,
+        base: str,
+    ) -> None:
+        self._components, self._limits, self._streams = components, limits, streams
+        self._auth, self._token, self._caller = auth, token, token.principal
+        self._base, self.session = base, session
+        self._is_signed_in = self._caller.role in ("person", "admin") and not components.settings.no_auth
+
+    async def submit(self, ask: Ask) -> Request:
+        """Store an ask, or return the stored request."""
+        return await submit_for(self._components, self._limits, self._caller, ask)
+
+    async def get(self, id: str) -> Request:
+        """Return a request of the caller."""
+        return await self._inbox.get(id)
+
+    async def find(self, limit: int) -> list[Request]:
+        """Return the newest requests of the caller."""
+        return await self._inbox.find(Query(asked_by=self._caller.actor, limit=limit))
+
+    async def wait(self, id: str, seconds: float) -> Request:
+        """Return a request once it has ended, or as it is after some seconds."""
+        inbox = self._inbox
+        request = await inbox.get(id)
+        if not request.is_final and seconds > 0:
+            seconds = min(seconds, self._components.settings.max_wait)
+            # A wait goes on after its HTTP call was aborted, so it counts on its own; no name has a colon.
+            waiter = self._caller._replace(name=f"mcp:{self._caller.name}")
+            with self._streams.slot(waiter), suppress(WaitTimeoutError):
+                await self._streams.wait(inbox.wait(request, seconds), self._token)
+            request = await self._inbox.get(id)
+        return request
+
+    async def cancel(self, id: str, reason: str | None) -> Request:
+        """Cancel a request of the caller."""
+        await self.get(id)
+        inbox = inbox_for(self._components.inbox, self._caller, require_cancellable)
+        return await inbox.cancel(id, self._caller.actor, reason)
+
+    def may_answer(self, request: Request) -> bool:
+        """Return whether the caller is signed in as a person to whom the request is open."""
+        caller = self._caller
+        return self._is_signed_in and (caller.role == "admin" or is_theirs_to_answer(caller, request))
+
+    async def answer(self, id: str, answer: Answer) -> Request:
+        """Answer a request as the person who is signed in, with the checks of each answer."""
+        self._refuse_revoked()
+        require_person(self._caller)
+        inbox = inbox_for(self._components.inbox, self._caller, require_answerable)
+        return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
+
+    def address(self, id: str) -> str | None:
+        """Return the address of the page of a request."""
+        return f"{self._base}/r/{id}"
+
+    @property
+    def _inbox(self) -> Inbox:
+        self._refuse_revoked()
+        return inbox_for(self._components.inbox, self._caller, require_own)
+
+    def _refuse_revoked(self) -> None:
+        # A wait or a form can last longer than the token.
+        if self._auth.is_revoked(self._token):
+            raise UnauthenticatedError.revoked()
+
+
+def require_own(caller: Principal, request: Request) -> None:
+    """Raise `NotFoundError` unless the caller has asked this request."""
+    if request.tenant != caller.tenant or not request.is_from(caller.actor):
+        raise NotFoundError("request", request.id)
+
+
+class McpRoutes:
+    """The route of MCP clients."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
+        self._parts = (components, auth, limits, streams)
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add no route: the only one streams."""
+
+    def streams(self) -> list[Route]:
+        """Return the route."""
+        return [StrictPlainRoute(PATH, McpEndpoint(*self._parts), methods=METHODS)]
+
+
+EXTENSION = Extension(McpRoutes)

@@ -1,0 +1,243 @@
+"""The tools with which a model asks people. None of them decides anything."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import InputRequiredResult, ToolAnnotations
+from pydantic import Field, WithJsonSchema
+
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.domain.voting import Tier
+from ringi.errors import InvalidError, RingiError
+from ringi.forms.form import MODEL_FIELDS
+from ringi.forms.json_schema import check_json
+from ringi.gateways.call_views import view_of
+from ringi.gateways.client_calls import NOT_IN_IDS, Session
+from ringi.gateways.mcp.elicitation import KEY, SECONDS, Elicitation
+from ringi.gateways.mcp.requests import OwnRequests, RequestState, state_of
+
+MAX_BYTES, MAX_DEPTH = 256 * 1024, 64
+NO_CLIENT = "mcp"
+"""The client of a call that does not name one."""
+MAX_CLIENT = 60
+FIELD_TYPES = ("text", "textarea", "number", "slider", "select", "multiselect", "radio", "checkbox", "boolean", "date")
+OPTION = {
+    "type": "object",
+    "properties": {"value": {"type": "string"}, "label": {"type": "string"}},
+    "required": ["value"],
+}
+FIELD = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "Letters, digits and _; the answer comes back under it."},
+        "type": {"type": "string", "enum": [*FIELD_TYPES, "datetime"]},
+        "label": {"type": "string"},
+        "required": {"type": "boolean"},
+        "help": {"type": "string"},
+        "default": {"type": ["string", "number", "boolean", "array"]},
+        "options": {"type": "array", "items": OPTION},
+        "min": {"type": ["number", "string"], "description": "Least number or first day (YYYY-MM-DD)."},
+        "max": {"type": ["number", "string"], "description": "Greatest number or last day (YYYY-MM-DD)."},
+    },
+    "required": ["name", "type"],
+}
+Title = Annotated[str, Field(description="The question in one line. The person has not read this conversation.")]
+Description = Annotated[str | None, Field(description="Background for the person, as Markdown.")]
+Fields = Annotated[list[Any] | None, WithJsonSchema({"type": "array", "items": FIELD})]
+Options = Annotated[list[str] | None, Field(description="In place of fields: the answers to choose one from.")]
+Schema = Annotated[dict[str, Any] | None, Field(description="In place of fields: a JSON Schema of the answers.")]
+OwnId = Annotated[
+    str | None, Field(description="Your own id for this request. Repeating a call with the same id asks only once.")
+]
+Assignee = Annotated[str | None, Field(description="The person who must answer; by default anybody may.")]
+Groups = Annotated[list[str] | None, Field(description="The groups whose members may answer.")]
+ExpiresIn = Annotated[float | None, Field(description="Seconds until the request expires; by default never.")]
+RequestId = Annotated[str, Field(description="The id that ask_human or request_approval returned.")]
+Wait = Annotated[float, Field(description="Seconds to wait for the end of the request.", ge=0, le=SECONDS)]
+RequestsOf = Callable[[ServerRequestContext[Any, Any]], OwnRequests]
+"""Returns the requests of the caller."""
+
+
+class AskTools:
+    """The tools of the MCP server.
+
+    Args:
+        requests_of: Returns the requests of the caller.
+    """
+
+    def __init__(self, requests_of: RequestsOf) -> None:
+        self._requests_of = requests_of
+
+    def tools(self) -> list[Tool]:
+        """Return the tools."""
+        asks = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False)
+        reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True)
+        ends = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True)
+        return [
+            tool_of(self.ask_human, "Ask a person", asks),
+            tool_of(self.request_approval, "Request an approval", asks),
+            tool_of(self.get_request, "Wait for an answer", reads),
+            tool_of(self.cancel_request, "Cancel a request", ends),
+        ]
+
+    async def ask_human(
+        self,
+        context: Context[Any, Any],
+        title: Title,
+        description: Description = None,
+        fields: Fields = None,
+        options: Options = None,
+        schema: Schema = None,
+        id: OwnId = None,
+        assignee: Assignee = None,
+        groups: Groups = None,
+        expires_in: ExpiresIn = None,
+    ) -> RequestState | InputRequiredResult:
+        """Ask a person a question, in words or with a form.
+
+        Without fields, options and schema, the answer is in words. Usually the answer comes later: call get_request.
+        """
+        if sum(each is not None for each in (fields, options, schema)) > 1:
+            raise ToolError("give only one of fields, options and schema")
+        if options is not None:
+            fields = [{"name": KEY, "type": "radio", "label": "Answer", "required": True, "options": options}]
+        if len(fields or ()) > MODEL_FIELDS:
+            raise ToolError(f"fields: {len(fields or ())} are more than {MODEL_FIELDS}: ask in two steps")
+        form = None if fields is None else {"fields": fields}
+        body = {"title": title, "description": description, "form": form, "schema": schema, "id": id}
+        more = {"assignee": assignee, "candidate_groups": groups, "expires_in": expires_in}
+        return await self._ask(context, {**body, **more})
+
+    async def request_approval(
+        self,
+        context: Context[Any, Any],
+        title: Title,
+        action: Annotated[str, Field(description="The name of the tool or action to approve.")],
+        args: Annotated[dict[str, Any] | None, Field(description="All arguments of the action, exactly.")] = None,
+        description: Description = None,
+        args_schema: Annotated[dict[str, Any] | None, Field(description="The JSON Schema of the arguments.")] = None,
+        folder: Annotated[str | None, Field(description="The folder in which the action would run.")] = None,
+        tier: Annotated[Tier | None, Field(description="What is at stake; by default low.")] = None,
+        id: OwnId = None,
+        assignee: Assignee = None,
+        groups: Groups = None,
+        expires_in: ExpiresIn = None,
+    ) -> RequestState | InputRequiredResult:
+        """Ask a person to approve an action before you do it.
+
+        Do it only after `approved` is true, with exactly the returned `args`, and once. Usually the answer comes later:
+        call get_request.
+        """
+        call = {"name": action, "args": args or {}, "schema": args_schema}
+        body = {"title": title, "description": description, "action": call, "id": id, "tier": tier}
+        more = {"assignee": assignee, "candidate_groups": groups, "expires_in": expires_in}
+        return await self._ask(context, {**body, **more}, folder)
+
+    async def get_request(self, context: Context[Any, Any], id: RequestId, wait: Wait = SECONDS) -> RequestState:
+        """Return a request that you asked; waits for its answer, at most 25 seconds.
+
+        While the status is pending, call it again. Pending, rejected, cancelled and expired are no approval.
+        """
+        requests = self._requests_of(context.request_context)
+        return await answered(lambda: requests.wait(id, wait), requests)
+
+    async def cancel_request(
+        self,
+        context: Context[Any, Any],
+        id: RequestId,
+        reason: Annotated[str | None, Field(description="The reason, for people.")] = None,
+    ) -> RequestState:
+        """Cancel a request that you asked and no longer need."""
+        requests = self._requests_of(context.request_context)
+        return await answered(lambda: cancelled(requests, id, reason), requests)
+
+    async def _ask(
+        self, context: Context[Any, Any], body: dict[str, Any], folder: str | None = None
+    ) -> RequestState | InputRequiredResult:
+        requests = self._requests_of(context.request_context)
+        session = Session(client_of(context), requests.session or "", folder)
+        origin = {"context": session.context, "thread_id": session.thread_id if requests.session else None}
+        try:
+            check_json(body, field="arguments", max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
+            ask = Ask.parse({**body, **origin})
+            if ask.action:
+                # Without the folder: otherwise the files of this machine would be read for the view.
+                display = view_of(ask.action.name, ask.action.args, None).display
+                ask = ask.model_copy(update={"display": display or None})
+            # A client that returns from an elicitation repeats the whole call: the state names its request.
+            id = ask.id or context.request_state or uuid.uuid4().hex
+            request = await requests.submit(ask.model_copy(update={"id": id}))
+        except RingiError as error:
+            raise refusal(error) from error
+        return await elicited(context, requests, request)
+
+
+async def elicited(
+    context: Context[Any, Any], requests: OwnRequests, request: Request
+) -> RequestState | InputRequiredResult:
+    """Return the state of a new request, after an elicitation if the client can."""
+    address = requests.address(request.id)
+    if request.is_final:
+        return state_of(request, address)
+    try:
+        result = await Elicitation(context, requests, request).run()
+    except RingiError as error:
+        # The request is open all the same, and the model must know its id.
+        return state_of(request, address, f"The answer was refused: {error}.")
+    return result if isinstance(result, InputRequiredResult) else state_of(result, address)
+
+
+async def answered(work: Callable[[], Awaitable[Request]], requests: OwnRequests) -> RequestState:
+    """Return the state of the request that the work returns; an error of Ringi is one of the tool."""
+    try:
+        request = await work()
+    except RingiError as error:
+        raise refusal(error) from error
+    return state_of(request, requests.address(request.id))
+
+
+async def cancelled(requests: OwnRequests, id: str, reason: str | None) -> Request:
+    """Cancel a request; one that has ended is returned as it ended."""
+    request = await requests.get(id)
+    return request if request.is_final else await requests.cancel(id, reason)
+
+
+def client_of(context: Context[Any, Any]) -> str:
+    """Return the name of the client, in the characters of an id."""
+    info = context.session.client_params
+    name = NOT_IN_IDS.sub("-", info.client_info.name) if info else ""
+    return name.replace(":", "-").strip("-._~@")[:MAX_CLIENT] or NO_CLIENT
+
+
+def refusal(error: RingiError) -> ToolError:
+    """Return the error that tells a model what to correct."""
+    if isinstance(error, InvalidError):
+        return ToolError("; ".join(f"{each.field or 'arguments'}: {each.message}" for each in error.errors))
+    return ToolError(str(error))
+
+
+def tool_of(function: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:
+    """Return a tool that refuses arguments that it does not know: a misspelled one would change the question."""
+    tool = Tool.from_function(function, title=title, description=inspect.getdoc(function), annotations=annotations)
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    schema = model.model_json_schema(by_alias=True)
+    schema["properties"] = {name: plain_schema(each) for name, each in schema["properties"].items()}
+    return tool.model_copy(update={"parameters": schema})
+
+
+def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument without its null: many clients and models read only one type."""
+    found = {name: value for name, value in schema.items() if name != "title" and (name, value) != ("default", None)}
+    present = [each for each in found.pop("anyOf", []) if each != {"type": "null"}]
+    return {**found, **(present[0] if len(present) == 1 else {})}
