@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
-P90, LONGEST, FILE, COMMENTS = 25, 60, 400, 3.0
+P90, LONGEST, FILE, COMMENTS = 25, 60, 600, 3.0
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

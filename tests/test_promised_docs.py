@@ -13,8 +13,8 @@ from ringi.cli.app import app
 from ringi.demo import agents
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.server.routes.agui import answer_of
-from ringi.server.schemas import HitlAnswer, Resume
+from ringi.protocols.agui import Resume, answer_of
+from ringi.protocols.hitl import HitlAnswer
 
 PAGES = Path(__file__).resolve().parents[1] / "docs/explanation"
 

@@ -105,6 +105,7 @@ PLACES = {
     "tests/gateways/mcp_gate/test_kill_ringi.py": "stores",
     "tests/gateways/test_client_calls.py": "quick",
     "tests/openapi_clients/": "stores",
+    "tests/protocols/": "quick",
     "tests/readers/": "stores",
     "tests/release/": "all",
     "tests/schema_fuzz/": "stores",

@@ -13,7 +13,7 @@ import pytest
 from tests.readers.node import Reader, reading
 from tests.server.world import World, open_world, until
 
-from ringi.server.routes.langgraph_api.routes import EXTENSION
+from ringi.protocols.langgraph_api.routes import EXTENSION
 
 State = dict[str, Any]
 REFUND = {"order": 1182, "amount": 40}

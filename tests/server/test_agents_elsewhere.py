@@ -15,9 +15,9 @@ import pytest
 from tests.server.world import SAMPLES, World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
+from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
-from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 CHAT = next(agent for agent in SAMPLES() if agent.name == "chat")
 ELSEWHERE = [replace(CHAT, name="elsewhere"), replace(CHAT, name="inner", is_internal=True)]

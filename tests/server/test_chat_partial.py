@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.protocols.test_langgraph_api import tool
 from tests.server.test_chat import payer, run_turn, ui
-from tests.server.test_langgraph_api import tool
 from tests.server.world import World, open_world
 
-from ringi.server.routes.langgraph_api.routes import EXTENSION
+from ringi.protocols.langgraph_api.routes import EXTENSION
 
 
 @pytest.fixture

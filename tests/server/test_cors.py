@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Page
 from tests.server.world import World, open_world
 
-from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 

@@ -114,6 +114,8 @@ async def test_everything_is_under_the_path(home: Path, settings: ServerSettings
         assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
         large = {"id": "c", "messages": [{"role": "user", "parts": [{"type": "text", "text": "x" * 300_000}]}]}
         assert (await page.post("/ringi/v1/chat", json=large)).status_code != 413
+        for path, status in (("/hitl/respond", 403), ("/agui/talk", 422)):
+            assert (await agent.post(path, json={})).status_code == status
         if how == "mounted":
             assert (await page.get("/v1/requests")).status_code == 404
             assert (await page.get("/hello")).json() == "of the application"

@@ -24,10 +24,12 @@ from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.errors import SettingError
 from ringi.integrations.langgraph import ask
+from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
 from ringi.server import ServerSettings
 from ringi.server.identity import Oidc
 from ringi.server.routes.langgraph_api.routes import EXTENSION
+from ringi.server.settings import read_acr
 
 LIMITS = {"high": 300.0, "irreversible": 60.0}
 TIERS = ("low", "medium", "high", "irreversible")

@@ -202,6 +202,6 @@ def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
     ],
 )
 def test_an_ag_ui_client_answers_with_any_json(payload: Any, heard: dict[str, Any]) -> None:
-    from ringi.server.routes.agui import plain_answer
+    from ringi.protocols.agui import plain_answer
 
     assert plain_answer(payload) == heard

@@ -19,7 +19,7 @@ from tests.server.world import World, open_world, until
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.files.images import MAX_IMAGE, MAX_IMAGES, index_key
-from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 
 PNG = png(40, 30)

@@ -18,11 +18,12 @@ from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.record import Query
 from ringi.domain.thread import Thread
+from ringi.protocols.agui import EXTENSION as AGUI
+from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, ServerComponents, ServerSettings
 from ringi.server.auth.revocations import Revocation
-from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.server.sse import conversation
 from ringi_apps.assistant import access
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
@@ -55,7 +56,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
         runner = Worker(backend, inbox, agents_by_name(Office().assistant().agents()))
         deliveries, keys = Deliveries(backend, inbox, DeliverySettings()), Keys(SECRET)
         components = ServerComponents(backend, inbox, runner, keys, ServerSettings(), deliveries)
-        world = World(backend, inbox, runner, keys, App(components, [ASSISTANTS, LANGGRAPH]))
+        world = World(backend, inbox, runner, keys, App(components, [AGUI, ASSISTANTS, LANGGRAPH]))
         yield world
         for client in world.clients:
             await client.aclose()

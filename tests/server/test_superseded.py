@@ -15,9 +15,9 @@ from tests.server.world import LIMIT, World, listening, open_world, until
 from ringi.contracts.stream import StreamItem
 from ringi.demo.chat import MESSAGES
 from ringi.domain.record import Key
+from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.runs.agent import Agent
 from ringi.runs.replay_state import SUPERSEDED
-from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.server.sse.run_output import PAGE
 
 HALF, WHOLE = "I think that we sh", "We should pay."

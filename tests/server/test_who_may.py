@@ -24,8 +24,8 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Decider
 from ringi.gateways.mcp.routes import EXTENSION as MCP
+from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.server.problems import STATUSES
-from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 
@@ -223,8 +223,8 @@ OTHERS = {
 }
 """The routes that write but decide no request: the matrix of all routes has their rows."""
 ANSWERING = {
-    *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/server/routes/hitl.py"),
-    *("ringi/server/routes/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
+    *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/protocols/hitl.py"),
+    *("ringi/protocols/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
     *("ringi_apps/engrammer/routes.py", "ringi_apps/assistant/routes.py", "ringi_apps/assistant/text_approval.py"),
     # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
     *("ringi/inbox/inbox.py", "ringi/cli/commands/answer.py", "ringi/cli/terminal/request_screen.py"),

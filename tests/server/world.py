@@ -23,6 +23,8 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.people import NamedPerson
+from ringi.protocols.agui import EXTENSION as AGUI
+from ringi.protocols.hitl import EXTENSION as HITL
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, ServerComponents, ServerSettings
@@ -93,7 +95,7 @@ async def open_world(
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
         runner, keys = Worker(backend, inbox, agents_by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
-        app = App(ServerComponents(backend, inbox, runner, keys, allowed, deliveries), extensions)
+        app = App(ServerComponents(backend, inbox, runner, keys, allowed, deliveries), [AGUI, HITL, *extensions])
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
         working = asyncio.gather(runner.work(stop), deliveries.work(stop))
         try:

@@ -30,7 +30,6 @@ from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.refusals import UnauthenticatedError
-from ringi.server.routes.agui import AguiRoutes
 from ringi.server.routes.attachments import AttachmentRoutes
 from ringi.server.routes.away import AwayRoutes
 from ringi.server.routes.chat import ChatRoutes
@@ -40,7 +39,6 @@ from ringi.server.routes.deliveries import DeliveryRoutes
 from ringi.server.routes.events import EventRoutes
 from ringi.server.routes.grants import GrantRoutes
 from ringi.server.routes.health import HealthRoutes
-from ringi.server.routes.hitl import HitlRoutes
 from ringi.server.routes.images import ImageRoutes
 from ringi.server.routes.legal_holds import LegalHoldRoutes
 from ringi.server.routes.memories import MemoryRoutes
@@ -71,7 +69,7 @@ class App:
 
     Args:
         components: The open components that the application uses.
-        extensions: Additional routes, such as those of assistants.
+        extensions: Additional routes, such as those of protocols and applications.
     """
 
     def __init__(self, components: ServerComponents, extensions: Sequence[Extension] = ()) -> None:
@@ -88,7 +86,6 @@ class App:
         limits = AskLimits(settings)
         threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
         chat = ChatRoutes(components, auth, self._streams, limits)
-        agui = AguiRoutes(components, auth, self._streams, limits)
         requests = RequestRoutes(components, auth, self._streams, limits)
         session, sign_in = (
             SessionRoutes(auth, Links(components.keys, backend), settings),
@@ -99,18 +96,17 @@ class App:
         operations = OperationRoutes(components, auth)
         statistics = self._statistics = StatisticsRoutes(components, auth)
         deliveries, attachments = DeliveryRoutes(components, auth), AttachmentRoutes(components, auth)
-        hitl, history = HitlRoutes(components, auth), ChatHistoryRoutes(components, auth)
         extension_groups = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
-            hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
-            CheckRoutes(components, auth), statistics, ImageRoutes(components, auth), AwayRoutes(components, auth),
-            PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
+            requests, attachments, events, threads, ChatHistoryRoutes(components, auth), MemoryRoutes(components, auth),
+            operations, deliveries, LegalHoldRoutes(components, auth), PauseRoutes(components, auth),
+            GrantRoutes(components, auth), CheckRoutes(components, auth), statistics, ImageRoutes(components, auth),
+            AwayRoutes(components, auth), PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
         # First: otherwise each of thousands of simultaneous calls would be compared with all other routes.
-        server_streams = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
+        server_streams = [*events.streams(), *threads.streams(), *chat.streams()]
         extension_streams = [
             route for group in extension_groups if isinstance(group, StreamingGroup) for route in group.streams()
         ]

@@ -1,9 +1,9 @@
-"""Extension point for applications above the server."""
+"""Extension point for the protocols and applications above the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,7 +19,7 @@ from ringi.server.sse.sse import Streams
 
 
 class Group(Protocol):
-    """A group of related routes of an application."""
+    """A group of related routes."""
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes.
@@ -37,8 +37,9 @@ class StreamingGroup(Group, Protocol):
         """Return the streaming routes."""
 
 
-GROUP = "ringi.extensions"
-"""The group of the entry points of applications; each names an `Extension`."""
+APPLICATIONS, PROTOCOLS = "ringi.extensions", "ringi.protocols"
+"""The groups of the entry points of applications, and of the protocols that every server offers: each names an
+`Extension`."""
 
 
 def no_agents(model: Any) -> list[Agent]:
@@ -48,7 +49,7 @@ def no_agents(model: Any) -> list[Agent]:
 
 @dataclass(frozen=True)
 class Extension:
-    """What an application adds to the server: routes, the models that describe them in OpenAPI, and example agents."""
+    """What a protocol or an application adds to the server: routes, their OpenAPI description, and example agents."""
 
     routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], Group]
     """Creates the routes when the server starts; they register their streams and long polls with the last argument."""
@@ -56,10 +57,16 @@ class Extension:
     """The models of request bodies."""
     outputs: tuple[type[BaseModel], ...] = ()
     """The models of replies."""
+    operations: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """The OpenAPI descriptions of routes that stream, by path: those of the others come from `add_to`."""
     agents: Callable[[Any], list[Agent]] = no_agents
     """Creates the example agents of `ringi demo` with a chat model of LangChain, or with a scripted one for None."""
 
 
-def installed_extensions() -> list[Extension]:
-    """Return the extensions of all installed packages, in the order of their names."""
-    return [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+def installed_extensions(group: str = APPLICATIONS) -> list[Extension]:
+    """Return the extensions of all installed packages, in the order of their names.
+
+    Args:
+        group: The group of the entry points.
+    """
+    return [point.load() for point in sorted(entry_points(group=group), key=lambda point: point.name)]

@@ -39,18 +39,6 @@ CHATS = {
         "ChatTurn",
     ),
     "/v1/chat/{id}/stream": ("get", "chat_follow", "Follow a thread's newest message again from its beginning", None),
-    "/agui/{agent}": (
-        "post",
-        "agui_run",
-        "Send a message or answer open interrupts, and follow the run as AG-UI events",
-        "AguiTurn",
-    ),
-    "/agui/{agent}/connect": (
-        "post",
-        "agui_connect",
-        "Get a thread's history, then follow its live run as AG-UI events",
-        "AguiTurn",
-    ),
 }
 
 
@@ -115,6 +103,8 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
             complete_operation(path, operation, document["components"]["schemas"])
     document["paths"] |= {path: {"get": stream(path, *details)} for path, details in STREAMS.items()}
     document["paths"] |= {path: {details[0]: chat(path, *details[1:])} for path, details in CHATS.items()}
+    for each in extensions:
+        document["paths"] |= each.operations
     return document
 
 
@@ -182,19 +172,17 @@ def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dic
 
 
 def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
-    """Return the description of a chat protocol's stream."""
-    is_agui = path.startswith("/agui")
+    """Return the description of a stream of the chat."""
     hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
     versions = {"type": "string", "enum": [str(version) for version in get_args(Sdk)], "default": str(NEWEST)}
     sdk = {"name": "sdk", "in": "query", "required": False, "schema": versions}
-    agent = {"name": "agent", "in": "path", "required": True, "schema": {"type": "string"}}
-    schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
+    schema = {"type": "string", "title": "the AI SDK"}
     parts = {"description": "The output of the run", "content": {"text/event-stream": {"schema": schema}}}
     description: dict[str, Any] = {
         "operationId": id,
         "summary": summary,
         "tags": ["chat"],
-        "parameters": [agent] if is_agui else [*(with_id([]) if "{id}" in path else []), hold, sdk],
+        "parameters": [*(with_id([]) if "{id}" in path else []), hold, sdk],
         "responses": {"200": parts, "default": problem()},
     }
     if body:

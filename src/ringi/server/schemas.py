@@ -64,16 +64,6 @@ class BulkAnswer(StrictModel):
     items: Annotated[list[BulkItem], Field(min_length=1)]
 
 
-class HitlAnswer(StrictModel):
-    """The answer to a form in a chat."""
-
-    request_id: Id
-    session_id: Id
-    """The id of the thread."""
-    action: Literal["approve", "edit", "reject"]
-    data: dict[str, Any] | None = None
-
-
 class MemoryEdit(StrictModel):
     """The complete new content of a memory."""
 
@@ -91,26 +81,6 @@ class ChatTurn(StrictModel):
     message_id: str | None = Field(default=None, alias="messageId")
     agent: Name | None = None
     """The agent; by default the thread's agent, else the only agent that accepts messages."""
-
-
-class Resume(StrictModel):
-    """AG-UI's response to one interrupt; `resolved` without a payload leaves it open."""
-
-    interrupt_id: Name = Field(alias="interruptId")
-    status: Literal["resolved", "cancelled"]
-    payload: Any = None
-    metadata: dict[str, Any] | None = None
-
-
-class AguiTurn(StrictModel):
-    """AG-UI's input of a run; only the newest message is used, the server stores the others."""
-
-    thread_id: Id = Field(alias="threadId")
-    run_id: Name = Field(alias="runId")
-    messages: list[Any] = []
-    resume: list[Resume] | None = None
-    forwarded_props: dict[str, Any] = Field(default={}, alias="forwardedProps")
-    """The input of an agent that accepts no messages."""
 
 
 class SignIn(StrictModel):
@@ -195,15 +165,6 @@ class BulkResult(BaseModel):
 
     items: list[BulkOutcome]
     next: None
-
-
-class HitlResult(BaseModel):
-    """The result of an answer to a form."""
-
-    success: Literal[True]
-    next_action: Literal["continue", "complete"]
-    """`continue` if a run continues with the answer."""
-    message: str
 
 
 class Agent(BaseModel):
@@ -426,11 +387,11 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
+    Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, NewRun, ChatTurn, Operation, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
     response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, Counts, Totals, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
+    Request, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
     Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, OverviewFigures, OversightReport, SuggestionPage, Away,
     AbsencePage, People, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip

@@ -119,12 +119,14 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 
 
 def _extensions(agents: list[Agent]) -> Sequence[Extension]:
-    """Return the routes of the applications, which are served only with agents and LangGraph."""
+    """Return the routes of protocols, gateways and applications; the last are served only with agents and LangGraph."""
     from ringi.gateways.mcp.routes import EXTENSION as MCP
-    from ringi.server.extension import installed_extensions
-    from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
+    from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH_API
+    from ringi.server.extension import PROTOCOLS, installed_extensions
 
-    extensions = [MCP, LANGGRAPH_API] if find_spec("mcp_types") else [LANGGRAPH_API]
+    extensions = [*installed_extensions(PROTOCOLS), LANGGRAPH_API]
+    if find_spec("mcp_types"):
+        extensions.append(MCP)
     if not agents or not has_langgraph():
         return extensions
     return [*installed_extensions(), *extensions]

@@ -141,3 +141,8 @@ async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
     except NotFoundError:
         return False
     return thread.run_id == run_id and thread.is_live
+
+
+def interrupt_id_of(request: Request) -> str:
+    """Return the interrupt that asks a request, possibly with others."""
+    return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.protocols.langgraph_api.access import Access
+from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_messages, review_request
 from ringi.runs.replay_state import superseded_by
-from ringi.server.routes.agui import interrupt_id_of
-from ringi.server.routes.langgraph_api.access import Access
-from ringi.server.routes.langgraph_api.interrupts import interrupt, review_request
-from ringi.server.routes.langgraph_api.views import Json, langchain_messages
 from ringi.server.serialize import dump_json
-from ringi.server.sse.run_output import open_interrupts, read_run, requests_by_id, run_output
+from ringi.server.sse.run_output import interrupt_id_of, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import newest_runs
 from ringi.server.sse.sse import Connection
 from ringi.server.sse.transcript import Transcript, messages_of, user_message

@@ -10,7 +10,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 from ringi.forms.json_schema import check_instance
-from ringi.server.routes.langgraph_api.interrupts import ANSWER, TASK, args_of, content_of
+from ringi.protocols.langgraph_api.views import ANSWER, TASK, args_of, content_of
 
 RESUME = "command.resume"
 Json = dict[str, Any]

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import Answer, parse_body
+from ringi.base.model import StrictModel
+from ringi.domain.ask import Answer, Id, parse_body
 from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
+from ringi.server.extension import Extension
 from ringi.server.language import texts_for
+from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
 from ringi.server.routes.requests import status_after
-from ringi.server.schemas import HitlAnswer, HitlResult
+from ringi.server.sse.sse import Streams
+
+
+class HitlAnswer(StrictModel):
+    """The answer to a form in a chat."""
+
+    request_id: Id
+    session_id: Id
+    """The id of the thread."""
+    action: Literal["approve", "edit", "reject"]
+    data: dict[str, Any] | None = None
+
+
+class HitlResult(BaseModel):
+    """The result of an answer to a form."""
+
+    success: Literal[True]
+    next_action: Literal["continue", "complete"]
+    """`continue` if a run continues with the answer."""
+    message: str
 
 
 class HitlRoutes:
     """The answer to a form of a chat."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
         self._components, self._auth = components, auth
 
     def add_to(self, api: FastAPI) -> None:
@@ -53,3 +76,6 @@ class HitlRoutes:
         messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}
         message = messages[submitted.action] if request.is_final else texts.held if request.held else texts.voted
         return reply(HitlResult(success=True, next_action=next, message=message), status_after(request))
+
+
+EXTENSION = Extension(HitlRoutes, inputs=(HitlAnswer,), outputs=(HitlResult,))

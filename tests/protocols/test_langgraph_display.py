@@ -10,7 +10,7 @@ import pytest
 from tests.domain.test_display import BLOCKS
 from tests.server.world import World, open_world
 
-from ringi.server.routes.langgraph_api.routes import EXTENSION
+from ringi.protocols.langgraph_api.routes import EXTENSION
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ag_ui.core import (
     RunErrorEvent,
@@ -14,12 +14,16 @@ from ag_ui.core import (
     RunStartedEvent,
     StateSnapshotEvent,
 )
+from fastapi import FastAPI
+from pydantic import Field
 from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Scope
 
+from ringi.base.model import StrictModel
+from ringi.base.validation import Name
 from ringi.contracts.stream import StreamItem
-from ringi.domain.ask import ANSWER, parse_body
+from ringi.domain.ask import ANSWER, Id, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError, RequestEndedError, RingiError, UnreadableError
@@ -29,11 +33,12 @@ from ringi.server.auth.authenticator import Authenticator, Principal, base_of, c
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
+from ringi.server.extension import Extension
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import UserMessage, parse_message
+from ringi.server.openapi import problem, schema_reference
 from ringi.server.problems import status_of
-from ringi.server.schemas import AguiTurn, Resume
 from ringi.server.serialize import dump_json
 from ringi.server.sse.chat_parts import Event, MessageBuilder
 from ringi.server.sse.conversation import (
@@ -43,13 +48,40 @@ from ringi.server.sse.conversation import (
     accepts_messages,
     message_input,
 )
-from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
+from ringi.server.sse.run_output import (
+    HIDDEN_REASON,
+    interrupt_id_of,
+    open_interrupts,
+    read_run,
+    requests_by_id,
+    run_output,
+)
 from ringi.server.sse.run_pages import RunHistory, newest_runs
 from ringi.server.sse.sse import COMMENT, Connection, EventStream, LongPoll, Opening, Streams, encode_sse
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
+
+
+class Resume(StrictModel):
+    """AG-UI's response to one interrupt; `resolved` without a payload leaves it open."""
+
+    interrupt_id: Name = Field(alias="interruptId")
+    status: Literal["resolved", "cancelled"]
+    payload: Any = None
+    metadata: dict[str, Any] | None = None
+
+
+class AguiTurn(StrictModel):
+    """AG-UI's input of a run; only the newest message is used, the server stores the others."""
+
+    thread_id: Id = Field(alias="threadId")
+    run_id: Name = Field(alias="runId")
+    messages: list[Any] = []
+    resume: list[Resume] | None = None
+    forwarded_props: dict[str, Any] = Field(default={}, alias="forwardedProps")
+    """The input of an agent that accepts no messages."""
 
 
 class AguiContext(NamedTuple):
@@ -75,9 +107,12 @@ class AguiContext(NamedTuple):
 class AguiRoutes:
     """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
         self._auth, self._streams, self._settings = auth, streams, components.settings
         self._backend, self._conversations = components.backend, Conversations(components, limits)
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add no route: both stream."""
 
     def streams(self) -> list[Route]:
         """Return the routes."""
@@ -358,11 +393,6 @@ def repeat_questions(pause: Event, context: AguiContext) -> bytes:
     return encode_event(event_json(begin), 0) + encode_event(end, 0)
 
 
-def interrupt_id_of(request: Request) -> str:
-    """Return the interrupt that asks a request, possibly with others."""
-    return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
-
-
 def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
     """Return an event as JSON data."""
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -371,3 +401,33 @@ def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | State
 def encode_event(event: Event, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
     return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
+
+
+def operation(id: str, summary: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a route."""
+    text = {"type": "string"}
+    content = {"text/event-stream": {"schema": {**text, "title": "AG-UI"}}}
+    return {
+        "operationId": id,
+        "summary": summary,
+        "tags": ["chat"],
+        "parameters": [{"name": "agent", "in": "path", "required": True, "schema": text}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_reference("AguiTurn")}}},
+        "responses": {"200": {"description": "The output of the run", "content": content}, "default": problem()},
+    }
+
+
+EXTENSION = Extension(
+    AguiRoutes,
+    inputs=(AguiTurn,),
+    operations={
+        "/agui/{agent}": {
+            "post": operation(
+                "agui_run", "Send a message or answer open interrupts, and follow the run as AG-UI events"
+            )
+        },
+        "/agui/{agent}/connect": {
+            "post": operation("agui_connect", "Get a thread's history, then follow its live run as AG-UI events")
+        },
+    },
+)

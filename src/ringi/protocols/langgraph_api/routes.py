@@ -21,6 +21,17 @@ from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
+from ringi.protocols.langgraph_api import models
+from ringi.protocols.langgraph_api.access import Access, ServedRequests
+from ringi.protocols.langgraph_api.runs import StartedRun, send_run
+from ringi.protocols.langgraph_api.views import (
+    ALL_REQUESTS,
+    REQUEST_PREFIX,
+    Json,
+    assistant_id,
+    assistants,
+    thread_json,
+)
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -31,18 +42,6 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import json_response
-from ringi.server.routes.langgraph_api import models
-from ringi.server.routes.langgraph_api.access import Access
-from ringi.server.routes.langgraph_api.runs import StartedRun, send_run
-from ringi.server.routes.langgraph_api.served import ServedRequests
-from ringi.server.routes.langgraph_api.views import (
-    ALL_REQUESTS,
-    REQUEST_PREFIX,
-    Json,
-    assistant_id,
-    assistants,
-    thread_json,
-)
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, Opening, Streams

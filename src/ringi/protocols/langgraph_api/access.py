@@ -1,8 +1,12 @@
-"""Access of LangGraph API callers to threads, and to the requests served to them."""
+"""Access of LangGraph API callers to threads, and the requests served to them.
+
+An answer names no request, and may approve only the one that was served last to its token on its thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from typing import NamedTuple
 
 from starlette.requests import Request as HttpRequest
@@ -13,6 +17,19 @@ from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError, RequestEndedError
+from ringi.protocols.langgraph_api.answers import answer_of
+from ringi.protocols.langgraph_api.models import ThreadSearch
+from ringi.protocols.langgraph_api.views import (
+    ALL_REQUESTS,
+    REQUEST_PREFIX,
+    Json,
+    assistant_id,
+    langchain_messages,
+    request_values,
+    request_view,
+    state_view,
+    thread_view,
+)
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
 from ringi.server.auth.permissions import (
@@ -26,21 +43,8 @@ from ringi.server.auth.permissions import (
     visible_query,
 )
 from ringi.server.components import ServerComponents
+from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer
-from ringi.server.routes.langgraph_api.answers import answer_of
-from ringi.server.routes.langgraph_api.models import ThreadSearch
-from ringi.server.routes.langgraph_api.served import ServedRequests
-from ringi.server.routes.langgraph_api.views import (
-    ALL_REQUESTS,
-    REQUEST_PREFIX,
-    Json,
-    assistant_id,
-    langchain_messages,
-    request_values,
-    request_view,
-    state_view,
-    thread_view,
-)
 from ringi.server.sse.run_pages import newest_runs
 from ringi.server.sse.transcript import ImageLocation, messages_of
 
@@ -55,6 +59,7 @@ STATUSES_OF: dict[str, tuple[ThreadStatus, ...]] = {
     "idle": ("idle", "done"),
     "error": ("error",),
 }
+MAX_SERVED = 50_000
 
 
 class ThreadTarget(NamedTuple):
@@ -259,3 +264,34 @@ class Access:
 def is_served_to(caller: Principal, request: Request) -> bool:
     """Return whether a request is shown: to people if they may answer it, to agents if they asked it."""
     return may_read(caller, request) and (caller.role == "agent" or may_answer(caller, request))
+
+
+class ServedRequest(NamedTuple):
+    """One request as it was served."""
+
+    request_id: str
+    digest: str
+
+
+class ServedRequests:
+    """The served requests known to this process; the oldest are evicted first."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[tuple[str, str, str], ServedRequest] = OrderedDict()
+
+    def record(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
+        """Record the request served to a token on a thread; None if no request waits."""
+        key = (tenant, token, thread_id)
+        self._last.pop(key, None)
+        if request:
+            self._last[key] = ServedRequest(request.id, request.digest)
+        if len(self._last) > MAX_SERVED:
+            self._last.popitem(last=False)
+
+    def last(self, tenant: str, token: str, thread_id: str) -> ServedRequest:
+        """Return the last request served to a token on a thread, or raise `RefusalError`."""
+        found = self._last.get((tenant, token, thread_id))
+        if found is None:
+            what = f"this token has not read the open request of thread {thread_id!r}: load the thread first"
+            raise RefusalError(409, "not_served", what)
+        return found

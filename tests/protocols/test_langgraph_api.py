@@ -13,8 +13,8 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import UnprocessableEntityError
 from tests.server.world import World, open_world, until
 
+from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
-from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 REFUND = {"order": 1182, "amount": 40}
 ACCEPT = [{"type": "accept", "args": None}]
