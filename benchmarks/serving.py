@@ -26,7 +26,7 @@ from ringi.backends.rows import event_row
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import INSERT_EVENT
 from ringi.base.clock import utc_now
-from ringi.domain import response as responses
+from ringi.domain import ask as responses
 from ringi.domain.record import microseconds
 from ringi.domain.request import Request
 from ringi.runs.agent import Agent

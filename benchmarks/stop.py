@@ -26,7 +26,7 @@ from benchmarks.statements import LOGGING, RELOAD_SECONDS, count, text_of
 from ringi.connect import inbox_on, open_backend
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
-from ringi.runs.pauses import PauseWatch
+from ringi.runs.runner import PauseWatch
 
 ROUNDS = 5
 SERVERS = 3

@@ -18,8 +18,8 @@ FIELDS = {
     "domain/ask.py": """
 class Ask(Ask):
     of_next: str | None = "asked"
-""",
-    "domain/response.py": """
+
+
 class Response(Response):
     of_next: str | None = Field(default=None, exclude_if=lambda value: value is None)
 

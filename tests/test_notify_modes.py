@@ -16,8 +16,8 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Notify, inbox_on, open_backend
+from ringi.domain.events import Webhook
 from ringi.domain.request import Request
-from ringi.domain.webhook import Webhook
 from ringi.inbox.inbox import Inbox
 
 HOUR = 3_600.0

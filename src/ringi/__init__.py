@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from ringi.client.client import Client
     from ringi.client.errors import HttpError
     from ringi.connect import open
-    from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button
+    from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Response
     from ringi.domain.conditions import Condition
     from ringi.domain.display import Code, Diff, Image, Link, Table
+    from ringi.domain.events import Webhook
     from ringi.domain.memories import Memory
     from ringi.domain.record import Event, Query
     from ringi.domain.request import Request
-    from ringi.domain.response import Response
-    from ringi.domain.webhook import Webhook
     from ringi.errors import (
         AgentServiceError,
         ClaimedError,
@@ -80,7 +79,7 @@ if TYPE_CHECKING:
     from ringi.policy.rules import AutoApproval, Policy, Rule
     from ringi.privacy.candidates import Erasure
     from ringi.runs.agent import Agent
-    from ringi.runs.call_outcomes import idempotency_key
+    from ringi.runs.context import idempotency_key
 
 __all__ = [
     "Action",
@@ -191,14 +190,13 @@ _export = lazy_exports(
         "client.client": "Client",
         "client.errors": "HttpError",
         "connect": "open",
-        "domain.ask": "Action Answer Ask AskOptions Button",
+        "domain.ask": "Action Answer Ask AskOptions Button Response",
         "domain.conditions": "Condition",
         "domain.display": "Code Diff Image Link Table",
         "domain.memories": "Memory",
         "domain.record": "Event Query",
         "domain.request": "Request",
-        "domain.response": "Response",
-        "domain.webhook": "Webhook",
+        "domain.events": "Webhook",
         "errors": (
             "AgentServiceError ClaimedError ClosedError ConflictError DefinitionError DifferentAskError "
             "DigestMismatchError FenceError FieldError ForbiddenError FreshSignInError HeldError "
@@ -219,7 +217,7 @@ _export = lazy_exports(
         "policy.rules": "AutoApproval Policy Rule",
         "privacy.candidates": "Erasure",
         "runs.agent": "Agent",
-        "runs.call_outcomes": "idempotency_key",
+        "runs.context": "idempotency_key",
     },
 )
 

@@ -17,7 +17,7 @@ from ringi.domain.thread import Run, Thread
 from ringi.errors import ConflictError, ThreadBusyError
 from ringi.files.images import MAX_IMAGE, image_key, index_key
 from ringi.privacy.erasure import Eraser
-from ringi.runs.images import begin_run_with_images
+from ringi.runs.messages import begin_run_with_images
 
 
 @pytest.fixture

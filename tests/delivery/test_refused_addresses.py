@@ -13,7 +13,7 @@ from tests.server.world import World, open_world, until
 
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.settings import DeliverySettings
-from ringi.domain.webhook import Webhook
+from ringi.domain.events import Webhook
 from ringi.errors import InvalidError
 
 INTERNAL, NOWHERE = "payroll.corp.example", "never-was.corp.example"

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.ask import Action, Answer, Ask, Continuation
+from ringi.domain.ask import Action, Answer, Ask, Continuation, Receipt
 from ringi.domain.request import Request
-from ringi.domain.response import Receipt
 from ringi.errors import ConflictError
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from ringi.audit.verify import Trail
-from ringi.domain.thread import Failure, Run, Thread
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import Failure, ModelCalls, Run, Thread
 from ringi.testing import a_thread
 from ringi.testing.clock import NOON
 

@@ -14,10 +14,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from ringi.connect import Backend, open_backend
-from ringi.domain.ask import Answer, Ask, Continuation
+from ringi.domain.ask import Answer, Ask, Continuation, Response
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.domain.response import Response
 from ringi.domain.voting import Decider, Vote
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox

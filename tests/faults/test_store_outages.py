@@ -12,7 +12,7 @@ from tests.servers import MortalPostgres, mortal_postgres
 
 from ringi.contracts.notifier import Wakeup
 from ringi.domain.thread import Thread
-from ringi.runs.stretch import MAX_ATTEMPTS
+from ringi.runs.executor import MAX_ATTEMPTS
 
 __all__ = ["shop"]
 

@@ -12,7 +12,7 @@ from ringi import Attachment, Form
 from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.stream import StreamItem
-from ringi.domain.webhook import deliveries_of
+from ringi.domain.events import deliveries_of
 from ringi.files.attachments import CHUNK
 
 FORM = Form([Attachment("file", required=True)])

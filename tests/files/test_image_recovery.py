@@ -41,12 +41,12 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, ThreadBusyError, UnavailableError
 from ringi.files.images import Images, image_key
 from ringi.runs import announcements
-from ringi.runs import images as thread_images
+from ringi.runs import messages as thread_images
 from ringi.runs.agent import agents_by_name
-from ringi.runs.images import ImageMemory, RunImages
+from ringi.runs.messages import ImageMemory, RunImages
 from ringi.runs.reconciler import start_job
+from ringi.runs.run_states import graph_state
 from ringi.runs.runner import Runner
-from ringi.runs.states import graph_state
 
 GIF = SAMPLES["image/gif"][0]
 

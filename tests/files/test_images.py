@@ -38,7 +38,7 @@ from ringi.forms.field_parts import AttachedFile
 from ringi.integrations.langgraph import ask
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runs.images import begin_run_with_images
+from ringi.runs.messages import begin_run_with_images
 from ringi.runs.worker import Worker
 
 MESSAGES = {

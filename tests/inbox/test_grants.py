@@ -15,9 +15,9 @@ from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.connect import inbox_on, open_backend
-from ringi.domain import grant_journal
+from ringi.domain import grants
 from ringi.domain.ask import Action, Answer, Ask, Continuation
-from ringi.domain.grant_journal import JOURNAL
+from ringi.domain.grants import JOURNAL
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -295,7 +295,7 @@ async def test_who_decides_only_after_an_escalation_makes_no_grant(inbox: Inbox,
 async def test_revoked_grants_leave_room_for_others(
     inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grant_journal, "MAX_GRANTS", 2)
+    monkeypatch.setattr(grants, "MAX_GRANTS", 2)
     made = [await granted(inbox, clock, action=refund(order=n)) for n in (1, 2)]
     third = await asked(inbox, refund(order=3))
     with pytest.raises(ConflictError):

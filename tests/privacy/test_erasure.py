@@ -29,13 +29,13 @@ from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
+from ringi.domain.events import deliveries_of
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Key, Query, WaitingErasure
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
-from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
     InvalidError,

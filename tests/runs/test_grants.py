@@ -13,7 +13,7 @@ from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
-from ringi.domain.grant_journal import JOURNAL
+from ringi.domain.grants import JOURNAL
 from ringi.domain.journal import Journal
 from ringi.domain.request import Request
 

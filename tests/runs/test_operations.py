@@ -21,8 +21,8 @@ from ringi.errors import NotFoundError
 from ringi.integrations.langgraph import ask
 from ringi.runs import operations
 from ringi.runs.agent import Agent
+from ringi.runs.executor import MAX_ATTEMPTS
 from ringi.runs.operations import Trouble
-from ringi.runs.stretch import MAX_ATTEMPTS
 
 KEY = Key("default", "t1")
 

@@ -16,7 +16,7 @@ import ringi
 from ringi.backends.memory import jobs
 from ringi.backends.memory.checkpoints import FencedMemorySaver
 from ringi.errors import UnavailableError, UnreadableError
-from ringi.runs import operations, stretch
+from ringi.runs import executor, operations
 from ringi.runs.agent import Agent
 
 
@@ -103,7 +103,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def test_a_run_whose_checkpoints_find_no_room_goes_on_when_there_is_some(away: list[int]) -> None:
-    away[0] = 2 * stretch.MAX_ATTEMPTS
+    away[0] = 2 * executor.MAX_ATTEMPTS
     async with at_work("memory://", [one_step(fine)]) as world:
         thread = await world.run("agent", {})
         assert (thread.status, thread.values) == ("done", {"log": ["fine"]})
@@ -114,7 +114,7 @@ async def test_a_run_whose_checkpoints_find_no_room_goes_on_when_there_is_some(a
 async def test_a_run_that_its_store_fails_again_and_again_calls_for_an_operator_who_may_retry_it(
     away: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stretch, "MAX_OUTAGES", 8)
+    monkeypatch.setattr(executor, "MAX_OUTAGES", 8)
     away[0] = 1_000_000
     async with at_work("memory://", [one_step(fine)]) as world:
         thread = await world.run("agent", {})

@@ -11,7 +11,7 @@ from ringi.domain.ask import Action, Answer, Ask, Continuation, digest_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Run
 from ringi.domain.voting import Decider
-from ringi.runs.request_ids import is_void
+from ringi.runs.context import is_void
 from ringi.testing import NOON
 
 

@@ -16,8 +16,7 @@ from tests.runs.world import World, checked, model, opened, until, working
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.stream import MemoryStream
 from ringi.contracts.stream import StreamItem
-from ringi.runs.replay_state import SUPERSEDED, superseded_by
-from ringi.runs.stream_writer import Emitter
+from ringi.runs.stream_writer import SUPERSEDED, Emitter, superseded_by
 from ringi.server.sse.run_pages import runs_in
 from ringi.server.sse.transcript import ImageLocation, messages_of
 

@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 from ringi.runs.agent import Agent
 from ringi.runs.lease import PendingReleases, leased
 from ringi.runs.operations import retry
-from ringi.runs.usage import MAX_MODELS, OTHERS, UsageSums
+from ringi.runs.run import MAX_MODELS, OTHERS, UsageSums
 from ringi.runtimes.langgraph.usage_meter import UsageMeter
 from ringi.testing import ScriptedModel
 from ringi_apps.assistant.reply_stream import ReplyModel

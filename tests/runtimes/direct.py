@@ -14,11 +14,11 @@ from ringi.contracts.runtime import OpenRun, Question, Runtime, Standing, State
 from ringi.domain.ask import Answer
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.domain.voting import Decider
 from ringi.runs.agent import Agent
-from ringi.runs.call_outcomes import CallOutcomes
-from ringi.runs.call_policy import CallPolicy
+from ringi.runs.context import CallOutcomes
+from ringi.runs.run import CallPolicy
 from ringi.testing.clock import NOON
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringi.contracts.runtime import Description, Output, Question, Run, Standing, State
 from ringi.domain.ask import digest_of
 from ringi.domain.request import Request
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.runs.calls import approval_ask, decision_on
 
 if TYPE_CHECKING:

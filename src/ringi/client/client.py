@@ -17,14 +17,12 @@ from ringi.base.clock import utc_now
 from ringi.client.checks import CheckCalls
 from ringi.client.transport import ApiCall, Transport, absence_of, away_of, pause_of
 from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import Answer, Ask, Decision, parse_body
-from ringi.domain.grant_journal import GrantView
-from ringi.domain.grants import NewGrant
+from ringi.domain.ask import Answer, Ask, Decision, Outcome, Receipt, parse_body
+from ringi.domain.grants import GrantView, NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import AGENT, START, Event, Position, Query
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome, Receipt
 from ringi.errors import (
     FieldError,
     ForbiddenError,

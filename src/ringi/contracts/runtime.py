@@ -16,7 +16,7 @@ from ringi.base.model import StrictModel
 from ringi.domain.ask import Ask
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError
 
 __all__ = [

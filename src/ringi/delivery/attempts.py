@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from ringi.base.model import StrictModel
 from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.events import deliveries_of
 from ringi.domain.record import Key
-from ringi.domain.webhook import deliveries_of
 from ringi.errors import NotFoundError
 
 Status = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]

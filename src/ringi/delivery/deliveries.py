@@ -20,9 +20,9 @@ from ringi.delivery.waiting_erasures import KIND as ERASE
 from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
+from ringi.domain.events import Webhook
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.domain.webhook import Webhook
 from ringi.errors import NotFoundError
 from ringi.inbox.inbox import Inbox
 

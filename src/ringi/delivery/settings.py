@@ -16,8 +16,7 @@ from ringi.delivery.addresses import Network, is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body
-from ringi.domain.events import WEBHOOK_EVENTS, WebhookEventName
-from ringi.domain.webhook import Headers, Tries, Url, Webhook
+from ringi.domain.events import WEBHOOK_EVENTS, Headers, Tries, Url, Webhook, WebhookEventName
 from ringi.errors import FieldError, InvalidError, SettingError
 
 RESERVED = ("ask-", "mail-")

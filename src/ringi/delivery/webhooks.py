@@ -24,10 +24,9 @@ from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers
 from ringi.delivery.tls import tls_error, trusted_context
-from ringi.domain.events import WEBHOOK_EVENTS
+from ringi.domain.events import WEBHOOK_EVENTS, Webhook, host_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.webhook import Webhook, host_of
 
 log = logging.getLogger(__name__)
 MAX_REPLY_BYTES = 16 * 1024

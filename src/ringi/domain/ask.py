@@ -1,10 +1,10 @@
-"""Questions and answers as they arrive: validated, not yet stored."""
+"""Questions and answers as they arrive, validated, and the answer as it is stored."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
@@ -18,12 +18,12 @@ from ringi.base.texts import Sentence
 from ringi.base.times import Time
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, rule_of, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
-from ringi.domain.grants import NewGrant
+from ringi.domain.events import MOST, Webhook
+from ringi.domain.grants import Grant, GrantUse, NewGrant
 from ringi.domain.voting import Escalation, Escalations, Excluded, PersonName, PolicySource, Quorum, Stage, Tier
-from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
-from ringi.forms.form import Form
+from ringi.forms.form import Form, into
 
 Decision = Literal["approve", "edit", "reject", "respond"]
 """A person's decision: approve, approve with changes (`edit`), reject, or answer a question (`respond`)."""
@@ -33,7 +33,6 @@ Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 """Kinds whose answer authorizes an action: they must not have a fallback."""
-
 MAX_HOLD = 30
 """Seconds: a longer time to undo would be a deadline."""
 IGNORE = "ignore"
@@ -42,17 +41,17 @@ ANSWER = "answer"
 """The key under which `data` holds an answer that is one JSON value."""
 RESERVED = ("counts", "totals")
 """Reserved path segments, which cannot be request ids."""
-
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """An id that a caller may choose: 1 to 200 letters, digits and `._~:@-` in ASCII; the first is a letter or a digit."""
 DERIVED = re.compile(r"[opq]-[0-9a-f]{32}")
 """The ids that Ringi derives: `q-` for a question of a run, `p-` for a decision by a rule, `o-` for the review of an
 override."""
 REVIEW = re.compile(r"o-[0-9a-f]{32}")
-
-
 is_empty = operator.not_
 """Returns whether a field is empty; then it is not stored. A function in Python would double the time of a dump."""
+M = TypeVar("M", bound=BaseModel)
+Outcome = Literal["committed", "failed", "unknown"]
+SHA256 = r"^sha256:[0-9a-f]{64}$"
 
 
 def form_of(value: object) -> object:
@@ -66,7 +65,6 @@ def seconds_of(value: object) -> object:
 
 
 Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
-
 
 Sentences = Annotated[tuple[Sentence, ...], Field(max_length=5)]
 
@@ -455,6 +453,7 @@ def digest_of(ask: Ask) -> str:
 
 
 F = TypeVar("F", bound=StrictModel)
+
 SHAPES = {
     "action": 'an action: {"name": "refund", "args": {"order": 1182}}',
     "allowed": 'a list: ["approve", "reject"]',
@@ -501,3 +500,86 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     if error["type"] in ("tuple_type", "dict_type", "model_type") and (shape := SHAPES.get(field)):
         return FieldError(field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *rule_of(error))
     return FieldError(field, error["msg"], *rule_of(error))
+
+
+class Response(StrictModel):
+    """The one decision on a request."""
+
+    decision: Decision
+    """The decision."""
+    data: dict[str, Any] | None = None
+    """The answers to the form by field name, or the edited data."""
+    args: dict[str, Any] | None = None
+    """The edited arguments of the action, for `edit`."""
+    message: str | None = None
+    """The person's text."""
+    responder: str
+    """The name of the person; `policy:` and the name of a rule that approved or denied; `policy:grant:` and the id
+    of the grant that approved."""
+    channel: str
+    """The channel of the answer, such as `python`, `http` or `page`."""
+    at: datetime
+    """The time of the decision."""
+    authorised_digest: str | None = None
+    """The digest of the call and data that the decision authorizes; None for a rejection."""
+    stands_for: str | None = Field(default=None, alias="for", exclude_if=is_empty)
+    """The person for whom a deputy decided."""
+    voters: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The names of all who agreed, if more than one had to."""
+    released_at: datetime | None = Field(default=None, exclude_if=is_empty)
+    """The time at which the person could no longer undo the decision."""
+    override: str | None = Field(default=None, exclude_if=is_empty)
+    """The reason of an administrator who decided although a rule excluded them, or without the other votes."""
+    grant: Grant | None = Field(default=None, exclude_if=is_empty)
+    """The later calls that the person approved too."""
+    ended_rules: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The ids of the rules that this answer has ended, because they would have approved the call."""
+    grant_use: GrantUse | None = Field(default=None, exclude_if=is_empty)
+    """The grant that approved the call; None if a person or a rule of a policy decided."""
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        return ((name, getattr(self, name)) for name in ("decision", "responder"))
+
+    def into(self, model: type[M]) -> M:
+        """Return the form's data as an instance of the pydantic model from which the form was made.
+
+        Args:
+            model: The class of the model.
+
+        Raises:
+            InvalidError: The data does not fit the model; there is one error for each field.
+        """
+        return into(model, self.data or {})
+
+    @property
+    def winner(self) -> dict[str, Any]:
+        """The decision, responder and time, for the error of a late answer."""
+        more = {"for": self.stands_for, "voters": list(self.voters)}
+        found = {name: value for name, value in more.items() if value}
+        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at), **found}
+
+
+class Receipt(StrictModel):
+    """What became of an approved call."""
+
+    outcome: Outcome
+    """`committed`: the call returned. `failed`: it raised an error. `unknown`: whoever ran it cannot say."""
+    result_digest: Annotated[str, StringConstraints(pattern=SHA256)] | None = Field(default=None, exclude_if=is_empty)
+    """The digest of the result's canonical JSON: `sha256:` and 64 hex digits; None if it is not recorded."""
+    attempt: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        default=None, exclude_if=is_empty
+    )
+    """Identifies the attempt to run the call. With the outcome `unknown` it **begins** the call: at most one attempt
+    can, and only that one may report `committed` or `failed` afterwards."""
+
+    def is_begun_by(self, attempt: str | None) -> bool:
+        """Return whether this attempt has begun the call, and has not reported what became of it."""
+        return self.outcome == "unknown" and attempt is not None and self.attempt == attempt
+
+
+class Remembered(StrictModel):
+    """Changes to the memory of an answer."""
+
+    data: dict[str, Any] | None
+    """The data as edited by the person; None after deletion."""
+    at: datetime

@@ -15,7 +15,7 @@ from ringi.base.validation import NOT_BLANK, FieldValidationError
 from ringi.domain.conditions import MISSING, Path, argument_of
 
 if TYPE_CHECKING:
-    from ringi.domain.response import Response
+    from ringi.domain.ask import Response
 
 Expected = Literal["reject", "edit"]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=NOT_BLANK)]

@@ -1,8 +1,16 @@
-"""The names of request events, defined once: every list of event names uses them."""
+"""The names of request events, defined once, and the webhooks that receive the events."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import re
+from typing import Annotated, Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from ringi.base.model import StrictModel
+from ringi.domain.record import Key
 
 FeedEventName = Literal[
     "request.created",
@@ -23,6 +31,7 @@ FeedEventName = Literal[
 ]
 """Events in the streams of requests; the types of the page have these names, and its feed listens to them."""
 
+"""Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
 AuditEventName = Literal[
     "request.seen",
     "request.acknowledged",
@@ -31,16 +40,12 @@ AuditEventName = Literal[
     "request.memory_deleted",
 ]
 """Events that appear only in the audit trail."""
-
 TenantEventName = Literal["pauses.changed"]
 """Events in the stream of all requests that concern every reader of a tenant."""
-
 RequestEventName = FeedEventName | AuditEventName
-
 FEED_EVENTS: tuple[FeedEventName, ...] = get_args(FeedEventName)
 AUDIT_EVENTS: tuple[AuditEventName, ...] = get_args(AuditEventName)
 TENANT_EVENTS: tuple[TenantEventName, ...] = get_args(TenantEventName)
-
 WebhookEventName = Literal[
     "request.created",
     "request.claimed",
@@ -54,7 +59,6 @@ WebhookEventName = Literal[
     "request.erased",
 ]
 """Events that are sent to webhooks."""
-
 WEBHOOK_EVENTS: tuple[WebhookEventName, ...] = get_args(WebhookEventName)
 MAIL_EVENTS: tuple[RequestEventName, ...] = (
     "request.created",
@@ -64,6 +68,67 @@ MAIL_EVENTS: tuple[RequestEventName, ...] = (
     "request.expired",
 )
 """Events that are sent by mail."""
-
 FINAL_EVENTS: tuple[FeedEventName, ...] = ("request.completed", "request.cancelled", "request.expired")
 """Events that end a request."""
+MOST = 5
+"""The maximum number of receivers of one ask."""
+MOST_TRIES = 100
+ADDRESS = re.compile(r"https?://[!-~]{1,1990}")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+VALUE = re.compile(r"[\t -~]{0,2000}")
+OURS = frozenset(
+    {"host", "connection", "content-length", "content-type", "transfer-encoding", "upgrade", "expect", "te"}
+)
+
+
+def fit_url(url: str) -> str:
+    """Return the address if deliveries can be sent to it; raise otherwise."""
+    try:
+        parts = urlsplit(url)
+        is_fit = bool(ADDRESS.fullmatch(url) and parts.hostname) and parts.port != 0
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise PydanticCustomError("url", "give an address such as https://example.com/hook")
+    if parts.username is not None or parts.fragment:
+        raise PydanticCustomError("url", "give an address without user and fragment: send secrets as headers")
+    return url
+
+
+def fit_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Return headers that may be added to a delivery, with lower-case names; raise for others."""
+    for name, value in headers.items():
+        if not HEADER.fullmatch(name) or not VALUE.fullmatch(value):
+            raise PydanticCustomError("header", "a header has a name and one line of ASCII text")
+        if name.lower() in OURS or name.lower().startswith("webhook-"):
+            raise PydanticCustomError("header", "{name} is set by the delivery itself: remove it", {"name": name})
+    return {name.lower(): value for name, value in headers.items()}
+
+
+Url = Annotated[str, AfterValidator(fit_url)]
+
+Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(fit_headers)]
+
+Tries = Annotated[int, Field(strict=True, ge=1, le=MOST_TRIES)]
+
+
+class Webhook(StrictModel):
+    """A receiver that an ask names, for the events of this one request."""
+
+    url: Url
+    headers: Headers = {}
+    secret_ref: str | None = None
+    """The server's endpoint whose secrets sign the deliveries; without it nothing is signed."""
+    max_tries: Tries | None = None
+
+
+def host_of(url: str) -> str:
+    """Return the displayable part of an address; the rest may be a secret."""
+    parts = urlsplit(url)
+    name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
+
+
+def deliveries_of(tenant: str, request_id: str) -> Key:
+    """Return the key of the stream with the delivery attempts of a request's events."""
+    return Key(tenant, f"deliveries/{request_id}")

@@ -15,10 +15,9 @@ from typing import Any
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Answer, Decision, unstorable_numbers
+from ringi.domain.ask import Answer, Decision, Remembered, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_of
 from ringi.domain.request import Request
-from ringi.domain.response import Remembered
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.forms import form as forms
 from ringi.forms.form import Field as FormField

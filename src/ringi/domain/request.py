@@ -18,13 +18,14 @@ from ringi.domain.ask import (
     Ask,
     Continuation,
     Decision,
+    Receipt,
+    Response,
     digest_of,
 )
 from ringi.domain.checks import Check
 from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event
 from ringi.domain.request_data import RequestData
-from ringi.domain.response import Receipt, Response
 from ringi.domain.voting import (
     Decider,
     decider_of,

@@ -17,15 +17,19 @@ from ringi.domain.ask import (
     Continuation,
     Decision,
     Kind,
+    Outcome,
     Priority,
+    Receipt,
+    Remembered,
+    Response,
     Wording,
     is_empty,
 )
 from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block
+from ringi.domain.events import Webhook
 from ringi.domain.grants import FOLDER, GrantableCall
 from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, searchable, texts_in
-from ringi.domain.response import Outcome, Receipt, Remembered, Response
 from ringi.domain.voting import (
     GROUP,
     Escalation,
@@ -38,7 +42,6 @@ from ringi.domain.voting import (
     is_same_person,
     open_stage,
 )
-from ringi.domain.webhook import Webhook
 from ringi.errors import (
     ClaimedError,
     HeldError,

@@ -19,11 +19,10 @@ from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
 from ringi.client.client import Client
 from ringi.connect import open, resolved_url
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import FOLDER
 from ringi.domain.record import AGENT
 from ringi.domain.request import CLIENT, Request
-from ringi.domain.response import Outcome
 from ringi.errors import (
     ConflictError,
     DifferentAskError,

@@ -8,17 +8,15 @@ from datetime import datetime
 from typing import Any, Unpack
 
 from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import Ask, AskOptions, Decision
+from ringi.domain.ask import Ask, AskOptions, Decision, Outcome
 from ringi.domain.checks import CheckRecipe, CheckReport
-from ringi.domain.grant_journal import GrantView
-from ringi.domain.grants import NewGrant
+from ringi.domain.events import Webhook
+from ringi.domain.grants import GrantView, NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.domain.suggestions import Suggestion
-from ringi.domain.webhook import Webhook
 from ringi.forms.field_parts import AttachedFile
 from ringi.privacy.candidates import Erasure, Sweep
 

@@ -13,9 +13,11 @@ from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.notifier import EVENTS
 from ringi.contracts.store import Store, change_record, find_record, readable
-from ringi.domain.grant_journal import (
+from ringi.domain.grants import (
     JOURNAL,
+    Grant,
     GrantEntry,
+    GrantUse,
     GrantView,
     begun_journal,
     read_entries,
@@ -24,7 +26,6 @@ from ringi.domain.grant_journal import (
     with_grant,
     with_use,
 )
-from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request

@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable
 
 from ringi.base.clock import Clock
-from ringi.domain.ask import parse_body
+from ringi.domain.ask import Outcome, Receipt, parse_body
 from ringi.domain.grants import OVER
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome, Receipt
 from ringi.errors import ConflictError
 from ringi.inbox.api import InboxAPI
 

@@ -20,8 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from ringi.domain.record import microseconds
 from ringi.domain.request import Request
-from ringi.domain.thread import Run, Thread
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls, Run, Thread
 
 HEADER, RAW_HEADER = "traceparent", b"traceparent"
 W3C = TraceContextTextMapPropagator()

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, Protocol
 from ringi.base.canonical_json import digest
 from ringi.base.settings import hitl_enabled
 from ringi.connect import open
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import OVER
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.errors import DifferentAskError, NotAuthorizedError, NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox

@@ -6,9 +6,8 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.integrations.askers import Call
 from ringi.policy.facts import FactFunction, afind_facts
 from ringi.policy.rules import Denial

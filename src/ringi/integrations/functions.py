@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 from ringi import sync
 from ringi.base.canonical_json import digest
 from ringi.base.loops import running_loop
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoAsker
@@ -25,7 +24,7 @@ from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.facts import FactFunction
 from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
-from ringi.runs.call_outcomes import approved_by
+from ringi.runs.context import approved_by
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
 log = logging.getLogger(__name__)

@@ -10,15 +10,13 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 from ringi.base.settings import hitl_enabled
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.integrations.askers import Call
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
-from ringi.runs.context import RunContext, call_digest, find_run_context
-from ringi.runs.request_ids import content_digest
+from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
 from ringi.runtimes.langgraph.call_places import place_of
 from ringi.runtimes.langgraph.gated_steps import gated_steps
 from ringi.runtimes.langgraph.graph_run import ASKS

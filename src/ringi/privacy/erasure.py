@@ -14,13 +14,12 @@ from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import R, Store, readable
 from ringi.contracts.stream import Stream, StreamItem
-from ringi.domain.events import FINAL_EVENTS, FeedEventName
+from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.reviews import overridden_key
 from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
-from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
     FenceError,

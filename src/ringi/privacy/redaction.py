@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from ringi.base.canonical_json import sha256_of
+from ringi.domain.ask import SHA256, Response
 from ringi.domain.journal import NAMED
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import SUBJECTS
-from ringi.domain.response import SHA256, Response
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Vote
 from ringi.errors import ConflictError

@@ -28,7 +28,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError, RequestEndedError, RingiError, UnreadableError
 from ringi.runs.leased_run import user_messages
-from ringi.runs.replay_state import superseded_by
+from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.body import json_body

@@ -8,12 +8,11 @@ from ringi.runs.agent import Agent, State, no_output
 if TYPE_CHECKING:
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
     from ringi.runs.context import RunContext, run_context
-    from ringi.runs.json_values import clean_json
     from ringi.runs.model_form import clean_text
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
+    from ringi.runs.run_states import clean_json, graph_state
     from ringi.runs.runner import Runner
-    from ringi.runs.states import graph_state
 
 __all__ = [
     "Agent",
@@ -38,11 +37,10 @@ __getattr__ = lazy_exports(
     {
         "cleanup": "is_asked_by open_requests requests_of_run",
         "context": "RunContext run_context",
-        "json_values": "clean_json",
+        "run_states": "clean_json graph_state",
         "model_form": "clean_text",
         "operations": "abandon",
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",
-        "states": "graph_state",
     },
 )

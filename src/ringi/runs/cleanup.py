@@ -10,9 +10,9 @@ from typing import Any
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
+from ringi.domain.ask import Receipt
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
-from ringi.domain.response import Receipt
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import ConflictError, FenceError
 from ringi.inbox.feed import TOPIC

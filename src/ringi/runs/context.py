@@ -5,24 +5,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Container
-from contextlib import closing, suppress
+from collections.abc import Collection, Container, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
 from ringi.base.canonical_json import canonical, digest
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
-from ringi.domain.ask import Ask
-from ringi.domain.record import THREAD, Key
+from ringi.base.texts import reason_of
+from ringi.contracts.runtime import Question
+from ringi.domain.ask import Ask, Outcome, Receipt, digest_of
+from ringi.domain.record import POLICY, THREAD, Key
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread, checkpoint_thread
+from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
 from ringi.errors import DifferentAskError, OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
-from ringi.runs.call_outcomes import CallOutcomes
-from ringi.runs.request_ids import content_digest, with_call_id
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -34,6 +35,11 @@ MAX_DEPTH = 20
 LOOP_BLOCKED = UnavailableError("the event loop is blocked", part="the record of pauses")
 LOOP_SECONDS = 5.0
 """Seconds for which code without await waits for the event loop, before the loop counts as blocked."""
+ANSWER_REFUSED = reason_of("answer_refused")
+ATTEMPT = "attempt"
+"""The key in the continuation of a request with the attempt of the run that asked; absent for the first one."""
+APPROVAL: ContextVar[Request | None] = ContextVar("ringi_approval", default=None)
+"""The request that approves the call that runs."""
 
 
 class RunContext:
@@ -323,3 +329,138 @@ def run_context(config: Any) -> RunContext:
     if context is None:
         raise RingiError("this graph needs a run of Ringi; serve its agent with `ringi serve --agents`")
     return context
+
+
+def request_id(key: Key, run_id: str, question: Question, position: int, refusals: int = 0) -> str:
+    """Return the id of a question's request: the same in each attempt of the run, even after a restore of the store.
+
+    Args:
+        key: The tenant and the id of the thread.
+        run_id: The id of the run.
+        question: The question.
+        position: The position in the asks of the question.
+        refusals: How many answers to it do not count.
+    """
+    where = [run_id, question.place] if question.place else [question.id]
+    identity: list[Any] = [checkpoint_thread(key), *where, question.digests[position]]
+    identity += [{"position": position, "refusals": refusals}] if position or refusals else []
+    return f"q-{hashlib.sha256(canonical(identity)).hexdigest()[:32]}"
+
+
+def content_digest(ask: Ask) -> str:
+    """Return the digest of a question without the id of its call, which a repeated model draws anew."""
+    return digest_of(with_call_id(ask, None))
+
+
+def with_call_id(ask: Ask, id: Any) -> Ask:
+    """Return a question with another id of its call; None for a question without one."""
+    context = {name: value for name, value in ask.context.items() if name != TOOL_CALL_ID}
+    context |= {} if id is None else {TOOL_CALL_ID: id}
+    return ask.model_copy(update={"context": context})
+
+
+def is_void(request: Request, question: Question, run: Run, delivered: Collection[str]) -> bool:
+    """Return whether the outcome of a request does not count for a question of a run, so that people are asked again.
+
+    A person's decision counts in all attempts of a run; a withdrawal or an expiry only until the run is retried.
+
+    Args:
+        request: The request at the place of the question.
+        question: The question.
+        run: The run.
+        delivered: The ids of the questions whose answers this worker has given to the run.
+    """
+    if request.attention == ANSWER_REFUSED or request.id in run.anew:
+        return True
+    args = request.continuation.args if request.continuation else {}
+    asked_as = args.get("interrupt_id", question.id)
+    if request.is_final and asked_as != question.id and (not request.is_unacknowledged or asked_as in delivered):
+        # A run has read the answer elsewhere: if two questions ever had one place, it would decide both.
+        return True
+    return request.is_final and request.response is None and args.get(ATTEMPT, 0) < run.attempt
+
+
+def idempotency_key() -> str | None:
+    """Return the idempotency key of the call that runs; None if neither a person nor a rule had to approve it.
+
+    It is the id of the request that approves the call: a repeated call has the same one, after a crash of the worker
+    and after a restore of the store. Pass it to the service that you call in a gated tool or function, and add a name
+    to it if the call has several effects.
+    """
+    request = APPROVAL.get()
+    return request.id if request else None
+
+
+@contextmanager
+def approved_by(request: Request | None) -> Iterator[None]:
+    """Run a call in the body of the `with` statement under the key of a request; None for a call without approval."""
+    token = APPROVAL.set(request)
+    try:
+        yield
+    finally:
+        APPROVAL.reset(token)
+
+
+class CallOutcomes:
+    """The outcomes of approved calls, until the worker saves them with its other changes."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, Request] = {}
+        self.receipts: dict[str, Receipt] = {}
+        """The outcomes by the ids of the requests that approve the calls."""
+
+    def record(self, request: Request | None, outcome: Outcome) -> None:
+        """Record what became of an approved call; the newest known outcome of a call counts.
+
+        Args:
+            request: The request that approves the call; None for a call that nobody was asked about.
+            outcome: What became of it.
+        """
+        if request and (outcome != "unknown" or request.id not in self.receipts):
+            self._requests[request.id], self.receipts[request.id] = request, Receipt(outcome=outcome)
+
+    def take_up(self, answered: Iterable[Request]) -> None:
+        """Record that a run has taken up answers: of calls that rules approved it may never report the outcome.
+
+        Args:
+            answered: The requests.
+        """
+        for request in answered:
+            if request.granted and request.response and request.response.responder.startswith(POLICY):
+                self.record(request, "unknown")
+
+    @contextmanager
+    def executing(self, request: Request | None, suspensions: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """Record what becomes of an approved call, which runs in the body of the `with` statement.
+
+        Args:
+            request: The request that approves the call; None for a call that nobody was asked about.
+            suspensions: The errors by which the framework pauses the call: then its outcome is open.
+        """
+        try:
+            with approved_by(request):
+                yield
+        except suspensions:
+            raise
+        except Exception:
+            self.record(request, "failed")
+            raise
+        self.record(request, "committed")
+
+    def take(self, id: str) -> Receipt | None:
+        """Return the outcome of a call and forget it; None if it is unknown.
+
+        Args:
+            id: The id of the request that approves the call.
+        """
+        self._requests.pop(id, None)
+        return self.receipts.pop(id, None)
+
+    def approved_by_rules(self) -> list[Request]:
+        """Return the requests that a rule approved, and that nobody has acknowledged: no question waits for them."""
+        requests = list(self._requests.values())
+        return [
+            each
+            for each in requests
+            if each.response and each.response.responder.startswith(POLICY) and not each.acknowledged_at
+        ]

@@ -1,7 +1,8 @@
-"""Execute one run on one worker, from its current position to the next question or the end."""
+"""Execute a run on one worker: each stretch of it, from its position to the next question or the end."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
@@ -22,12 +23,13 @@ from ringi.errors import (
     DifferentAskError,
     FenceError,
     NotFoundError,
+    PausedError,
     RingiError,
     UnavailableError,
 )
 from ringi.inbox import tracing
+from ringi.inbox.inbox import Inbox
 from ringi.runs import failures
-from ringi.runs.call_policy import CallPolicy
 from ringi.runs.cleanup import (
     by_id,
     close_requests,
@@ -36,20 +38,59 @@ from ringi.runs.cleanup import (
     steps_of,
     unsettled_requests,
 )
-from ringi.runs.context import RunContext
-from ringi.runs.images import ImageMemory, RunImages
+from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, RunContext, is_void, request_id
+from ringi.runs.lease import Lease
 from ringi.runs.leased_run import LeasedRun, RequestChange
+from ringi.runs.messages import ImageMemory, RunImages
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.request_ids import ANSWER_REFUSED, ATTEMPT, is_void, request_id
-from ringi.runs.run import ExecutedRun
+from ringi.runs.run import CallPolicy, ExecutedRun, UsageSums
 from ringi.runs.run_states import RunStates
 from ringi.runs.runner import Runner
-from ringi.runs.usage import UsageSums
 
+MAX_ATTEMPTS = 5
+"""The number of workers that may die in one stretch before the run is given up."""
+MAX_OUTAGES = 50
+"""The number of store outages allowed in one stretch: the run itself may cause them."""
 log = logging.getLogger(__name__)
 FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 MAX_SWALLOWED = 10
+
+
+async def advance(
+    runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
+) -> None:
+    """Execute the next stretch of a leased thread.
+
+    Args:
+        runner: Knows the agents and the backend.
+        inbox: The inbox of the thread's tenant.
+        lease: The lease on the thread.
+        memory: The images of recent runs.
+        unsettled: The thread's open or unacknowledged requests, read after the version before the lease; None if they
+            must be read.
+    """
+    leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
+    try:
+        if thread.agent not in runner.agents:
+            await leased_run.give_up(reason_of("agent_missing", agent=repr(thread.agent)))
+        elif thread.attempts > MAX_ATTEMPTS:
+            await leased_run.give_up(reason_of("worker_died", times=MAX_ATTEMPTS))
+        elif (thread.outages or 0) > MAX_OUTAGES:
+            await leased_run.give_up(reason_of("store_outages", times=MAX_OUTAGES))
+        else:
+            inbox.metrics.retried.inc(thread.attempts > 1)
+            with tracing.within(leased_run.run.traceparent):
+                await RunExecutor(leased_run, runner, memory, unsettled).execute()
+    except (asyncio.CancelledError, UnavailableError) as error:
+        is_outage = isinstance(error, UnavailableError) and not isinstance(error, PausedError)
+        await asyncio.shield(leased_run.release(is_outage=is_outage))
+        raise
+    except FenceError:
+        await leased_run.withdraw_after_loss()
+        raise
+    finally:
+        leased_run.emitter.stop()
 
 
 class RunExecutor:

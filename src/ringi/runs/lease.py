@@ -12,8 +12,7 @@ from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key
-from ringi.domain.thread import Thread
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls, Thread
 from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 
 log = limited(__name__)

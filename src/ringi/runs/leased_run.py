@@ -19,10 +19,10 @@ from ringi.domain.thread import ATTENTION, Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
-from ringi.runs.call_outcomes import CallOutcomes
 from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests
+from ringi.runs.context import CallOutcomes
 from ringi.runs.lease import Lease
-from ringi.runs.message_ids import client_id
+from ringi.runs.messages import client_id
 from ringi.runs.stream_writer import Emitter, interrupt_of
 
 log = logging.getLogger(__name__)

@@ -1,18 +1,35 @@
-"""One run as its runtime sees it."""
+"""One run as its runtime sees it, with the policy for its calls and the sums of its models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from ringi.contracts.runtime import State
+from ringi.base.settings import VARIABLE
+from ringi.contracts.runtime import Question, State
+from ringi.domain.ask import AGREEING, Action, Ask
+from ringi.domain.conditions import Args
+from ringi.domain.grants import OVER
 from ringi.domain.record import Key
-from ringi.domain.usage import ModelCalls
+from ringi.domain.request import Request
+from ringi.domain.thread import ModelCalls
+from ringi.errors import NotFoundError
+from ringi.policy.facts import FactFunction, afind_facts
+from ringi.policy.question import edit_denial, people_of, question_of
+from ringi.policy.rules import OTHERWISE, Denial, Policy
 from ringi.runs.agent import Agent
-from ringi.runs.call_policy import CallPolicy
 from ringi.runs.context import RunContext
-from ringi.runs.images import RunImages
+from ringi.runs.messages import RunImages
+
+AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
+OF_RULE = ("title", "priority", "expires_in")
+"""The parts of a question that a rule can set, besides its people and decisions."""
+MAX_MODELS = 20
+"""The number of models that are listed; the calls of others are added up."""
+OTHERS = "other models"
 
 
 @dataclass
@@ -48,3 +65,156 @@ class ExecutedRun:
     async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
         """Return whether the run must pause at a call, at which its framework would not pause."""
         return await self.policy.must_pause(tool, args)
+
+
+class CallPolicy:
+    """Decides by a policy what happens with the calls of a run; without a policy, people are asked about each.
+
+    Args:
+        policy: The policy; None for none.
+        facts: The functions that look up facts, by name.
+        host: The context of the run, which records what rules decide.
+    """
+
+    def __init__(self, policy: Policy | None, facts: Mapping[str, FactFunction], host: RunContext) -> None:
+        self._policy, self._facts, self._host = policy, facts, host
+        self.asks = True
+        """Whether people are asked; if not, calls that no rule denies run."""
+
+    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether the run must pause at a call, at which its framework would not pause.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments by name; a condition on a missing one is unknown.
+        """
+        await self._host.check_pauses(is_gated=False)
+        if self._policy is None:
+            return False
+        needed = self._policy.facts_of(tool, args) if self.asks else self._policy.facts_of_denial(tool, args)
+        effect = self._policy.decide(tool, args, await self._find(needed, tool, args)).effect
+        return effect == "deny" or (self.asks and effect == "ask")
+
+    async def question(self, ask: Ask, *, must_ask: bool = False) -> Ask | Request:
+        """Return the question to people, or the ended request of a call that needs none, recorded at once.
+
+        Args:
+            ask: The question of the agent, with its id.
+            must_ask: Whether people decide even if a rule allows the call.
+        """
+        if ask.action is None or (self._policy is None and self.asks):
+            return ask
+        with suppress(NotFoundError):
+            # What was decided counts, even if the policy or a fact has changed since.
+            known = await self._host.inbox.get(str(ask.id))
+            if known.is_final:
+                return known
+        tool, args = ask.action.name, ask.action.args
+        facts = await self._find(self._policy.facts_of(tool, args), tool, args) if self._policy else {}
+        if self._policy and (denial := self._policy.denial(tool, args, facts)):
+            return await self._host.deny(self._with_source(ask), *denial)
+        if not (must_ask and self.asks) and (approver := self._approver(ask, facts)):
+            # The setting that asks nobody is no rule of the policy.
+            decided = self._with_source(ask) if self.asks else ask
+            return await self._host.inbox.submit_approved(decided, rule=approver, by=self._host.by)
+        return self._with_rule(ask, facts) if self.asks else ask
+
+    async def recheck(self, questions: AnsweredQuestions) -> dict[str, Sequence[Request]]:
+        """Return the ended requests by question, each with a rejection if the policy denies its call by now.
+
+        Args:
+            questions: The questions, each with its requests.
+
+        Raises:
+            PausedError: The agent is paused, and an answer would let a call run.
+        """
+        answered = [request for _, requests in questions for request in requests]
+        if any(request.granted for request in answered):
+            await self._host.check_pauses()
+            self._host.inbox.refresh_grants(answered)
+        return {question.id: [await self._recheck(each) for each in requests] for question, requests in questions}
+
+    async def _recheck(self, request: Request) -> Request:
+        granted = request.granted
+        denial = await self._denial(request, granted) if granted else None
+        if denial is None:
+            return request
+        ask = Ask(title=request.title, action=granted, allowed=("reject",))
+        denied = await self._host.deny(self._with_source(ask), *denial)
+        return request.model_copy(update={"response": denied.response})
+
+    async def _denial(self, request: Request, granted: Action) -> Denial | None:
+        if await self._host.inbox.is_grant_over(request):
+            return Denial("grant", OVER)
+        if self._policy is None:
+            return None
+        call = granted.name, granted.args
+        facts = await self._find(self._policy.facts_of_denial(*call), *call)
+        return self._policy.denial(*call, facts) or edit_denial(self._policy, request)
+
+    async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
+        return await afind_facts(self._facts, names, tool, dict(args))
+
+    def _approver(self, ask: Ask, facts: Args) -> str | None:
+        """Return the name of the rule or setting that lets a call run; None if people decide."""
+        if ask.action is None:
+            return None
+        if not self.asks:
+            return f"{VARIABLE}=0" if "approve" in ask.resolved_allowed else None
+        if self._policy is None:
+            return None
+        effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)
+        if effect == "ask":
+            return approver
+        return (rule.name if rule else None) or OTHERWISE
+
+    def _with_source(self, ask: Ask) -> Ask:
+        """Return the question with the policy, for the record of what a rule decides."""
+        return ask.model_copy(update={"policy": self._policy.source_of(None)}) if self._policy else ask
+
+    def _with_rule(self, ask: Ask, facts: Args) -> Ask:
+        """Return the question with what its rule says about it."""
+        if self._policy is None or ask.action is None:
+            return ask
+        call = ask.action.name, ask.action.args
+        effect, rule, _ = self._policy.decide(*call, facts)
+        rule = rule if effect == "ask" else None
+        question = question_of(self._policy, rule, *call, facts=facts, context=ask.context)
+        # If the policy allows the call, the agent asks.
+        changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
+        if rule:
+            changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
+            if rule.assignee or rule.candidate_groups:
+                changes |= {"assignee": rule.assignee, "candidate_groups": rule.candidate_groups}
+            # A framework may offer less than the rule allows, such as no edit.
+            both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
+            changes |= people_of(self._policy, rule, ask.action.name) | {"allowed": both}
+            if set(AGREEING).isdisjoint(both):
+                # People vote only on what may run.
+                changes.pop("quorum", None)
+        return ask.model_copy(update=changes)
+
+
+class UsageSums:
+    """The use of models by one run; threads may count at the same time.
+
+    Args:
+        earlier: The use of models by the run before this worker.
+    """
+
+    def __init__(self, earlier: Sequence[ModelCalls] | None) -> None:
+        self._sums = {usage.model: usage for usage in earlier or ()}
+        self._lock = threading.Lock()
+
+    def count(self, usage: ModelCalls) -> None:
+        """Add calls of a model."""
+        with self._lock:
+            if usage.model not in self._sums and len(self._sums) >= MAX_MODELS:
+                usage = usage.model_copy(update={"model": OTHERS})
+            known = self._sums.get(usage.model)
+            self._sums[usage.model] = known.plus(usage) if known else usage
+
+    def total(self) -> tuple[ModelCalls, ...]:
+        """Return the use of models by the run so far, by model."""
+        with self._lock:
+            return tuple(self._sums.values())

@@ -1,16 +1,23 @@
-"""The states of runs whose framework has no checkpoints, stored in streams beside the thread."""
+"""The states of runs: stored beside the thread, as JSON that every store accepts, and read outside a run."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+import json
+import math
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from pydantic_core import to_json
+
+from ringi.contracts.backend import Backend
 from ringi.contracts.runtime import State
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.domain.thread import state_streams
+from ringi.domain.thread import Thread, checkpoint_thread, state_streams
 from ringi.errors import InvalidError
-from ringi.runs.json_values import clean_json
+from ringi.runs.messages import saver_of
+from ringi.runs.model_form import clean_text
 
 CHUNK = 192 * 1024
 """Characters of one stream item."""
@@ -81,3 +88,41 @@ class RunStates:
             return None
         fence, number = items[0].event["order"]
         return Found((fence, number), "".join(item.event["text"] for item in items))
+
+
+def json_text(value: Any) -> str:
+    """Return a value of the agent as JSON, without characters that a store refuses."""
+    with suppress(ValueError):
+        return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
+    return clean_text(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
+
+
+def clean_json(value: Any) -> Any:
+    """Return JSON data without characters that a store refuses.
+
+    Args:
+        value: Text, a number, a list or an object; nested values are cleaned too. Infinite numbers become None.
+    """
+    if isinstance(value, dict):
+        return {clean_text(name): clean_json(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [clean_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return clean_text(value) if isinstance(value, str) else value
+
+
+async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
+    """Return the state of a thread's graph as of its newest step.
+
+    Args:
+        backend: The services of the store.
+        thread: The thread.
+
+    Returns:
+        The values by channel; empty if the thread was erased.
+    """
+    config = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
+    saver = await saver_of(backend, thread)
+    saved = await saver.aget_tuple({"configurable": config})
+    return saved.checkpoint["channel_values"] if saved else {}

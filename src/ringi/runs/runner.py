@@ -11,6 +11,7 @@ from ringi.connect import Backend
 from ringi.contracts.backend import Moment
 from ringi.contracts.notifier import JOBS
 from ringi.contracts.store import change_record
+from ringi.domain.pauses import JOURNAL, Pause, find_pause, read_pauses
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, ThreadStatus
@@ -23,13 +24,12 @@ from ringi.errors import (
 from ringi.files.images import FIELD, NewImage, check, check_newest, refuse_names
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
+from ringi.inbox.journal_watch import JournalWatch
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription
 from ringi.runs.cleanup import CANCELLED, close_run, open_requests
-from ringi.runs.images import allow_anyone, begin_run_with_images
-from ringi.runs.message_ids import began_with
-from ringi.runs.pauses import PauseWatch
+from ringi.runs.messages import allow_anyone, began_with, begin_run_with_images
 from ringi.runs.reconciler import start_job
 
 
@@ -237,3 +237,38 @@ class Runner:
         else:
             await self.backend.store.put(thread, event)
             await self.backend.jobs.submit(job)
+
+
+class PauseWatch:
+    """Knows the pauses of each tenant.
+
+    Args:
+        inbox: The inbox on the store; its feed reports changes.
+    """
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._watch, self._clock = JournalWatch(inbox.store, inbox.feed, JOURNAL), inbox.clock
+
+    async def find(self, tenant: str, agent: str) -> Pause | None:
+        """Return a pause that stops an agent, as this process knows it; from the store while it reads no feed.
+
+        Args:
+            tenant: The tenant of the agent.
+            agent: The name of the agent.
+
+        Raises:
+            UnavailableError: The pauses cannot be read.
+        """
+        return find_pause(read_pauses(await self._watch.find(tenant)), agent, self._clock())
+
+    async def find_now(self, tenant: str, agent: str) -> Pause | None:
+        """Return a pause that stops an agent, from the store.
+
+        Args:
+            tenant: The tenant of the agent.
+            agent: The name of the agent.
+
+        Raises:
+            UnavailableError: The pauses cannot be read.
+        """
+        return find_pause(read_pauses(await self._watch.read(tenant)), agent, self._clock())

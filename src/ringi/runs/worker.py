@@ -33,12 +33,12 @@ from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, prune_checkpoints, unsettled_requests
-from ringi.runs.images import ImageMemory
+from ringi.runs.executor import advance
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
+from ringi.runs.messages import ImageMemory
 from ringi.runs.reconciler import KINDS, Reconciler
 from ringi.runs.runner import Runner
-from ringi.runs.stretch import advance
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256

@@ -13,8 +13,8 @@ from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
-from ringi.runs.json_values import clean_json, json_text
-from ringi.runs.request_ids import content_digest
+from ringi.runs.context import content_digest
+from ringi.runs.run_states import clean_json, json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")

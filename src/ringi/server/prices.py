@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.domain.ask import parse_body
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.errors import InvalidError, SettingError
 
 VARIABLE = "RINGI_PRICES"

@@ -11,11 +11,11 @@ from ringi.base.model import StrictModel
 from ringi.base.times import Time
 from ringi.base.validation import NOT_BLANK, Name
 from ringi.delivery.attempts import Delivery
-from ringi.domain import request, response
+from ringi.domain import request
 from ringi.domain.absence import Leave
-from ringi.domain.ask import Answer, Ask, Decision, Id
+from ringi.domain.ask import Answer, Ask, Decision, Id, Receipt
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
-from ringi.domain.grant_journal import GrantPage
+from ringi.domain.grants import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.people import Reassignment
 from ringi.domain.precedent import Precedent
@@ -389,7 +389,7 @@ class Health(BaseModel):
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, NewRun, ChatTurn, Operation, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
-    response.Receipt)  # fmt: skip
+    Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,

@@ -15,8 +15,8 @@ from ringi.domain.events import TenantEventName
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE
+from ringi.domain.thread import ModelCalls
 from ringi.domain.urgency import UrgentQuery
-from ringi.domain.usage import ModelCalls
 from ringi.server import schemas
 from ringi.server.audit_schemas import AuditEvent
 from ringi.server.prices import Prices

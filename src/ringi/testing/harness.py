@@ -31,7 +31,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, State, agents_by_name
 from ringi.runs.cleanup import is_asked_by
-from ringi.runs.images import saver_of
+from ringi.runs.messages import saver_of
 from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker
 from ringi.testing.clock import Clock

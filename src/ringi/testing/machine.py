@@ -15,11 +15,10 @@ from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.contracts.store import Store
-from ringi.domain.ask import Action, Decision
+from ringi.domain.ask import Action, Decision, Outcome
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import START, Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.errors import NotFoundError, RingiError
 from ringi.forms.form import Form, Select
 from ringi.inbox.inbox import Inbox, Limits

@@ -18,7 +18,7 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # n
 
 from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
-from ringi.runs.request_ids import content_digest  # noqa: E402
+from ringi.runs.context import content_digest  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
 from ringi.runtimes.openai_agents.output import model_name  # noqa: E402
 from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402

@@ -24,7 +24,7 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.agent import Agent
-from ringi.runs.request_ids import content_digest
+from ringi.runs.context import content_digest
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime
 from ringi.testing import ScriptedPerson, TestHarness
 

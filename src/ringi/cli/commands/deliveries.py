@@ -20,8 +20,8 @@ from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
+from ringi.domain.events import host_of
 from ringi.domain.record import DEFAULT_TENANT, Query
-from ringi.domain.webhook import host_of
 from ringi.errors import SettingError
 from ringi.inbox.inbox import Inbox
 

@@ -13,8 +13,7 @@ from ringi.cli.format.table import table
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
-from ringi.domain.grant_journal import GrantView
-from ringi.domain.grants import Grant
+from ringi.domain.grants import Grant, GrantView
 from ringi.domain.record import DEFAULT_TENANT
 
 

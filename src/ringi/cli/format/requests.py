@@ -14,11 +14,11 @@ from ringi.base.texts import reason_text, translated
 from ringi.cli.format.effect import effect_line, quantity
 from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
+from ringi.domain.ask import Response
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import CARD
-from ringi.domain.response import Response
 from ringi.domain.voting import Vote
 from ringi.policy.rules import OTHERWISE
 

@@ -18,8 +18,8 @@ from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionReq
 
 from ringi.base.plain_json import unique_keys
 from ringi.client.client import Client
+from ringi.domain.ask import Outcome
 from ringi.domain.record import AGENT, Query
-from ringi.domain.response import Outcome
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate, FormResult, Session, ask_form, environment, open_asker
 from ringi.inbox.api import InboxAPI

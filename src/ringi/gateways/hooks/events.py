@@ -11,10 +11,9 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
-from ringi.domain.ask import Ask, Wording
+from ringi.domain.ask import Ask, Outcome, Wording
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.domain.response import Outcome
 from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, Session, answered, ask_form
 from ringi.inbox.api import InboxAPI

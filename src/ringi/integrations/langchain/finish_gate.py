@@ -17,8 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from ringi.base.texts import Sentence, reason_of, sentences_text
-from ringi.domain.ask import Ask, Decision, Kind, Wording, parse_body
-from ringi.domain.response import Response
+from ringi.domain.ask import Ask, Decision, Kind, Response, Wording, parse_body
 from ringi.errors import NotFinishedError, SettingError
 from ringi.integrations.finish_words import TextDecision, parse_decision
 from ringi.integrations.langchain.enabled import asks

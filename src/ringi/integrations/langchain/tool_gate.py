@@ -25,8 +25,7 @@ from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
-from ringi.runs.context import call_digest, find_run_context
-from ringi.runs.request_ids import content_digest
+from ringi.runs.context import call_digest, content_digest, find_run_context
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.call_places import place_of
 from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected

@@ -10,7 +10,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import Access
 from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_messages, review_request
-from ringi.runs.replay_state import superseded_by
+from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
 from ringi.server.sse.run_output import interrupt_id_of, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import newest_runs

@@ -25,8 +25,7 @@ from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import checkable
-from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
-from ringi.runs.request_ids import content_digest
+from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec

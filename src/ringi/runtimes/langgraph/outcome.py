@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ringi.runs.calls import as_text
-from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.run_states import clean_json, json_text
 
 MAX_OUTPUT = 64_000
 """Maximum characters of JSON shown; an agent with more output selects a part with `output=`."""

@@ -12,8 +12,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
 from ringi.contracts.runtime import Output
-from ringi.runs.json_values import clean_json, json_text
 from ringi.runs.model_form import VisibleText, clean_text
+from ringi.runs.run_states import clean_json, json_text
 from ringi.runs.stream_writer import SAY
 from ringi.runtimes.langgraph.repeats import StreamedMessage, unsent_part
 

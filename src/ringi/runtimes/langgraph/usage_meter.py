@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.inbox import tracing
 from ringi.runs.model_form import clean_text
 

@@ -13,8 +13,8 @@ from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, Run
-from ringi.domain.usage import ModelCalls
-from ringi.runs.json_values import json_text
+from ringi.domain.thread import ModelCalls
+from ringi.runs.run_states import json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
 from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.tool_calls import args_of

@@ -13,8 +13,8 @@ from ringi.domain.ask import ANSWER, Ask, Decision, parse_body
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
-from ringi.runs.json_values import clean_json
 from ringi.runs.model_form import clean_text
+from ringi.runs.run_states import clean_json
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.tool_calls import REJECTED, ToolCall, args_of
 

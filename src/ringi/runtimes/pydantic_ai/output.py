@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from ringi.contracts.runtime import Output
-from ringi.runs.json_values import json_text
+from ringi.runs.run_states import json_text
 from ringi.runtimes.tool_calls import args_of
 
 FALLBACK = "fallback:"

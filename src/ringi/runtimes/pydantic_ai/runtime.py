@@ -23,7 +23,7 @@ from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
-from ringi.domain.usage import ModelCalls
+from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel

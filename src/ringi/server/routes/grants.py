@@ -11,7 +11,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.base.model import without_nulls
 from ringi.domain.ask import parse_body
-from ringi.domain.grant_journal import GrantPage
+from ringi.domain.grants import GrantPage
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import (

@@ -15,11 +15,10 @@ from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
 from ringi.base.times import Time
-from ringi.domain.ask import AGREEING, Answer, Ask, parse_body
+from ringi.domain.ask import AGREEING, Answer, Ask, Receipt, parse_body
 from ringi.domain.people import Reassignment
 from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.request import Request
-from ringi.domain.response import Receipt
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox

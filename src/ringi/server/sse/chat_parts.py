@@ -10,7 +10,7 @@ from ringi.base.texts import reason_of
 from ringi.domain.ask import AGREEING
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.runs.replay_state import superseded_by
+from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json, request_json
 
 Part = dict[str, Any]

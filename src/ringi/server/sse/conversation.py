@@ -19,7 +19,7 @@ from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.files.images import Images, NewImage
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription
-from ringi.runs.message_ids import began_with, own_id
+from ringi.runs.messages import began_with, own_id
 from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread

@@ -13,8 +13,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
-from ringi.runs.replay_state import belongs_to_run, superseded_by
-from ringi.runs.stream_writer import stream_topic
+from ringi.runs.stream_writer import belongs_to_run, stream_topic, superseded_by
 
 PAGE = 500
 HIDDEN_REASON = "confirmation"

@@ -9,7 +9,7 @@ from typing import Any
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import InvalidError
-from ringi.runs.replay_state import run_of
+from ringi.runs.stream_writer import run_of
 from ringi.server.sse.run_output import is_about, open_interrupts, superseded_in
 
 PAGE = 500

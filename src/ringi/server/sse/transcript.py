@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ringi.files.images import named_by
 from ringi.forms.field_parts import AttachedFile
-from ringi.runs.replay_state import superseded_by
+from ringi.runs.stream_writer import superseded_by
 from ringi.server.message_parts import image_address
 from ringi.server.sse.run_pages import RunHistory
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from ringi.contracts.store import Store
-from ringi.domain.ask import Action
+from ringi.domain.ask import Action, Receipt
 from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
 from ringi.domain.request import Request
-from ringi.domain.response import Receipt
 from ringi.domain.thread import Failure, Thread
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON

@@ -15,7 +15,7 @@ from ringi.domain.request import Request
 from ringi.errors import SettingError
 from ringi.policy.rules import Policy
 from ringi.runs.agent import Agent
-from ringi.runs.call_outcomes import idempotency_key
+from ringi.runs.context import idempotency_key
 from ringi.testing.conformance.running_agents import (
     THREAD,
     Change,

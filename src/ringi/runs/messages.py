@@ -1,9 +1,11 @@
-"""Images of a thread's messages: storage at the start of a run, and access by the graph and its checkpoints."""
+"""The user messages of a thread: their ids, and the storage of their images."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import re
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
@@ -25,13 +27,43 @@ from ringi.errors import (
 )
 from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
 from ringi.forms.field_parts import AttachedFile
-from ringi.runs.message_ids import began_with
 
+OURS = re.compile(r"~[0-9a-f]{32}\Z")
 MAX_ATTEMPTS = 10
 IMAGE_BYTES = 128 * 1024 * 1024
 """Maximum bytes of images that the runs of one worker hold in memory together."""
 WAIT_SECONDS = 30.0
 """Seconds for which a run waits for image memory."""
+
+
+def own_id(id: str) -> str:
+    """Return a unique message id for the id that a client sends."""
+    # LangGraph replaces a message that has the same id: a client's id could overwrite any earlier message.
+    return f"{id}~{uuid.uuid4().hex}"
+
+
+def client_id(id: object) -> str:
+    """Return the client's original id of a message."""
+    return OURS.sub("", str(id))
+
+
+def began_with(thread: Thread, input: dict[str, Any]) -> bool:
+    """Return True if this message, identified by its id, began the newest run of a thread."""
+    before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
+    return bool(now and before == now)
+
+
+def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the newest message of a run's input."""
+    messages = messages_in(input)
+    last = messages[-1] if messages else None
+    return last if isinstance(last, dict) else None
+
+
+def id_of(message: dict[str, Any] | None) -> str | None:
+    """Return the id under which a client sent a message; None if it sent none."""
+    id = message.get("id") if message else None
+    return client_id(id) if id else None
 
 
 def allow_anyone(thread: Thread) -> None:
