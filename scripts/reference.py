@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
-from ringi.client.errors import HttpError
+from ringi.client.transport import HttpError
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings

@@ -8,7 +8,7 @@ from ringi.base.extras import lazy_exports
 if TYPE_CHECKING:
     from ringi import sync
     from ringi.client.client import Client
-    from ringi.client.errors import HttpError
+    from ringi.client.transport import HttpError
     from ringi.connect import open
     from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Response
     from ringi.domain.conditions import Condition
@@ -188,7 +188,7 @@ _export = lazy_exports(
     __name__,
     {
         "client.client": "Client",
-        "client.errors": "HttpError",
+        "client.transport": "HttpError",
         "connect": "open",
         "domain.ask": "Action Answer Ask AskOptions Button Response",
         "domain.conditions": "Condition",

@@ -34,7 +34,7 @@ RingiError
 └── DefinitionError         the parts of an assistant are inconsistent
 
 An error that no caller tells from others is a plain `RingiError`. `ringi.server.problems` maps the codes to HTTP.
-`ringi.client.errors` adds the client's `HttpError`.
+`ringi.client.transport` adds the client's `HttpError`.
 """
 
 from __future__ import annotations

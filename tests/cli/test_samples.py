@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ringi import open as open_inbox
-from ringi.cli.samples import ask_samples
+from ringi.cli.agents import ask_samples
 from ringi.domain.record import Query
 
 

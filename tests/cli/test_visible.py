@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from wcwidth import wcwidth
 
-from ringi.cli.format.visible import is_hidden, marked, visible, visible_json, visible_lines, visible_value
+from ringi.cli.format.output import is_hidden, marked, visible, visible_json, visible_lines, visible_value
 from ringi.cli.terminal.safety import without_control_characters
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]

@@ -17,7 +17,7 @@ from tests.server.world import open_world
 
 import ringi
 from ringi.client import transport
-from ringi.client.errors import HttpError
+from ringi.client.transport import HttpError
 from ringi.domain.record import Event, Position
 from ringi.errors import ClosedError, SettingError, UnreachableError
 

@@ -18,8 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Query, Text, errors
-from ringi.client.errors import HttpError
-from ringi.client.transport import ERROR_BY_CODE, ApiCall, error_of, seconds_of
+from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_of, seconds_of
 from ringi.errors import (
     ForbiddenError,
     InvalidError,

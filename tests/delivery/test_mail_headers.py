@@ -20,6 +20,7 @@ from tests.servers import free_port
 from ringi.base.settings import Settings
 from ringi.delivery.display_text import one_line
 from ringi.delivery.mail import compose
+from ringi.delivery.mail import compose, one_line
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request

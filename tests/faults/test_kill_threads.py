@@ -21,8 +21,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.runs.lease import LEASE_SECONDS
-from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import ImageLocation, messages_of
+from ringi.server.sse.run_output import ImageLocation, messages_of, runs_in
 
 LEASE = 0.5
 UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]

@@ -17,8 +17,7 @@ from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.stream import MemoryStream
 from ringi.contracts.stream import StreamItem
 from ringi.runs.stream_writer import SUPERSEDED, Emitter, superseded_by
-from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import ImageLocation, messages_of
+from ringi.server.sse.run_output import ImageLocation, messages_of, runs_in
 
 ASKED = Interrupt(id="q1", reason="confirmation")
 HALF = ("One ", "two ", "three ")

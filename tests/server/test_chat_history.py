@@ -10,7 +10,7 @@ from tests.server.world import World, until
 
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.server.sse.run_pages import PAGE, newest_runs
+from ringi.server.sse.run_output import PAGE, newest_runs
 
 
 def text_message(id: str, text: str) -> dict[str, Any]:

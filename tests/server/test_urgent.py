@@ -15,7 +15,7 @@ from ringi.domain.urgency import DUE_SOON
 from ringi.policy import Policy, ToolCard
 from ringi.policy.question import question_of
 from ringi.policy.rules import Rule
-from ringi.server.routes import request_lists
+from ringi.server.routes import requests
 
 HOUR = timedelta(hours=1)
 
@@ -169,7 +169,7 @@ async def test_an_amount_in_an_agents_own_words_does_not_count(world: World) -> 
 
 
 async def test_totals_say_that_there_are_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_lists, "COUNTED", 2)
+    monkeypatch.setattr(requests, "COUNTED", 2)
     for _ in range(3):
         await world.inbox.submit(Ask(title="?"), by="agent:bot")
 

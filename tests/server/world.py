@@ -28,8 +28,8 @@ from ringi.protocols.hitl import EXTENSION as HITL
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, ServerComponents, ServerSettings
+from ringi.server.connections import UvicornServer, uvicorn_config
 from ringi.server.extension import Extension
-from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 from ringi_apps.engrammer.routes import EXTENSION as ENGRAMMERS
 

@@ -16,19 +16,16 @@ from ringi.cli.commands.absence import absences, away, back
 from ringi.cli.commands.acp import acp
 from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
 from ringi.cli.commands.ask import ask, list_, show
+from ringi.cli.commands.audit import checks, plant, report
 from ringi.cli.commands.backup import backup, restore
-from ringi.cli.commands.checks import checks, plant
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
-from ringi.cli.commands.grants import grants, revoke
+from ringi.cli.commands.grants import accept, grants, revoke, suggestions
 from ringi.cli.commands.hook import claude_code, codex, install, uninstall
 from ringi.cli.commands.mcp import mcp
-from ringi.cli.commands.pauses import pause, pauses, resume
 from ringi.cli.commands.policy import policy_test
-from ringi.cli.commands.report import report
-from ringi.cli.commands.runs import abandon, ask_again, retry, runs
+from ringi.cli.commands.runs import abandon, ask_again, pause, pauses, resume, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
-from ringi.cli.commands.suggestions import accept, suggestions
 from ringi.cli.commands.upkeep import (
     config,
     link,
@@ -41,11 +38,10 @@ from ringi.cli.commands.upkeep import (
     verify,
 )
 from ringi.cli.commands.watch import watch
-from ringi.cli.errors import error_text, usage_text
-from ringi.cli.format.visible import visible
-from ringi.cli.help import translate_help
+from ringi.cli.format.output import visible
+from ringi.cli.help import options, translate_help
+from ringi.cli.session import error_text, usage_text
 from ringi.cli.texts import text_of, text_or, translated
-from ringi.cli.version import options
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
@@ -53,3 +54,18 @@ def _with_own_marks(text: str) -> str:
     for mark in MARKS if bracket else ():
         marks = marks.replace(mark, text_of(f"help.{mark.strip(': ')}"))
     return f"{help}{bracket}{marks}"
+
+
+def print_version(is_set: bool) -> None:
+    """Print the version and exit if the option is set."""
+    if is_set:
+        typer.echo(f"ringi {version('ringi')}")
+        raise typer.Exit
+
+
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Ask people for decisions, and answer requests."""

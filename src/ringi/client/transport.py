@@ -19,7 +19,6 @@ import httpx
 from ringi import errors
 from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
-from ringi.client.errors import HttpError
 from ringi.domain.absence import Absence, Away
 from ringi.domain.pauses import Pause
 from ringi.errors import (
@@ -252,6 +251,7 @@ class ErrorReply:
 
 
 ErrorFactory = Callable[[ErrorReply], RingiError]
+
 ERROR_BY_CODE: dict[str, ErrorFactory] = {
     "final": lambda reply: errors.RequestEndedError(
         reply.call.id, str(reply.problem.get("state", "completed")), reply.problem.get("winner")
@@ -336,3 +336,14 @@ def absence_of(body: dict[str, Any]) -> Absence:
 def pause_of(body: object) -> Pause:
     """Return a pause from a server's JSON, without the fields that only a newer server knows."""
     return Pause.model_validate(body, extra="ignore")
+
+
+class HttpError(RingiError):
+    """A server sent a reply that the client does not know.
+
+    `status` is its HTTP status and `code` the code of its problem document; None if the reply has none.
+    """
+
+    def __init__(self, what: str, *, status: int | None = None, code: str | None = None) -> None:
+        self.status, self.code = status, code
+        super().__init__(what)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import ssl
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from ringi.errors import RingiError
+import httpx
+
+from ringi.errors import RingiError, SettingError
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -100,3 +104,27 @@ def is_public(address: Address) -> bool:
     """Return whether the address belongs to one host on the public internet."""
     is_site_local = isinstance(address, IPv6Address) and address.is_site_local
     return address.is_global and not (address.is_multicast or address.is_reserved or is_site_local)
+
+
+def trusted_context() -> ssl.SSLContext:
+    """Return a context that trusts the public authorities, or those in `SSL_CERT_FILE` or `SSL_CERT_DIR` instead."""
+    return httpx.create_ssl_context()
+
+
+def check_trust() -> None:
+    """Raise `SettingError` if the authorities in the environment settings cannot be read."""
+    try:
+        trusted_context()
+    except OSError as error:
+        variable = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR") or ""
+        raise SettingError("SSL_CERT_FILE", variable, f"name a readable file of certificates: {error}") from error
+
+
+def tls_error(error: BaseException) -> str | None:
+    """Return the fault of the peer's TLS; None for any other kind of error."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS: its certificate is not trusted: {error.verify_message.rstrip('.')}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}"
+    cause = error.__cause__ or error.__context__
+    return tls_error(cause) if cause else None

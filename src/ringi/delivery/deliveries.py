@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
+from ringi.delivery.addresses import check_trust
 from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
 from ringi.delivery.mail_settings import Mailbox
 from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.tls import check_trust
 from ringi.delivery.waiting_erasures import KIND as ERASE
 from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient

@@ -19,11 +19,17 @@ import httpx
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import Clock
-from ringi.delivery.addresses import NO_ADDRESS, Address, AddressResolver, RefusedAddressError
+from ringi.delivery.addresses import (
+    NO_ADDRESS,
+    Address,
+    AddressResolver,
+    RefusedAddressError,
+    tls_error,
+    trusted_context,
+)
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers
-from ringi.delivery.tls import tls_error, trusted_context
 from ringi.domain.events import WEBHOOK_EVENTS, Webhook, host_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request

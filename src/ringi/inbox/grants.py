@@ -32,8 +32,7 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.feed import Feed
-from ringi.inbox.journal_watch import JournalWatch
-from ringi.inbox.journals import change_journal
+from ringi.inbox.journals import JournalWatch, change_journal
 from ringi.inbox.receipts import Step
 
 log = logging.getLogger(__name__)

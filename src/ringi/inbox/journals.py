@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from ringi.contracts.store import Store, change_record
+from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Event, Key
 from ringi.errors import ConflictError, NotFoundError
+from ringi.inbox.feed import Feed
 
 Entry = tuple[dict[str, Any], dict[str, Any]]
 """An entry, and the state of the journal after it."""
+REREAD_SECONDS = 10.0
+"""Seconds after which a journal is read again even if the feed reports no change."""
 
 
 async def write_entry(
@@ -61,3 +65,67 @@ async def change_journal(
         with suppress(ConflictError):  # Another process began it.
             await store.put(*begun)
         return (await change_record(store, Journal, key, step))[1]
+
+
+class JournalWatch:
+    """Knows one journal of each tenant from one read, until the feed reports a change of it.
+
+    Args:
+        store: The store.
+        feed: The feed of this process; while nothing follows it, each look reads the store.
+        id: The id of the journal.
+    """
+
+    def __init__(self, store: Store, feed: Feed, id: str) -> None:
+        self._store, self._feed, self._id = store, feed, id
+        self._known: dict[str, tuple[float, Journal | None]] = {}
+        self._changes = 0
+        feed.watch(self.collect)
+
+    def collect(self, events: Sequence[Event]) -> None:
+        """Forget what has changed; a listener of the feed.
+
+        Args:
+            events: New events of the store.
+        """
+        for event in events:
+            if event.record == Journal.record and event.record_id == self._id:
+                self.forget(event.tenant)
+
+    def forget(self, tenant: str) -> None:
+        """Read the journal of a tenant again at the next look: this process knows of a change before the feed.
+
+        Args:
+            tenant: The tenant.
+        """
+        self._known.pop(tenant, None)
+        self._changes += 1
+
+    async def find(self, tenant: str) -> Journal | None:
+        """Return the journal of a tenant as this process knows it; None if nothing was written yet.
+
+        Args:
+            tenant: The tenant.
+
+        Raises:
+            UnavailableError: The journal is not known, and cannot be read.
+        """
+        if not self._feed.is_read:
+            self._known.pop(tenant, None)
+            return await self.read(tenant)
+        known_until, journal = self._known.get(tenant, (0.0, None))
+        if time.monotonic() >= known_until:
+            changes = self._changes
+            journal = await self.read(tenant)
+            # A change during the read may be missing from its result.
+            if changes == self._changes:
+                self._known[tenant] = time.monotonic() + REREAD_SECONDS, journal
+        return journal
+
+    async def read(self, tenant: str) -> Journal | None:
+        """Return the journal of a tenant from the store; None if nothing was written yet.
+
+        Args:
+            tenant: The tenant.
+        """
+        return await find_record(self._store, Journal, Key(tenant, self._id))

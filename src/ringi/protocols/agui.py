@@ -50,15 +50,17 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import (
     HIDDEN_REASON,
+    ImageLocation,
+    RunHistory,
     interrupt_id_of,
+    messages_of,
+    newest_runs,
     open_interrupts,
     read_run,
     requests_by_id,
     run_output,
 )
-from ringi.server.sse.run_pages import RunHistory, newest_runs
 from ringi.server.sse.sse import COMMENT, Connection, EventStream, LongPoll, Opening, Streams, encode_sse
-from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")

@@ -24,7 +24,7 @@ from ringi.errors import (
 from ringi.files.images import FIELD, NewImage, check, check_newest, refuse_names
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
-from ringi.inbox.journal_watch import JournalWatch
+from ringi.inbox.journals import JournalWatch
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription

@@ -20,32 +20,25 @@ from ringi.server import problems
 from ringi.server.access_log import AccessLog
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
-from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
-from ringi.server.auth.oidc_provider import OidcProvider
+from ringi.server.auth.oidc_provider import BearerTokens, OidcProvider
 from ringi.server.auth.revocations import Revocations
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
-from ringi.server.refusals import UnauthenticatedError
-from ringi.server.routes.attachments import AttachmentRoutes
-from ringi.server.routes.away import AwayRoutes
-from ringi.server.routes.chat import ChatRoutes
-from ringi.server.routes.chat_history import ChatHistoryRoutes
-from ringi.server.routes.checks import CheckRoutes
-from ringi.server.routes.deliveries import DeliveryRoutes
+from ringi.server.problems import UnauthenticatedError
+from ringi.server.routes.chat import ChatHistoryRoutes, ChatRoutes
 from ringi.server.routes.events import EventRoutes
+from ringi.server.routes.files import AttachmentRoutes, ImageRoutes
 from ringi.server.routes.grants import GrantRoutes
 from ringi.server.routes.health import HealthRoutes
-from ringi.server.routes.images import ImageRoutes
 from ringi.server.routes.legal_holds import LegalHoldRoutes
 from ringi.server.routes.memories import MemoryRoutes
-from ringi.server.routes.operations import OperationRoutes
+from ringi.server.routes.operations import CheckRoutes, DeliveryRoutes, OperationRoutes, PauseRoutes
 from ringi.server.routes.pages import PageRoutes
-from ringi.server.routes.pauses import PauseRoutes
-from ringi.server.routes.people import PeopleRoutes
+from ringi.server.routes.people import AwayRoutes, PeopleRoutes
 from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes

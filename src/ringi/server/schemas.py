@@ -23,15 +23,99 @@ from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
+from ringi.domain.voting import Tier
 from ringi.forms.form import Form
 from ringi.privacy.candidates import Erasure, Sweep
 from ringi.runs.operations import Trouble
-from ringi.server.audit_schemas import AccessPage, AuditPage
-from ringi.server.counts import Counts, Totals, absent_if_none
 from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
 from ringi.statistics.figures import OverviewFigures
 from ringi.statistics.report import OversightReport
+
+
+def absent_if_none() -> Any:
+    """Return a field that is absent from a reply while it is None."""
+    return Field(default=None, exclude_if=lambda value: value is None)
+
+
+class Count(BaseModel):
+    """A number of records, counted up to 999."""
+
+    count: int
+    more: bool
+    """True if the actual count is higher."""
+
+
+class Counts(BaseModel):
+    """The numbers of requests that the caller may read."""
+
+    pending: Count
+    mine: Count
+    """Pending requests that are assigned to the caller, or claimed by the caller."""
+    ended: Count | None = absent_if_none()
+    """Requests that ended since the requested time; absent if no time was requested."""
+
+
+class Amounts(BaseModel):
+    """The totals of the amounts that the author of a tool declares."""
+
+    unit: str | None
+    sum: int | float
+    least: int | float
+    greatest: int | float
+
+
+class Totals(BaseModel):
+    """The pending requests that some filters select, counted up to 999."""
+
+    count: int
+    more: bool
+    """True if there are more than counted; then the amounts and tiers are those of the newest."""
+    tiers: list[Tier]
+    """The tiers of the requests, the highest first."""
+    amounts: Amounts | None
+    """None unless all requests are about one tool whose author declares an amount of one unit."""
+
+
+class AuditEvent(BaseModel):
+    """One change of one record, linked by its hash to the previous change."""
+
+    id: str
+    record: str
+    record_id: str
+    version: int
+    type: str
+    at: datetime
+    payload_digest: str
+    previous: str
+    hash: str
+    position: str
+    actor: str
+    changed: dict[str, Any]
+
+
+class AuditPage(BaseModel):
+    """A page of the audit trail, oldest first; `next` is the `after` of the following page."""
+
+    items: list[AuditEvent]
+    next: str | None
+
+
+class Access(BaseModel):
+    """What an auditor read at about the same time."""
+
+    at: datetime
+    by: str
+    """The auditor's name; `erased:person` after its erasure."""
+    read: list[str]
+    """The paths of the calls."""
+
+
+class AccessPage(BaseModel):
+    """A page of the access log, oldest first; `next` is the `after` of the following page."""
+
+    items: list[Access]
+    next: str | None
 
 
 class Cancel(StrictModel):
@@ -390,6 +474,7 @@ INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, NewRun, ChatTurn, Operation, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
     Receipt)  # fmt: skip
+
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,

@@ -29,11 +29,10 @@ from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys, Principal, seal_key
 from ringi.server.auth.links import mint_link
 from ringi.server.components import ServerComponents
-from ringi.server.connections import RESERVED_FILES, file_limit
+from ringi.server.connections import RESERVED_FILES, UvicornServer, file_limit, uvicorn_config
 from ringi.server.extension import Extension
 from ringi.server.settings import ServerSettings
 from ringi.server.startup import Meanwhile, collect_rarely, open_when_available, report_not_ready
-from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5

@@ -15,8 +15,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from tests.apps.assistant.talk import CHAT, TENANT, ChatDriver
 from tests.runs.world import World, at_work, checked, opened, until, working
 
-from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import ImageLocation, messages_of
+from ringi.server.sse.run_output import ImageLocation, messages_of, runs_in
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob, person_text
 from ringi_apps.assistant.declare_tool import DECLARE

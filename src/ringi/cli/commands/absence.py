@@ -8,12 +8,9 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import jsonable
-from ringi.cli.format.output import say, say_list
+from ringi.cli.format.output import say, say_list, table, visible
 from ringi.cli.format.requests import clock
-from ringi.cli.format.table import table
-from ringi.cli.format.visible import visible
-from ringi.cli.inputs import names_in
-from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url
+from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url, names_in
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT

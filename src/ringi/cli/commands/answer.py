@@ -7,10 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ringi.cli.errors import error_text
-from ringi.cli.inputs import names_in, parsed_json, read_file
-from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url
-from ringi.cli.session import change_request, person_name
+from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url, names_in, parsed_json, read_file
+from ringi.cli.session import change_request, error_text, person_name
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.record import DEFAULT_TENANT

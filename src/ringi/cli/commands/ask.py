@@ -8,11 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ringi.base.clock import utc_now
-from ringi.cli.format.output import progress, say
+from ringi.cli.format.output import progress, say, table
 from ringi.cli.format.requests import age, agent, line, outcome, picture, public, title_of
-from ringi.cli.format.table import table
-from ringi.cli.inputs import parsed_json, read_json
-from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.options import By, Json, Tenant, Url, parsed_json, read_json
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority

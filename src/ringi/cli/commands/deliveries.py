@@ -11,9 +11,8 @@ import typer
 from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
 from ringi.cli.format.output import progress, say, say_list
+from ringi.cli.format.output import progress, say, say_list, table, visible, visible_lines
 from ringi.cli.format.requests import clock
-from ringi.cli.format.table import table
-from ringi.cli.format.visible import visible, visible_lines
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
 from ringi.cli.texts import counted, text_of, translated

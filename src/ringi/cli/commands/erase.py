@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ringi.cli.format.output import progress, say
-from ringi.cli.format.visible import visible
+from ringi.cli.format.output import progress, say, visible
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import counted, text_of, translated

@@ -105,7 +105,7 @@ def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> Non
 
 def write_change(change: FileChange, yes: bool) -> None:
     """Show a change of a file, ask, and write it."""
-    from ringi.cli.format.visible import visible, visible_lines
+    from ringi.cli.format.output import visible, visible_lines
     from ringi.cli.texts import text_of
 
     if not change.diff:

@@ -11,8 +11,7 @@ import typer
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
-from ringi.cli.format.output import say
-from ringi.cli.format.table import table
+from ringi.cli.format.output import say, table
 from ringi.cli.options import Json
 from ringi.cli.texts import text_of
 from ringi.domain.ask import parse_body

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ringi.cli.agents import demo_agents, has_langgraph, load_agents, need_langgraph
-from ringi.cli.errors import error_text
+from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, has_langgraph, load_agents, need_langgraph
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
-from ringi.cli.samples import SAMPLES, ask_samples
-from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.session import error_text, person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import MissingExtraError

@@ -21,6 +21,8 @@ from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible
 from ringi.cli.inputs import names_in
 from ringi.cli.options import Json, Tenant, Url
+from ringi.cli.format.output import progress, say, visible
+from ringi.cli.options import Json, Tenant, Url, names_in
 from ringi.cli.session import person_name, run
 from ringi.cli.texts import text_of, translated
 from ringi.connect import home, inbox_on, open_backend, open_to_verify, resolved_url

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ringi.cli.format.output import say
-from ringi.cli.inputs import names_in
-from ringi.cli.options import By, Groups, Json, Tenant, Url
+from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
 from ringi.cli.session import existing_store, person_name, run
 from ringi.cli.texts import text_of
 from ringi.connect import open, resolved_url

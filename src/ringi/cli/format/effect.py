@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from ringi.cli.format.visible import marked, visible, visible_value
+from ringi.cli.format.output import marked, visible, visible_value
 from ringi.cli.texts import text_of
 from ringi.domain.request import Request
 

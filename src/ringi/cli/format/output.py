@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 from pydantic import BaseModel
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from ringi.cli.format.visible import visible_json
+from ringi.base.alphabets import mixed_words, with_codes
+from ringi.cli.texts import text_of
 
 SLOW = 1.0
 """Seconds before progress is shown."""
+WIDE = 10_000
+HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Controls, format and bidi characters, half surrogates, private and unknown characters, line separators."""
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+"""Fillers, variation selectors and blanks that count as letters or marks."""
+JOINING = re.compile("[\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+"""Flag letters and skin tones: terminals disagree about their width, and an overlong line spills into the next."""
 
 
 def say(data: object, text: str, as_json: bool) -> None:
@@ -49,3 +65,70 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
         starter.cancel()
         starter.join()
         status.stop()
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of untrusted text as a table; on a terminal, long cells are wrapped."""
+    drawn = Table(*columns, box=None, pad_edge=False)
+    drawn.columns[0].no_wrap = True
+    for row in rows:
+        # A plain str would be read as markup: "[/]" fails, "[link=…]" links.
+        drawn.add_row(*(Text(visible(cell), overflow="fold") for cell in row))
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    with console.capture() as captured:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+@cache
+def is_hidden(character: str) -> bool:
+    """Return whether a terminal hides this character, or terminals disagree about its width."""
+    category = unicodedata.category(character)
+    return category in HIDDEN_CATEGORIES or bool(INVISIBLE.match(character) or JOINING.match(character))
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Return a text with hidden characters as \\u{…}, except those to keep.
+
+    A selector for a symbol's color is removed: the symbol is the same without it.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = re.sub("\r\n", "\n", text)
+    characters = (c if c in keep or not is_hidden(c) else f"\\u{{{ord(c):x}}}" for c in _without_color_selectors(text))
+    return "".join(characters)
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines with hidden characters escaped and tabs expanded."""
+    return visible(text, keep="\n\t").expandtabs(4)
+
+
+def visible_json(data: object) -> str:
+    """Return data as one line of JSON in ASCII, which each code page and each terminal shows as it is."""
+    return json.dumps(data)
+
+
+def visible_value(value: object) -> str:
+    """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
+    if isinstance(value, str):
+        return marked(f'"{visible_lines(value)}"')
+    return marked(visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n"))
+
+
+def marked(text: str) -> str:
+    """Return a text with a note behind each line that mixes alphabets whose letters look alike."""
+    if text.isascii():
+        return text
+    return "\n".join(_marked_line(line) for line in text.split("\n"))
+
+
+def _marked_line(line: str) -> str:
+    letters = "".join(dict.fromkeys("".join(word.letters for word in mixed_words(line))))
+    return f"{line}  {text_of('mixed_alphabets', letters=with_codes(letters))}" if letters else line
+
+
+def _without_color_selectors(text: str) -> str:
+    return re.sub(
+        "(.)\ufe0f", lambda found: found[1] if unicodedata.category(found[1]) in ("So", "Sm") else found[0], text
+    )

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ringi.base.texts import reason_text, translated
 from ringi.cli.format.effect import effect_line, quantity
-from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
+from ringi.cli.format.output import marked, visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.ask import Response
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of

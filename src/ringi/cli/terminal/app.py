@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.widgets import HelpPanel, OptionList
 
-from ringi.cli.format.visible import visible
+from ringi.cli.format.output import visible
 from ringi.cli.keys import keys_of
 from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise, permutations
 from typing import Any, NamedTuple, get_args
 
-from ringi.cli.format.visible import visible
+from ringi.cli.format.output import visible
 from ringi.domain.ask import GATED, Kind
 from ringi.domain.conditions import argument_of
 from ringi.domain.request import Request

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from ringi.base.validation import MAX_WHOLE_NUMBER
-from ringi.cli.format.visible import marked, visible, visible_lines, visible_value
+from ringi.cli.format.output import marked, visible, visible_lines, visible_value
 from ringi.cli.keys import keys_of
 from ringi.cli.texts import text_of
 from ringi.errors import FieldError, InvalidError

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from ringi.cli.format.output import visible
 from ringi.cli.format.requests import about_line, claimed, deadline, held, outcome, title_of
-from ringi.cli.format.visible import visible
 from ringi.cli.keys import keys_of
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from ringi.cli.format.visible import is_hidden
+from ringi.cli.format.output import is_hidden
 
 
 class ControlCharacterFilter(LineFilter):

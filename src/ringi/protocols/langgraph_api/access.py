@@ -43,10 +43,9 @@ from ringi.server.auth.permissions import (
     visible_query,
 )
 from ringi.server.components import ServerComponents
-from ringi.server.refusals import RefusalError
+from ringi.server.problems import RefusalError
 from ringi.server.routes.chat import may_answer
-from ringi.server.sse.run_pages import newest_runs
-from ringi.server.sse.transcript import ImageLocation, messages_of
+from ringi.server.sse.run_output import ImageLocation, messages_of, newest_runs
 
 PAGE = 200
 SCANNED = 1_000

@@ -12,10 +12,18 @@ from ringi.protocols.langgraph_api.access import Access
 from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_messages, review_request
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
-from ringi.server.sse.run_output import interrupt_id_of, open_interrupts, read_run, requests_by_id, run_output
-from ringi.server.sse.run_pages import newest_runs
+from ringi.server.sse.run_output import (
+    Transcript,
+    interrupt_id_of,
+    messages_of,
+    newest_runs,
+    open_interrupts,
+    read_run,
+    requests_by_id,
+    run_output,
+    user_message,
+)
 from ringi.server.sse.sse import Connection
-from ringi.server.sse.transcript import Transcript, messages_of, user_message
 
 Event = dict[str, Any]
 VALUE_EVENTS = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"})

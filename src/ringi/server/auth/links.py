@@ -8,7 +8,7 @@ from ringi.contracts.backend import Backend
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Key
 from ringi.server.auth.authenticator import Keys, Principal, VerifiedToken
-from ringi.server.refusals import UnauthenticatedError
+from ringi.server.problems import UnauthenticatedError
 
 MINUTES = 10.0
 PREFIX = "link."

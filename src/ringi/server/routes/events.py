@@ -16,13 +16,12 @@ from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.server.access_log import LOG
-from ringi.server.audit_schemas import Access, AccessPage, AuditPage
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import READS_ALL, inbox_for, may_read, refuse_all_but_auditors
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
-from ringi.server.serialize import audit_event
+from ringi.server.schemas import Access, AccessPage, AuditPage
+from ringi.server.serialize import audit_event, reply
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute

@@ -1,4 +1,4 @@
-"""The routes of operations: runs that need an operator, and the operator's actions."""
+"""Routes of operators: runs that need attention, deliveries, pauses of agents, and checks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from ringi.delivery.attempts import Delivery
+from ringi.delivery.webhooks import ASK_PREFIX
 from ringi.domain.ask import parse_body
+from ringi.domain.checks import NewChecks, PlantedChecks
+from ringi.domain.pauses import NewPause, PausePage
 from ringi.domain.thread import Thread
 from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
-from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, visible_query
+from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.permissions import (
+    inbox_for,
+    refuse_agents,
+    refuse_all_but_admins,
+    refuse_all_but_auditors,
+    visible_query,
+)
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
-from ringi.server.schemas import Operation, TroublePage
-from ringi.server.serialize import thread_view
+from ringi.server.schemas import DeliveryPage, Operation, TroublePage
+from ringi.server.serialize import reply, thread_view
 
 Act = Callable[..., Awaitable[Thread]]
 
@@ -79,3 +88,97 @@ class OperationRoutes:
         )
         prices = self._components.settings.prices
         return reply(thread_view(thread, await open_requests(backend, thread), prices))
+
+
+class DeliveryRoutes:
+    """Deliveries over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["deliveries"])
+        add("/v1/deliveries", self.find, methods=["GET"], **route_docs("DeliveryPage"))
+        add("/v1/deliveries/{id}/redeliver", self.redeliver, methods=["POST"], **route_docs("Delivery", 202))
+
+    async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
+        """List the deliveries of a request, each with its attempts."""
+        caller = self._auth.caller(http.scope)
+        await inbox_for(self._components.inbox, caller).get(request_id)
+        found = await self._components.deliveries.of_request(caller.tenant, request_id)
+        return reply(DeliveryPage(items=[visible_to(caller, each) for each in found], next=None))
+
+    async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Send a delivery again immediately, regardless of its status."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        return reply(await self._components.deliveries.redeliver(caller.tenant, id, by=caller.actor), 202)
+
+
+def visible_to(caller: Principal, delivery: Delivery) -> Delivery:
+    """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
+    is_named_by_ask = delivery.endpoint.startswith(ASK_PREFIX)
+    return delivery if caller.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})
+
+
+class PauseRoutes:
+    """Pauses over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["pauses"])
+        add("/v1/pauses", self.pause, methods=["POST"], **route_docs("Pause", 201, body="NewPause"))
+        add("/v1/pauses", self.find, methods=["GET"], **route_docs("PausePage"))
+        add("/v1/pauses/{id}", self.resume, methods=["DELETE"], **route_docs(None, 204))
+
+    async def pause(self, http: HttpRequest) -> HttpResponse:
+        """Pause an agent or, without a name, all agents of the tenant; within a second no approved call begins."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        new = parse_body(NewPause, await json_body(http, max_depth=self._components.settings.max_depth))
+        inbox = self._components.inbox.for_tenant(caller.tenant)
+        return reply(await inbox.pause(new.reason, by=caller.actor, agent=new.agent, until=new.until), 201)
+
+    async def find(self, http: HttpRequest) -> HttpResponse:
+        """List the pauses in force; an agent sees all, because one token may serve several agents."""
+        caller = self._auth.caller(http.scope)
+        return reply(PausePage(items=await self._components.inbox.for_tenant(caller.tenant).pauses(), next=None))
+
+    async def resume(self, http: HttpRequest, id: str) -> HttpResponse:
+        """End a pause; waiting runs go on."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        await self._components.inbox.for_tenant(caller.tenant).resume(id, by=caller.actor)
+        return HttpResponse(status_code=204)
+
+
+class CheckRoutes:
+    """Checks over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["checks"])
+        add("/v1/checks", self.plant, methods=["POST"], **route_docs("PlantedChecks", 201, body="NewChecks"))
+        add("/v1/checks", self.find, methods=["GET"], **route_docs("CheckReport"))
+
+    async def plant(self, http: HttpRequest) -> HttpResponse:
+        """Plant requests that can never run, each a copy of a recent real one in which something is wrong."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        new = parse_body(NewChecks, await json_body(http, max_depth=self._components.settings.max_depth))
+        inbox = self._components.inbox.for_tenant(caller.tenant)
+        ids = await inbox.plant_checks(new.checks, by=caller.actor, share=new.share)
+        return reply(PlantedChecks(ids=ids), 201)
+
+    async def find(self, http: HttpRequest) -> HttpResponse:
+        """List the newest checks and the shares that people noticed; for administrators and auditors."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_auditors(caller)
+        return reply(await self._components.inbox.for_tenant(caller.tenant).checks())

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from ringi.domain.absence import Leave
+from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
-from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import require_person, visible_query
+from ringi.inbox.inbox import Inbox
+from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.permissions import refuse_all_but_admins, refuse_all_but_auditors, require_person, visible_query
+from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
-from ringi.server.schemas import People
+from ringi.server.schemas import Absence, AbsencePage, Away, People
+from ringi.server.serialize import reply, view
 
 RECENT, MOST = 300, 20
 GROUP = "group:"
@@ -66,3 +71,62 @@ def names_on(request: Request) -> Iterator[str]:
 def is_person(name: str) -> bool:
     """Return whether an actor's name is that of a person: rules, agents and erased people have a colon."""
     return ":" not in name and name != "system"
+
+
+class AwayRoutes:
+    """Absences over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add, at = partial(api.add_api_route, tags=["away"]), "/v1/away"
+        add(at, self.get, methods=["GET"], **route_docs("Away"))
+        add(at, self.leave, methods=["PUT"], **route_docs("Away", body="Leave"))
+        add(at, self.come_back, methods=["DELETE"], **route_docs(None, 204))
+        add("/v1/absences", self.find, methods=["GET"], **route_docs("AbsencePage"))
+        add("/v1/absences", self.end, methods=["DELETE"], **route_docs(None, 204))
+
+    async def get(self, http: HttpRequest) -> HttpResponse:
+        """Return the caller's absence, and those in which the caller is the deputy."""
+        inbox, caller = self._of_caller(http)
+        return await self._reply(inbox, caller)
+
+    async def leave(self, http: HttpRequest) -> HttpResponse:
+        """Name a deputy, who may see and answer until a time what is open to the caller."""
+        inbox, caller = self._of_caller(http)
+        body = parse_body(Leave, await json_body(http, max_depth=self._components.settings.max_depth))
+        who: dict[str, Any] = {"by": caller.name, "groups": caller.groups, "subject": caller.subject}
+        await inbox.leave(body.deputy, body.until, unknown=body.unknown, **who)
+        return await self._reply(inbox, caller)
+
+    async def come_back(self, http: HttpRequest) -> HttpResponse:
+        """End the caller's absence now."""
+        inbox, caller = self._of_caller(http)
+        await inbox.come_back(caller.name)
+        return HttpResponse(status_code=204)
+
+    async def find(self, http: HttpRequest) -> HttpResponse:
+        """List who is away and who stands for whom, for auditors and administrators."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_auditors(caller)
+        found = await self._components.inbox.for_tenant(caller.tenant).find_absences()
+        return reply(AbsencePage(items=[view(Absence, each) for each in found], next=None))
+
+    async def end(self, http: HttpRequest, person: str) -> HttpResponse:
+        """End the absence of another person now, as an administrator."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        await self._components.inbox.for_tenant(caller.tenant).end_absence(person, by=caller.actor)
+        return HttpResponse(status_code=204)
+
+    async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:
+        away = await inbox.away(caller.name)
+        own = view(Absence, away.absence) if away.absence else None
+        return reply(Away(absence=own, deputy_for=[view(Absence, each) for each in away.deputy_for]))
+
+    def _of_caller(self, http: HttpRequest) -> tuple[Inbox, Principal]:
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
+        return self._components.inbox.for_tenant(caller.tenant), caller

@@ -1,10 +1,11 @@
-"""Live output of one run, for conversion to other protocols."""
+"""The output of a thread's runs, for other protocols: live, by pages from the newest backwards, and as messages."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Container, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ringi.connect import Backend
 from ringi.contracts.store import Store, readable
@@ -12,12 +13,18 @@ from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import NotFoundError
-from ringi.runs.stream_writer import belongs_to_run, stream_topic, superseded_by
+from ringi.errors import InvalidError, NotFoundError
+from ringi.files.images import named_by
+from ringi.forms.field_parts import AttachedFile
+from ringi.runs.stream_writer import belongs_to_run, run_of, stream_topic, superseded_by
+from ringi.server.message_parts import image_address
 
 PAGE = 500
 HIDDEN_REASON = "confirmation"
 """The reason of a pause for readers who may not read the request."""
+MAX_DIGITS = 18
+Event = dict[str, Any]
+Message = dict[str, Any]
 
 
 async def run_output(
@@ -145,3 +152,152 @@ async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
 def interrupt_id_of(request: Request) -> str:
     """Return the interrupt that asks a request, possibly with others."""
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
+
+
+@dataclass
+class RunHistory:
+    """The output of one run."""
+
+    id: str
+    user_messages: list[Event]
+    """The user messages that began it."""
+    first: int = 0
+    """The number of its first item."""
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def request_ids(self) -> list[str]:
+        """The requests that it asked."""
+        return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
+
+
+async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[RunHistory], int | None]:
+    """Return the newest runs before an item, oldest first, and the end of the page before them."""
+    block = await newest_items(stream, key) if before is None else await items_before(stream, key, before)
+    blocks, seen = list[list[StreamItem]](), set[str]()
+    while block:
+        blocks.append(block)
+        seen.update(run.id for run in runs_in(block))
+        block = await items_before(stream, key, block[0].number) if len(seen) <= size else []
+    runs = runs_in([item for block in reversed(blocks) for item in block])
+    if len(runs) <= size:
+        return runs, None
+    # The first may begin before the items that were read.
+    return runs[-size:], runs[-size].first
+
+
+async def items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
+    """Return the items before a number, at most a page; empty for an erased stream."""
+    begin = max(1, end - PAGE)
+    items = await stream.read(key, begin - 1, end - begin) if begin < end else []
+    return [item for item in items if item.number < end]
+
+
+async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
+    """Return a stream's newest items, at most a page, found in as few steps as its length has digits."""
+    low, high = 0, PAGE
+    while await stream.read(key, high, 1):
+        low, high = high, high * 2
+    while high - low > PAGE:
+        middle = (low + high) // 2
+        low, high = (middle, high) if await stream.read(key, middle, 1) else (low, middle)
+    return await stream.read(key, low, PAGE)
+
+
+def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
+    """Return the runs that begin or resume within these items, without superseded messages."""
+    runs: list[RunHistory] = []
+    for item in items:
+        event = item.event
+        if event["type"] == "RUN_STARTED" and (not runs or runs[-1].id != run_of(event["runId"])):
+            messages = (event.get("input") or {}).get("messages", [])
+            runs.append(RunHistory(run_of(event["runId"]), messages, item.number))
+        if runs:
+            runs[-1].events.append(event)
+    for run in runs:
+        if superseded := superseded_in(run.events):
+            run.events = [event for event in run.events if not is_about(event, superseded)]
+    return runs
+
+
+def parse_cursor(cursor: str | None) -> int | None:
+    """Return the item number that a cursor names.
+
+    Args:
+        cursor: The `next` of the previous page; empty or None on the first page.
+
+    Returns:
+        The number; None for the first page.
+
+    Raises:
+        InvalidError: The cursor is not one of this list.
+    """
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= MAX_DIGITS):
+        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
+    return int(cursor)
+
+
+class ImageLocation(NamedTuple):
+    """The location of a thread's images."""
+
+    base: str
+    """The base path of Ringi."""
+    thread_id: str
+
+
+def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[Message]:
+    """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
+    transcript = Transcript()
+    for run in runs:
+        transcript.messages += [user_message(message, location) for message in run.user_messages]
+        for event in run.events:
+            transcript.add(event)
+    return transcript.messages
+
+
+def user_message(message: Event, location: ImageLocation) -> Message:
+    """Return a user message: text, or parts if there are images."""
+    files, content = named_by(message.get("metadata")), message["content"]
+    images = [image_part(file, location) for file in files]
+    text = [{"type": "text", "text": content}] if content else []
+    return {"id": message["id"], "role": "user", "content": [*text, *images] if files else content}
+
+
+def image_part(file: AttachedFile, location: ImageLocation) -> Message:
+    """Return an image as a part of AG-UI."""
+    source = {"type": "url", "value": image_address(*location, file["number"]), "mimeType": file["media_type"]}
+    return {"type": "image", "source": source, "metadata": {"filename": file["name"]}}
+
+
+class Transcript:
+    """Messages that grow with the events of a run."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._texts: dict[str, Message] = {}
+        self._calls: dict[str, Message] = {}
+
+    def add(self, event: Event) -> None:
+        """Apply one event."""
+        match event["type"]:
+            case "TEXT_MESSAGE_START":
+                message = {"id": event["messageId"], "role": "assistant", "content": ""}
+                self._texts[event["messageId"]] = message
+                self.messages.append(message)
+            case "TEXT_MESSAGE_CONTENT":
+                self._texts.get(event["messageId"], {"content": ""})["content"] += event["delta"]
+            case "TOOL_CALL_START":
+                function = {"name": event["toolCallName"], "arguments": ""}
+                call = {"id": event["toolCallId"], "type": "function", "function": function}
+                self._calls[event["toolCallId"]] = function
+                self.messages.append({"id": event["toolCallId"], "role": "assistant", "toolCalls": [call]})
+            case "TOOL_CALL_ARGS":
+                self._calls.get(event["toolCallId"], {"arguments": ""})["arguments"] += event["delta"]
+            case "TOOL_CALL_RESULT":
+                result = {"toolCallId": event["toolCallId"], "content": event["content"]}
+                self.messages.append({"id": event["messageId"], "role": "tool", **result})
+            case "CUSTOM" if (message_id := superseded_by(event)) in self._texts:
+                fragment = self._texts.pop(str(message_id))
+                self.messages = [message for message in self.messages if message is not fragment]

@@ -14,12 +14,11 @@ from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key, parsed_number
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError
-from ringi.runs.stream_writer import stream_topic
+from ringi.runs.stream_writer import REPEATED, stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import dump_json
+from ringi.server.serialize import dump_json, request_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.hitl_events import hitl_event, newly_asked
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.sse.sse import Connection, encode_sse
 
@@ -181,3 +180,16 @@ class ThreadReader(Wakeup):
         for connection, position in self._subscribers.items():
             if position < self._at:
                 connection.push(output.chunk(connection.caller, max(position, before)))
+
+
+def newly_asked(item: StreamItem) -> list[str]:
+    """Return the ids of requests that this item asks first; empty for most items."""
+    interrupts = open_interrupts(item.event)
+    return [interrupt["id"] for interrupt in interrupts if REPEATED not in (interrupt.get("metadata") or {})]
+
+
+def hitl_event(request: Request) -> bytes:
+    """Return the event that shows a request to a chat."""
+    form = {"type": "form", "fields": request.form.model_dump(mode="json")["fields"]} if request.form else {}
+    payload = request_json(request)[:-1] + b"," + dump_json({"type": request.kind, **form})[1:]
+    return b'event: hitl\ndata: {"type":"hitl","payload":{"request":' + payload + b"}}\n\n"

@@ -1,28 +1,67 @@
-"""Commands that measure whether people notice bad calls: `checks`, `checks plant`."""
+"""Commands for auditors: the report of decisions, and checks."""
 
 from __future__ import annotations
 
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ringi.cli.format.output import say
+from ringi.cli.format.output import progress, say, table, visible
 from ringi.cli.format.requests import clock
-from ringi.cli.format.table import table
-from ringi.cli.format.visible import visible
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
-from ringi.cli.texts import text_of
+from ringi.cli.texts import language, text_of
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import InvalidError
+from ringi.inbox.inbox import Inbox
 from ringi.policy.files import read_data
+from ringi.statistics import Statistics
+from ringi.statistics.figures import MAX_DAYS, period_of
+from ringi.statistics.report import OversightReport, report_of
+from ringi.statistics.report_html import report_html
 
+DAY = ["%Y-%m-%d"]
+SECONDS = 1.0
+"""The time between two lines of progress."""
 KEY = "checks"
 """The key of the recipes in a file."""
 LISTED = 20
 """The number of checks in the table."""
+
+
+def report(
+    since: Annotated[
+        datetime | None, typer.Option(help="The first day, in UTC; by default six days before the last.", formats=DAY)
+    ] = None,
+    until: Annotated[datetime | None, typer.Option(help="The last day, in UTC; by default today.", formats=DAY)] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Print a report for auditors: how people decided, by rule, tool and group.
+
+    It states its period, the version of Ringi, and the event up to which the audit trail is counted.
+    """
+
+    async def work(inbox: Inbox) -> OversightReport:
+        now = inbox.clock()
+        first, last = (each and each.replace(tzinfo=UTC) for each in (since, until))
+        days = period_of(first, last, now, MAX_DAYS["day"])
+        statistics = Statistics(inbox.store, inbox.clock)
+        with progress(text_of("reading_trail")):
+            while not (counts := await statistics.count(tenant, *days, seconds=SECONDS)).is_complete:
+                pass
+        return report_of(counts, tenant, *days, now)
+
+    found = run(with_inbox(url, tenant, work))
+    if json_:
+        sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
+    else:
+        sys.stdout.write(report_html(found, language()))
 
 
 def checks(context: typer.Context, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
