@@ -18,7 +18,7 @@ from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import ClientGate, Session
 from ringi.inbox.inbox import Inbox
-from ringi.policy.files import PolicyFile
+from ringi.policy.rules import PolicyFile
 
 CALLS, ALLOWED = 1_000, 900
 NOBODY = 0.001

@@ -12,7 +12,7 @@ from tests.servers import mortal_postgres
 from benchmarks.measure import Row, folder, percentile, resident
 from benchmarks.park import agents, our_cycle
 from benchmarks.threads import Desk, desk_at
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.domain.ask import Action, Answer, Ask, Continuation
 from ringi.domain.request import Request
 

@@ -15,8 +15,8 @@ from benchmarks.inboxes import POLL
 from benchmarks.wakes import parts_on
 from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import SqliteNotifier
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.request import Request

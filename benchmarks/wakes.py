@@ -11,14 +11,13 @@ from contextlib import AsyncExitStack
 
 from benchmarks.inboxes import POLL, approve, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder, percentile, resident
-from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
-from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.backends.sqlite.stream import SqliteStream
+from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.connect import Backend, inbox_on
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Notifier
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 

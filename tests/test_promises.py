@@ -37,8 +37,8 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import PollingNotifier
+from ringi.contracts.backend import StreamItem
 from ringi.contracts.store import change_record
-from ringi.contracts.stream import StreamItem
 from ringi.domain.ask import Action, Ask, digest_of
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request

@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     from ringi.inbox.inbox import Inbox, Limits
     from ringi.integrations.functions import gate, requires_approval
     from ringi.integrations.langchain.approval import Approval
-    from ringi.policy.cards import ToolCard
-    from ringi.policy.rules import AutoApproval, Policy, Rule
+    from ringi.policy.rules import AutoApproval, Policy, Rule, ToolCard
     from ringi.privacy.candidates import Erasure
     from ringi.runs.agent import Agent
     from ringi.runs.context import idempotency_key
@@ -213,8 +212,7 @@ _export = lazy_exports(
         "inbox.inbox": "Inbox Limits",
         "integrations.functions": "gate requires_approval",
         "integrations.langchain.approval": "Approval",
-        "policy.cards": "ToolCard",
-        "policy.rules": "AutoApproval Policy Rule",
+        "policy.rules": "AutoApproval Policy Rule ToolCard",
         "privacy.candidates": "Erasure",
         "runs.agent": "Agent",
         "runs.context": "idempotency_key",

@@ -12,23 +12,21 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from ringi.backends.memory.jobs import MemoryJobs
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.memory.stream import MemoryStream
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
-from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.backends.sqlite.stream import SqliteStream
+from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.base.settings import Settings, variable
 from ringi.contracts.backend import AgentStores
+from ringi.base.settings import read_list
+from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
-from ringi.contracts.notifier import EXPIRY, Notifier, Wakeup
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
@@ -131,7 +129,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     parts = (store, notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
 
     def opened() -> Any:
-        from ringi.backends.sqlite.agent_stores import SqliteAgentStores
+        from ringi.backends.sqlite.checkpoints import SqliteAgentStores
 
         return SqliteAgentStores(database)
 
@@ -143,8 +141,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     try:
         from ringi.backends.postgres.database import Database as PostgresDatabase
         from ringi.backends.postgres.jobs import PostgresJobs
-        from ringi.backends.postgres.notifier import PostgresNotifier
-        from ringi.backends.postgres.pulse import Pulse
+        from ringi.backends.postgres.notifier import PostgresNotifier, Pulse
         from ringi.backends.postgres.store import PostgresStore
         from ringi.backends.postgres.stream import PostgresStream
     except ModuleNotFoundError as error:
@@ -182,12 +179,10 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     need_redis()
-    from ringi.backends.redis.durability import checked_durability
     from ringi.backends.redis.jobs import RedisJobs, redis_savers
-    from ringi.backends.redis.notifier import RedisNotifier
-    from ringi.backends.redis.server import Server
+    from ringi.backends.redis.server import Server, checked_durability
     from ringi.backends.redis.store import RedisStore
-    from ringi.backends.redis.stream import RedisStream
+    from ringi.backends.redis.stream import RedisNotifier, RedisStream
 
     server = await stack.enter_async_context(Server(url))
     durability = await checked_durability(server)
@@ -214,8 +209,8 @@ async def _open_notifier(
         return await stack.enter_async_context(PollingNotifier(poll_interval))
     if redis_url:
         need_redis()
-        from ringi.backends.redis.notifier import RedisNotifier
         from ringi.backends.redis.server import Server
+        from ringi.backends.redis.stream import RedisNotifier
 
         named = {"setting": "RINGI_REDIS_URL", "part": "the notifier of RINGI_REDIS_URL"}
         server = await stack.enter_async_context(Server(redis_url, **named))

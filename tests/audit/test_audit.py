@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ringi.audit.verify import Finding, verify
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.rows import event_row
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore

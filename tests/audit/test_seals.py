@@ -12,7 +12,7 @@ import pytest
 
 from ringi.audit.seals import Seal, Sealer, SealReport, compare, read_seals
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.ask import Action

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from ringi.backends.claimed_jobs import ClaimedJobs
-from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.connect import open_backend
-from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import JOBS, Wakeup
+from ringi.contracts.backend import JOBS, Job, Wakeup
 from ringi.errors import SettingError, UnavailableError
 
 RECHECK = 8.0

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from ringi.connect import Backend, open_backend
-from ringi.contracts.backend import Moment, OtherConflictError
-from ringi.contracts.jobs import Job
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Job, Moment, OtherConflictError, StreamItem
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from ringi.base.clock import SharedClock, utc_now
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.testing import Clock
 from ringi.testing.clock import NOON
 

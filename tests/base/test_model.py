@@ -11,7 +11,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.canonical_json import digest
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Erased, Event
 from ringi.domain.request import Request

@@ -10,7 +10,7 @@ from tests.server.world import until
 
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 
 
 async def test_who_may_answer_is_reminded_once_by_however_many_servers(store_url: str) -> None:

@@ -14,8 +14,7 @@ import ringi
 from ringi.backends import claimed_jobs as jobs
 from ringi.base.failpoints import ARMED
 from ringi.connect import open_backend
-from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Job, Wakeup
 from ringi.domain.ask import Action, Answer
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError

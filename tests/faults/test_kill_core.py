@@ -12,7 +12,7 @@ import ringi
 from ringi.audit.verify import verify
 from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_id
 from ringi.errors import NotFoundError

@@ -15,7 +15,7 @@ from tests.faults import thread_worker
 from tests.runs.world import World, checked, of_type, opened, until
 from tests.warm import FORKS
 
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

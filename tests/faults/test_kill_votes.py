@@ -19,7 +19,7 @@ from tests.servers import free_port
 import ringi
 from ringi.audit.verify import verify
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox

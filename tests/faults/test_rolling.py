@@ -15,7 +15,7 @@ from tests.faults.chaos.history import History
 from tests.faults.chaos.load import ORDER, Client, Load
 from tests.next_version import HERE, MARK, next_version
 
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 
 ZOE = "zoe"
 """Answers what waits for her over the deploys; nobody else can."""

@@ -10,7 +10,7 @@ from tests.faults.test_kill_threads import LEASE, Shop, shop
 from tests.runs.world import until
 from tests.servers import MortalPostgres, mortal_postgres
 
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.thread import Thread
 from ringi.runs.executor import MAX_ATTEMPTS
 

@@ -18,7 +18,7 @@ from ringi import Action
 from ringi.backends import claimed_jobs as jobs
 from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.demo import refund, two_questions
 from ringi.demo.script import say
 from ringi.integrations.langgraph import ask

@@ -11,7 +11,7 @@ import ringi
 from ringi import Attachment, Form
 from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.events import deliveries_of
 from ringi.files.attachments import CHUNK
 

@@ -12,10 +12,9 @@ import pytest
 
 import ringi
 from ringi import AttachedFile, Attachment, Form, InvalidError, Number
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.memory.stream import MemoryStream
-from ringi.contracts.stream import StreamItem
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
+from ringi.contracts.backend import StreamItem
 from ringi.domain.media import MAX_GIF_PARTS, MAX_SEGMENTS, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request

@@ -21,11 +21,10 @@ from tests.domain.test_display import IMAGES
 import ringi
 from ringi import AttachedFile, Attachment, Form, InvalidError
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.memory.stream import MemoryStream
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import open_backend, open_to_verify
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import Ask
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key

@@ -33,7 +33,7 @@ from tests.files.test_images import (
 )
 from tests.server.world import until
 
-from ringi.backends.image_serde import ImageSerializer
+from ringi.backends.checkpoint_serde import ImageSerializer
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import START

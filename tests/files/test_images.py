@@ -24,7 +24,7 @@ from tests.domain.test_display import png
 from tests.server.world import until
 
 from ringi.audit.verify import verify
-from ringi.backends.image_serde import MARK, ImageSerializer
+from ringi.backends.checkpoint_serde import MARK, ImageSerializer
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, inbox_on, open_backend, open_to_verify
 from ringi.domain.record import Erased, Key

@@ -29,8 +29,7 @@ from ringi.domain.display import Code
 from ringi.gateways import client_calls
 from ringi.gateways.client_calls import ClientGate, Session, open_asker
 from ringi.integrations.functions import Authorized
-from ringi.policy.files import PolicyFile
-from ringi.policy.rules import Policy
+from ringi.policy.rules import Policy, PolicyFile
 
 RULES = {
     "rules": [

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.checks import CheckRecipe, CheckView, id_like, report_of, with_wrong_value

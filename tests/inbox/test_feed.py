@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import SqliteNotifier
 from ringi.connect import PollingNotifier
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Notifier, StreamItem
 from ringi.contracts.store import R
-from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
 from ringi.inbox.feed import MAX_WRITTEN, TOPIC, Feed

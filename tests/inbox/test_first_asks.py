@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import Change, R
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.record import Event, Query, Record

@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 import ringi
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.connect import PollingNotifier
 from ringi.contracts.store import Change, change_record
 from ringi.domain.ask import Action, Ask

@@ -12,8 +12,7 @@ from tests.faults.test_decision_crashes import Crash, dying_at
 from tests.tiers import WIDE
 
 from ringi.connect import open_backend
-from ringi.contracts.backend import Backend
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.inbox.people import People, key_of
 

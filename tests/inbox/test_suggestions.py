@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import Change
 from ringi.domain.ask import Action, Ask
 from ringi.domain.grants import GrantableCall

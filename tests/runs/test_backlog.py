@@ -13,7 +13,7 @@ from tests.runs.world import World, opened, until, working
 
 from ringi.backends.postgres.database import Database
 from ringi.connect import Backend
-from ringi.contracts.jobs import Jobs
+from ringi.contracts.backend import Jobs
 from ringi.domain.thread import Run, Thread
 from ringi.runs.reconciler import Reconciler, start_job
 

@@ -15,9 +15,8 @@ from tests.runs.world import World, at_work, checked, of_type, opened, until, wo
 
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.clock import utc_now
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.contracts.store import Change, change_record
-from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Event, Key, Record
 from ringi.domain.thread import Failure, Run, Thread
 from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError, UnreadableError

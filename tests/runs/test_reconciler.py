@@ -16,7 +16,7 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import conditions
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.record import Key, Query, Viewer

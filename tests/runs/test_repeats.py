@@ -12,7 +12,7 @@ from tests.runs.test_superseded import visible_texts
 from tests.runs.world import World, at_work, checked, model
 
 from ringi.runs.agent import Agent
-from ringi.runtimes.langgraph.repeats import contains_text, matched_length
+from ringi.runtimes.langgraph.stream_translator import contains_text, matched_length
 
 INPUT: dict[str, Any] = {"messages": [{"role": "user", "content": "How many?"}]}
 TORN = [

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from tests.runs.world import checked
 
-from ringi.backends.memory.notifier import MemoryNotifier
-from ringi.backends.memory.stream import MemoryStream
-from ringi.contracts.stream import StreamItem
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
+from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Key
 from ringi.errors import FenceError, UnavailableError
 from ringi.runs.stream_writer import Emitter

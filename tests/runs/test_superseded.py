@@ -13,9 +13,8 @@ from tests.runs.test_stream import LONG, Log, faltering, graph_of, says
 from tests.runs.test_stream_writer import KEY, NOON, emitter, speak
 from tests.runs.world import World, checked, model, opened, until, working
 
-from ringi.backends.memory.notifier import MemoryNotifier
-from ringi.backends.memory.stream import MemoryStream
-from ringi.contracts.stream import StreamItem
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
+from ringi.contracts.backend import StreamItem
 from ringi.runs.stream_writer import SUPERSEDED, Emitter, superseded_by
 from ringi.server.sse.run_output import ImageLocation, messages_of, runs_in
 

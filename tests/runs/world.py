@@ -20,9 +20,7 @@ from ringi import demo as demo_agents
 from ringi.audit.verify import verify
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, Notify, inbox_on, open_backend
-from ringi.contracts.backend import Moment
-from ringi.contracts.notifier import Wakeup
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Moment, StreamItem, Wakeup
 from ringi.demo.script import say
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.world import World, until
 
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.server.sse.run_output import PAGE, newest_runs
 

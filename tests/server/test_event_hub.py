@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.server.world import LIMIT, until
 
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import R
 from ringi.domain.ask import Ask
 from ringi.domain.record import START, Event, Key, Position

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.world import LIMIT, World, listening, open_world, served, until
 
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Key
 from ringi.runs.stream_writer import stream_topic
 from ringi.server.problems import SPREAD_SECONDS

@@ -182,7 +182,7 @@ async def test_without_values_a_thread_shows_what_was_said_since_the_person_spok
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
-    from ringi.runtimes.langgraph.outcome import final_values, output_of
+    from ringi.runtimes.langgraph.graph_run import final_values, output_of
 
     state = {"a": 1, "secret": 2, "messages": [HumanMessage("hi"), AIMessage("x" * 9_000)]}
     assert output_of(state, ["a"]) == {"a": 1}

@@ -25,8 +25,7 @@ from tests.test_cli import ENTRY, Ringi, ringi_in
 
 from ringi.backends.postgres import database
 from ringi.connect import open_backend
-from ringi.contracts.backend import Backend
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Backend, StreamItem
 from ringi.errors import UnavailableError
 from ringi.server.auth.authenticator import Keys
 from ringi.server.auth.revocations import KEY, Revocation, Revocations, TokenMetadata, mark_of

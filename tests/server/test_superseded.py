@@ -12,7 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from tests.server.test_chat import JsonObject, ag_ui, stream, ui
 from tests.server.world import LIMIT, World, listening, open_world, until
 
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.demo.chat import MESSAGES
 from ringi.domain.record import Key
 from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import digest
+from ringi.contracts.backend import Stream
 from ringi.contracts.store import Finding as Finding
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, cursor_of
 from ringi.domain.request import Request

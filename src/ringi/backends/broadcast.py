@@ -13,8 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Self
 
 from ringi.base.clock import delay_after
-from ringi.contracts.notifier import Notifier
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Notifier, StreamItem
 from ringi.errors import RingiError
 
 log = logging.getLogger(__name__)

@@ -16,8 +16,7 @@ from typing import Any
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
-from ringi.contracts.jobs import Handler, Job, Jobs
-from ringi.contracts.notifier import JOBS, Notifier
+from ringi.contracts.backend import JOBS, Handler, Job, Jobs, Notifier
 from ringi.errors import JobNotDueError, RingiError, UnavailableError
 
 log = limited(__name__)

@@ -1,19 +1,21 @@
-"""Records and events as rows of SQL."""
+"""Records and events as rows of SQL and as JSON: an unreadable record fails only direct reads of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import to_json
 
-from ringi.backends import decode
 from ringi.base.clock import EPOCH
-from ringi.contracts.store import Finding
+from ringi.contracts.store import Finding, R
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Key, Record, microseconds
+from ringi.domain.record import Event, Key, Query, Record, microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import rank_of
@@ -25,6 +27,8 @@ EVENT_COLUMNS = (
     *("payload", "payload_digest", "previous", "hash"),
 )
 Columns = dict[str, Any]
+log = logging.getLogger(__name__)
+Body = str | bytes
 
 
 def record_columns(record: Record) -> Columns:
@@ -114,7 +118,7 @@ def wrong_columns(
     """Return a finding for each column of a row that differs from its record, or for a record that cannot be read."""
     name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
     try:
-        record = decode.record_of(kind, row["body"])
+        record = record_of(kind, row["body"])
         # Some columns are written with the first version only.
         expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
     except (UnreadableError, ValueError, TypeError) as error:
@@ -122,3 +126,47 @@ def wrong_columns(
     del expected["body"]
     wrong = sorted(column for column, value in expected.items() if differ(row.get(column), value))
     return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
+
+
+def record_of(kind: type[R], body: Body) -> R:
+    """Return the stored record, or raise `UnreadableError`."""
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        bare = _bare_or_none(body)
+        raise UnreadableError(kind.record, bare.id if bare else "?", why) from error
+
+
+async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
+    """Return a page of records; unreadable ones are skipped, and later records take their place."""
+    size = query.limit
+    while True:
+        bodies = await bodies_of(query.model_copy(update={"limit": size}))
+        found = [record for body in bodies if (record := _record_or_none(kind, body))]
+        if len(found) >= query.limit or len(bodies) < size:
+            return found[: query.limit]
+        # Read again with a larger size: unreadable records provide no cursor to continue after them.
+        size += 2 * (len(bodies) - len(found))
+
+
+def _record_or_none(kind: type[R], body: Body) -> R | None:
+    try:
+        return record_of(kind, body)
+    except UnreadableError as error:
+        _warn(str(error))
+        return None
+
+
+@lru_cache(1000)
+def _warn(what: str) -> None:
+    # Once: the lists that contain it are read several times a second.
+    log.warning("left out of a list: %s", what)
+
+
+def _bare_or_none(body: Body) -> Record | None:
+    try:
+        return Record.model_validate_json(body)
+    except ValidationError:  # The record is damaged.
+        return None

@@ -1,19 +1,24 @@
-"""Canonical JSON (RFC 8785) of plain JSON data, and its SHA-256 digest."""
+"""Plain JSON, which has exactly one form of each value, its canonical bytes (RFC 8785), and their SHA-256 digest."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Any
+from uuid import UUID
 
 import rfc8785
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic_core import to_jsonable_python
 
-from ringi.errors import InvalidError
+from ringi.errors import FieldError, InvalidError
 
 PLAIN = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
@@ -25,6 +30,13 @@ COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circ
 """Keys in their order. `json.dumps` would build an encoder for each call, and take five times as long."""
 ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
+DEEPEST = 200
+REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (Decimal, "send str(value), or float(value) if rounding is acceptable"),
+    ((set, frozenset), "a set has no order: send sorted(value)"),
+    ((bytes, bytearray, memoryview), "send text, such as base64.b64encode(value).decode()"),
+    (datetime, "give it a time zone, such as datetime.now(UTC)"),
+)
 
 
 def jsonable(value: object) -> Any:
@@ -104,3 +116,94 @@ def digest(value: object) -> str:
 def sha256_of(text: bytes) -> str:
     """Return `sha256:` and the hex digest of a text."""
     return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+class PlainJsonConverter:
+    """Converts values to plain JSON and collects the errors."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def convert(self, value: object, path: str, depth: int = 0) -> Any:
+        """Return a value as plain JSON: text, numbers, booleans, None, lists, and objects with text keys."""
+        if value is None or type(value) in (str, bool, int, float):
+            return value
+        if depth > DEEPEST:
+            return self._refuse(path, "is nested too deeply, or contains itself")
+        if isinstance(value, Enum):
+            return self.convert(value.value, path, depth + 1)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return self._base(value)
+        has_zone = not isinstance(value, datetime) or value.tzinfo is not None
+        if isinstance(value, UUID | date) and has_zone:
+            return jsonable(value)
+        return self._of_many(value, path, depth)
+
+    def _base(self, value: str | float) -> Any:
+        kind = next(kind for kind in (str, int, float) if isinstance(value, kind))
+        return kind.__str__(value) if kind is str else kind(value)
+
+    def _of_many(self, value: object, path: str, depth: int) -> Any:
+        if isinstance(value, RootModel):
+            return self.convert(value.root, path, depth + 1)
+        if isinstance(value, BaseModel):
+            value = _fields_of(value)
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if isinstance(value, Mapping):
+            return {self._key(key, path): self.convert(each, f"{path}.{key}", depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.convert(each, f"{path}.{n}", depth + 1) for n, each in enumerate(value)]
+        return self._refuse(path, self._remedy(value))
+
+    def _key(self, key: object, path: str) -> str:
+        if isinstance(key, str) and _is_unicode(key):
+            return str.__str__(key.value if isinstance(key, Enum) else key)
+        self._refuse(path, f"the key {key!r} is not Unicode text: use str(key)")
+        return ""
+
+    def _remedy(self, value: object) -> str:
+        found = next((remedy for kind, remedy in REMEDIES if isinstance(value, kind)), "send text, numbers or lists")
+        return f"{type(value).__name__} is not JSON: {found}"
+
+    def _refuse(self, path: str, why: str) -> None:
+        self.errors.append(FieldError(path, why))
+
+
+def _fields_of(value: BaseModel) -> dict[str, Any]:
+    """Return the serialized fields of a model, by their JSON names and without excluded fields."""
+    fields = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
+    named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in fields.items()}
+    return named | (value.model_extra or {})
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def plain_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
+    plain = PlainJsonConverter()
+    found = {name: plain.convert(value, name) for name, value in values.items()}
+    if plain.errors:
+        raise InvalidError(plain.errors)
+    return found
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of a key that occurs twice, two programs could read two values.
+
+    Args:
+        pairs: The keys and values; an `object_pairs_hook` of `json.loads`.
+
+    Raises:
+        ValueError: A key occurs twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found

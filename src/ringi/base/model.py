@@ -1,14 +1,35 @@
-"""The base of all values: strict about new input, tolerant of stored data."""
+"""Times that arrive as JSON: with a time zone, stored in UTC."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from ringi.base.validation import invalid_error
+
+
+def reject_number_time(value: object) -> object:
+    """Reject a number: it is ambiguous between seconds and milliseconds."""
+    if not isinstance(value, str | datetime):
+        raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
+    return value
+
+
+def utc_time(at: datetime) -> datetime:
+    """Return the time in UTC; raise for a time without a zone or outside the calendar's range."""
+    if at.tzinfo is None:
+        raise PydanticCustomError("time", "give a time zone, such as Z")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("time", "this time is outside the calendar's range: give a nearer one") from None
+
+
+Time = Annotated[datetime, BeforeValidator(reject_number_time), AfterValidator(utc_time)]
 
 
 class StrictModel(BaseModel):

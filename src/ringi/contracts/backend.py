@@ -1,22 +1,31 @@
-"""The open services of one store URL."""
+"""What a backend implements besides its store: streams, notifications and jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
+
+from pydantic import Field
 
 from ringi.base.clock import Clock, utc_now
-from ringi.contracts.jobs import Job, Jobs
-from ringi.contracts.notifier import Notifier
+from ringi.base.model import StrictModel
 from ringi.contracts.store import Change, Store
-from ringi.contracts.stream import Stream, StreamItem
-from ringi.domain.record import Event
+from ringi.domain.record import Event, Key
 from ringi.domain.thread import Savers, Thread
 
 AgentStores = Callable[..., Any]
 """Returns LangGraph's store for a tenant and an agent name; without a name, the store for all agents."""
+EVENTS, JOBS, EXPIRY, REVOCATIONS, STRANDED = "events", "jobs", "expiry", "revoked", "stranded"
+"""The topics of new events, due jobs, overdue requests, revoked tokens, and runs that should continue."""
+ABSENCES = "away"
+"""The topic of people who left or came back."""
+RUN, RESUME = "run", "resume"
+"""The kinds of the two run jobs: `run` starts or continues a thread's run, `resume` passes it an ended request."""
 
 
 class OtherConflictError(Exception):
@@ -85,3 +94,311 @@ class Backend:
         else:
             await self.store.put(thread, event)
             await self.stream.append(thread.key, (), fence=thread.fence)
+
+
+class StreamItem(NamedTuple):
+    """One item of output. `origin` identifies the step of the run that produced it; it is internal."""
+
+    event: dict[str, Any]
+    origin: str | None = None
+    number: int = 0
+    """1, 2, 3 … without gaps; assigned by the stream."""
+
+
+class Stream(ABC):
+    """Numbered items per key, kept until they are deleted."""
+
+    @abstractmethod
+    async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
+        """Append items durably and atomically.
+
+        Args:
+            key: The key of the stream.
+            items: The items to append; an empty sequence only records the fence.
+            fence: The fence of the writer.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            FenceError: A higher fence was used on this key before, even by an append without items.
+        """
+
+    @abstractmethod
+    async def delete(self, key: Key, *, fence: int) -> int:
+        """Delete all items permanently; later items continue the numbering.
+
+        Args:
+            key: The key of the stream.
+            fence: The fence of the caller.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            FenceError: A higher fence was used on this key before.
+        """
+
+    @abstractmethod
+    async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
+        """Delete all items permanently and append others, in one transaction; the fence stays.
+
+        Args:
+            key: The key of the stream.
+            items: The items to append; their numbers continue the numbering.
+            last: The number of the last item that the caller has read; 0 for an unknown key.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            ConflictError: Another item was the last one; nothing was changed.
+        """
+
+    @abstractmethod
+    async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
+        """Return items in order; none for an unknown key.
+
+        Args:
+            key: The key of the stream.
+            after: The number after which to read.
+            limit: The maximum number of items.
+        """
+
+
+class Wakeup:
+    """A signal that stays set until the next wait."""
+
+    __slots__ = ("_is_set", "_waiter")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Wake the waiter, or else the next one.
+
+        Args:
+            items: The items that the topic's stream has gained, if known; a listener that uses them need not wake.
+        """
+        self._is_set = True
+        self._release()
+
+    async def wait(self, timeout: float | None) -> bool:
+        """Wait for the signal and clear it.
+
+        Args:
+            timeout: Seconds to wait; None waits without a limit.
+
+        Returns:
+            True if the signal was set, False after `timeout` seconds without a signal.
+        """
+        if not self._is_set and (timeout is None or timeout > 0):
+            await self._wait_for_release(timeout)
+        was_set, self._is_set = self._is_set, False
+        return was_set
+
+    async def _wait_for_release(self, timeout: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = loop.call_later(timeout, self._release) if timeout is not None else None
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            if timer:
+                timer.cancel()
+
+    def _release(self) -> None:
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Subscription:
+    """A listener of one topic for the duration of an `async with` block.
+
+    Args:
+        listeners: The listeners by topic; the block adds its own, and removes it at its end.
+        topic: The topic.
+        wakeup: The listener.
+    """
+
+    __slots__ = ("_listeners", "_topic", "_wakeup")
+
+    def __init__(self, listeners: dict[str, set[Wakeup]], topic: str, wakeup: Wakeup | None = None) -> None:
+        self._listeners, self._topic, self._wakeup = listeners, topic, wakeup or Wakeup()
+
+    async def __aenter__(self) -> Wakeup:
+        self._listeners[self._topic].add(self._wakeup)
+        return self._wakeup
+
+    async def __aexit__(self, *_: object) -> None:
+        listeners = self._listeners[self._topic]
+        listeners.discard(self._wakeup)
+        if not listeners:
+            del self._listeners[self._topic]
+
+
+class Notifier(ABC):
+    """Wakes the listeners of a topic, in this process and in others."""
+
+    recheck_after: float
+    """Seconds after which a listener without a signal must read the store."""
+    pulse_after: float
+    """The same for listeners of the topics above: longer if the store itself looks for them."""
+    is_leader: bool
+    """True while this process looks for runs that should continue; one process per store does."""
+    lost: int
+    """The number of failed publications. Their listeners wake by polling. Exposed as a metric."""
+
+    def __init__(self, recheck_after: float) -> None:
+        self.recheck_after = self.pulse_after = recheck_after
+        self.is_leader = False
+        self.lost = 0
+        self._listeners: dict[str, set[Wakeup]] = defaultdict(set)
+
+    @abstractmethod
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
+        """Notify all processes. A notification may be lost; a topic without listeners is no error.
+
+        Args:
+            topic: The topic that changed.
+            items: The stored items that the topic's stream has gained. Only listeners in this process receive them.
+        """
+
+    def subscribe(self, topic: str, wakeup: Wakeup | None = None) -> Subscription:
+        """Return an `async with` block that yields the topic's `Wakeup`.
+
+        Args:
+            topic: The topic to listen to.
+            wakeup: The listener; by default a new one.
+        """
+        return Subscription(self._listeners, topic, wakeup)
+
+    def wake(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
+        """Wake the listeners of a topic in this process.
+
+        Args:
+            topic: The topic that changed.
+            items: The items that the topic's stream has gained, if known.
+        """
+        for wakeup in self._listeners.get(topic, ()):
+            wakeup.set(items)
+
+    def wake_all(self, except_prefixes: tuple[str, ...] = ()) -> None:
+        """Wake the listeners in this process if the changed topic is unknown.
+
+        Args:
+            except_prefixes: Prefixes of the topics whose listeners are not woken.
+        """
+        for topic in [topic for topic in self._listeners if not topic.startswith(except_prefixes)]:
+            self.wake(topic)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+class Job(StrictModel):
+    """One unit of work. A handler must first check whether the work is already done."""
+
+    key: str
+    """Unique among unfinished jobs."""
+    kind: str
+    partition_key: str = Field(alias="lane")
+    """Jobs with the same partition key run one after another."""
+    payload: dict[str, Any] = {}
+    attempts: int = 0
+    """The number of earlier attempts."""
+
+
+Handler = Callable[[Job], Awaitable[None]]
+
+ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
+"""Seconds for which the announcement of a worker is kept after the worker ended."""
+
+
+class Jobs(ABC):
+    """Delivers each job to some worker at least once. The reconciler recreates jobs that the queue loses."""
+
+    @abstractmethod
+    async def submit(self, job: Job) -> None:
+        """Save the job durably; do nothing if an unfinished job has the same key.
+
+        Args:
+            job: The job to save.
+        """
+
+    async def submit_all(self, jobs: Sequence[Job]) -> None:
+        """Submit several jobs concurrently.
+
+        Args:
+            jobs: The jobs to save.
+        """
+        await asyncio.gather(*(self.submit(job) for job in jobs))
+
+    async def lead(self, duty: str, owner: str, seconds: float) -> float:
+        """Acquire or renew a duty that one process at a time performs.
+
+        By default every caller holds the duty. A queue that several processes share grants it to one of them.
+
+        Args:
+            duty: The name of the duty.
+            owner: The name of the process that asks.
+            seconds: How long the grant lasts, from now.
+
+        Returns:
+            0 if `owner` holds the duty, else the seconds after which to ask again.
+        """
+        return 0.0
+
+    async def announce(self, worker: str, offers: str, seconds: float) -> None:
+        """Announce the work that a worker offers.
+
+        By default the announcement is dropped: only a queue that several processes share needs to pass it on.
+
+        Args:
+            worker: The name of the worker.
+            offers: The work that the worker offers.
+            seconds: How long the announcement is valid, from now; 0 announces the worker's end.
+        """
+
+    async def announced(self, ended_within: float = 0.0) -> list[str]:
+        """Return the current announcements of workers.
+
+        The last announcement of an ended worker is kept for a day, unless another worker announces the same.
+
+        Args:
+            ended_within: Seconds; also return announcements that were valid until this long ago.
+
+        Returns:
+            The `offers` of the announcements; the worker that started last comes first.
+        """
+        return []
+
+    @abstractmethod
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
+
+        If a handler raises, the job is retried with growing delays, or at the time that its `JobNotDueError` gives.
+        If a worker dies, other workers take over its jobs. A job that waits for a retry does not block the others
+        with its partition key.
+
+        Args:
+            handle: The function that does one job.
+            kinds: The kinds of jobs to take.
+            concurrency: The maximum number of jobs at once.
+            stop: Ends the work when it is set.
+        """
+
+
+def partition_key_of(tenant: str, thread_id: str) -> str:
+    """Return the partition key of a thread's jobs. It must never change: stores look it up in their job tables."""
+    return f"{tenant}/{thread_id}"
+
+
+def resume_key(tenant: str, request_id: str) -> str:
+    """Return the key of the job that passes an ended request to its run. Stores look it up too."""
+    return f"{RESUME}:{tenant}/{request_id}"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from ringi.base.model import StrictModel
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.events import deliveries_of
 from ringi.domain.record import Key
 from ringi.errors import NotFoundError

@@ -9,9 +9,7 @@ from datetime import timedelta
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
-from ringi.contracts.backend import Backend
-from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Backend, Job, Wakeup
 from ringi.domain.record import START, Event, Key, Position, parsed_number
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, RingiError

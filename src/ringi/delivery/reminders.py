@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import JobNotDueError, NotFoundError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request

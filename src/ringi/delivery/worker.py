@@ -10,8 +10,7 @@ from typing import NamedTuple
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
-from ringi.contracts.backend import Backend
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Backend, Job
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget, EndpointState, LoggedAttempt, Status
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL

@@ -11,11 +11,9 @@ from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ringi.base.canonical_json import digest, jsonable, non_finite_paths
-from ringi.base.model import StrictModel, without_nulls
-from ringi.base.plain_json import plain_fields
+from ringi.base.canonical_json import digest, jsonable, non_finite_paths, plain_fields
+from ringi.base.model import StrictModel, Time, without_nulls
 from ringi.base.texts import Sentence
-from ringi.base.times import Time
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, rule_of, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.events import MOST, Webhook

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StringConstraints, ValidationError
 
 from ringi.base.canonical_json import digest
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
+from ringi.base.model import StrictModel, Time
 from ringi.domain.conditions import Args, Where, all_hold
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import Event

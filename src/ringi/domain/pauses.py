@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import StringConstraints, ValidationError
 
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
+from ringi.base.model import StrictModel, Time
 from ringi.base.validation import Name
 from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Event

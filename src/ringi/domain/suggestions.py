@@ -17,8 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from ringi.base.canonical_json import canonical, digest
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
+from ringi.base.model import StrictModel, Time
 from ringi.domain.conditions import Args, Condition, Where
 from ringi.domain.grants import MAX_DAYS, MAX_USES, Grant, GrantableCall
 from ringi.domain.record import POLICY

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, safe_repr
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request

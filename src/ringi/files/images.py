@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ringi.base.validation import FieldValidationError
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.errors import FenceError, InvalidError, NotFoundError, UnavailableError, UnreadableError

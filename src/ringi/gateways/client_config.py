@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ringi.base.canonical_json import unique_keys
 from ringi.base.extras import missing
-from ringi.base.plain_json import unique_keys
 from ringi.errors import SettingError
 
 Settings = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ringi.base.clock import Clock
-from ringi.contracts.notifier import ABSENCES
+from ringi.contracts.backend import ABSENCES
 from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain import absence
 from ringi.domain.absence import Absence, Away

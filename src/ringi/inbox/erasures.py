@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from datetime import timedelta
 
-from ringi.contracts.notifier import ABSENCES
+from ringi.contracts.backend import ABSENCES
 from ringi.domain.record import SYSTEM, Erased, Key
 from ringi.domain.request import Request
 from ringi.inbox.feed import TOPIC, Feed

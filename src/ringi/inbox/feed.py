@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
 from ringi.base.log_limit import limited
-from ringi.contracts.notifier import EVENTS, Notifier, Wakeup
+from ringi.contracts.backend import EVENTS, Notifier, Wakeup
 from ringi.contracts.store import Store, readable
 from ringi.domain.record import Event, Key, Position, topic_of
 from ringi.domain.request import Request

@@ -11,7 +11,7 @@ from functools import partial
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.contracts.notifier import EVENTS
+from ringi.contracts.backend import EVENTS
 from ringi.contracts.store import Store, change_record, find_record, readable
 from ringi.domain.grants import (
     JOURNAL,

@@ -17,7 +17,7 @@ from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds
 from ringi.base.model import StrictModel
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.decisions import refuse_files

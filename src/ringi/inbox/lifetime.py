@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store
 from ringi.errors import ClosedError
 from ringi.privacy.erasure import Eraser

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from ringi.base.model import StrictModel
-from ringi.contracts.notifier import ABSENCES
+from ringi.contracts.backend import ABSENCES
 from ringi.contracts.store import change_record
 from ringi.domain import absence
 from ringi.domain.journal import Journal

@@ -7,7 +7,7 @@ import uuid
 from datetime import datetime
 
 from ringi.base.clock import Clock
-from ringi.contracts.notifier import EVENTS
+from ringi.contracts.backend import EVENTS
 from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
+from ringi.base.settings import read_list
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import TRIES, Store
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import parse_body
 from ringi.domain.people import Known, Reassignment, reassigned_from
 from ringi.domain.record import DEFAULT_TENANT, START, Event, Key, Query, cursor_of

@@ -18,11 +18,9 @@ from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
-from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoAsker
-from ringi.integrations.call_askers import CallAsker
+from ringi.integrations.askers import Asker, Call, CallAsker, InboxAsker, InboxOptions, NoAsker
 from ringi.integrations.signatures import Args, CallSignature, is_json
-from ringi.policy.facts import FactFunction
-from ringi.policy.question import edit_denial, question_of, with_schema
+from ringi.policy.question import FactFunction, edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import approved_by
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall

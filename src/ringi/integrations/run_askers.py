@@ -14,11 +14,10 @@ from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.integrations.askers import Call
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.facts import FactFunction, afind_facts, find_facts
+from ringi.policy.question import FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
-from ringi.runtimes.langgraph.call_places import place_of
-from ringi.runtimes.langgraph.gated_steps import gated_steps
+from ringi.runtimes.langgraph.gated_steps import gated_steps, place_of
 from ringi.runtimes.langgraph.graph_run import ASKS
 
 log = logging.getLogger(__name__)

@@ -1,23 +1,26 @@
-"""Policies as data, made in Python or read from JSON or TOML: which calls run, wait for a person, or are denied."""
+"""Tool cards: the effect, target, amount and risk of a tool's calls, for the people who decide."""
 
 from __future__ import annotations
 
+import json
 import logging
+import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, Name, path_of, safe_repr
 from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Priority
-from ringi.domain.conditions import Args, PolicyData, Where, all_hold, contradiction
+from ringi.domain.conditions import MISSING, Args, Condition, PolicyData, Where, all_hold, argument_of, contradiction
 from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
-from ringi.policy.cards import ToolCard
 
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 log = logging.getLogger(__name__)
 NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[Name, StringConstraints(max_length=100, pattern=r"^\S(.*\S)?$")]
@@ -32,6 +35,57 @@ PEOPLE = ("quorum", "exclude", "hold", "escalation", "tier")
 """The fields of a rule that say who decides, and how."""
 OF_ASK = ("allowed", "title", "assignee", "candidate_groups", "priority", "expires_in", "auto_approve", *PEOPLE)
 """The fields that only rules with the effect `ask` have."""
+
+
+class ToolCard(PolicyData):
+    """The meaning of a tool's calls; people see it with each request, and the digest covers it."""
+
+    effect: ShortText | None = None
+    """The effect of the call, such as `pays money back`."""
+    target: Name | None = None
+    """The argument that names the affected object; `customer.id` is a nested value."""
+    amount: Name | None = None
+    """The argument with the amount."""
+    unit: ShortText | None = None
+    """The unit of the amount, such as `EUR`."""
+    limit: float | None = Field(default=None, strict=True, allow_inf_nan=False)
+    """The usual maximum of the amount: people see that a call is above it. To stop such calls, write a rule."""
+    tier: Tier | None = None
+    """The risk of the call."""
+    reversible: StrictBool | ShortText | None = None
+    """Whether the effect can be undone, or how, such as `within 14 days`; None declares nothing."""
+
+    @model_validator(mode="after")
+    def _has_amount(self) -> Self:
+        for name in ("unit", "limit"):
+            if getattr(self, name) is not None and self.amount is None:
+                raise FieldValidationError(name, "needs amount: name the argument with the amount")
+        return self
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments that the card names."""
+        return tuple(path for path in (self.target, self.amount) if path is not None)
+
+    def describe(self, args: Args) -> dict[str, Any]:
+        """Return the card of one call as JSON data; an argument that is missing is left out.
+
+        Args:
+            args: The arguments of the call by name.
+        """
+        values = {name: argument_of(args, path) for name, path in self._paths().items()}
+        own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
+        # With the names of the arguments, a person's edit changes the target and the amount on the page too.
+        text = {**own, **values, "arguments": self._paths() or None}
+        found = {name: value for name, value in text.items() if value is not None and value is not MISSING}
+        # An amount that is no number may be above the limit.
+        if self.limit is not None and Condition(at_most=self.limit).holds(values["amount"]) is not True:
+            found["above_limit"] = True
+        return found
+
+    def _paths(self) -> dict[str, str]:
+        named = {"target": self.target, "amount": self.amount}
+        return {name: path for name, path in named.items() if path is not None}
 
 
 class AutoApproval(PolicyData):
@@ -410,3 +464,74 @@ def is_named(tool: str, name: str) -> bool:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Return the policy in a file: JSON, or TOML if the name ends in `.toml`.
+
+    Args:
+        path: The path of the file, in UTF-8.
+
+    Raises:
+        InvalidError: The file cannot be read, or its policy is invalid.
+    """
+    return Policy.parse(read_data(Path(path), "policy"))
+
+
+def read_data(path: Path, name: str) -> Any:
+    """Return the data in a file: JSON, or TOML if the name ends in `.toml`.
+
+    Args:
+        path: The path of the file, in UTF-8.
+        name: What the data is, as the path of the error.
+
+    Raises:
+        InvalidError: The file cannot be read.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise _unreadable(path, error, name) from error
+    except UnicodeDecodeError as error:
+        raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
+    if path.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InvalidError.of(name, f"{path} is not TOML ({error}): correct it") from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidError.of(name, f"{path} is not JSON ({error}): correct it", "not_json") from error
+
+
+class PolicyFile:
+    """The policy in a file, read again after each change of the file.
+
+    Args:
+        path: The path of the file: JSON, or TOML if the name ends in `.toml`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._read: tuple[tuple[int, int, int], Policy] | None = None
+
+    def policy(self) -> Policy:
+        """Return the current policy.
+
+        Raises:
+            InvalidError: The file cannot be read, or its policy is invalid.
+        """
+        try:
+            stat = self._path.stat()
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if self._read is None or self._read[0] != version:
+            self._read = None
+            self._read = version, read_policy(self._path)
+        return self._read[1]
+
+
+def _unreadable(path: Path, error: OSError, name: str = "policy") -> InvalidError:
+    return InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file")

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, StrictBool
 
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
+from ringi.base.model import StrictModel, Time
 from ringi.contracts.store import R
 from ringi.domain.journal import LEGAL_HOLDS, Journal
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, START, SYSTEM, Event, Key, Position

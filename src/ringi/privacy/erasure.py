@@ -12,8 +12,8 @@ from typing import Any
 
 from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import R, Store, readable
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, cursor_of

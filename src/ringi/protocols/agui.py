@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import ANSWER, Id, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

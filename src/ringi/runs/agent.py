@@ -11,7 +11,7 @@ from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.forms import InstanceCheck
 from ringi.forms import form as forms
-from ringi.policy.facts import FactFunction
+from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.frameworks import Served, find_runtime
 

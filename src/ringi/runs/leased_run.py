@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from ag_ui.core import UserMessage
 
 from ringi.connect import Backend
-from ringi.contracts.backend import Moment, OtherConflictError
+from ringi.contracts.backend import Moment, OtherConflictError, StreamItem
 from ringi.contracts.store import Change
-from ringi.contracts.stream import StreamItem
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.thread import ATTENTION, Failure, Run, Thread, words_in

@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ringi.base.failpoints import failpoint
-from ringi.contracts.backend import Backend
-from ringi.contracts.stream import Stream
+from ringi.contracts.backend import Backend, Stream
 from ringi.domain.record import Key
 from ringi.domain.thread import Run, Thread
 from ringi.errors import (

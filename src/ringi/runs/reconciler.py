@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
 from ringi.connect import Backend, repeat
-from ringi.contracts.jobs import RESUME, RUN, Job, partition_key_of, resume_key
-from ringi.contracts.notifier import STRANDED, Wakeup
+from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, partition_key_of, resume_key
 from ringi.contracts.store import R, Store
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import Event, Query, cursor_of

@@ -17,8 +17,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import NotFoundError
-from ringi.policy.facts import FactFunction, afind_facts
-from ringi.policy.question import edit_denial, people_of, question_of
+from ringi.policy.question import FactFunction, afind_facts, edit_denial, people_of, question_of
 from ringi.policy.rules import OTHERWISE, Denial, Policy
 from ringi.runs.agent import Agent
 from ringi.runs.context import RunContext

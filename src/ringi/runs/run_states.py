@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from ringi.contracts.backend import Backend
+from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.runtime import State
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread, state_streams
 from ringi.errors import InvalidError

@@ -8,8 +8,7 @@ from typing import Any
 
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
-from ringi.contracts.backend import Moment
-from ringi.contracts.notifier import JOBS
+from ringi.contracts.backend import JOBS, Moment
 from ringi.contracts.store import change_record
 from ringi.domain.pauses import JOURNAL, Pause, find_pause, read_pauses
 from ringi.domain.record import Event, Key, Query

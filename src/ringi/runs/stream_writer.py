@@ -29,8 +29,7 @@ from ag_ui.core import (
 )
 
 from ringi.base.clock import Clock
-from ringi.contracts.notifier import Notifier
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Notifier, Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError

@@ -16,7 +16,7 @@ from itertools import count
 from ringi.base.clock import delay_after
 from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat
-from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Question
+from ringi.contracts.runtime import Question, Run, Standing
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.display import Code
 from ringi.domain.request import Request
@@ -168,3 +168,32 @@ def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
     value = agent.output(result) if agent.output else {"output": output}
     values: dict[str, Any] = clean_json(json.loads(json_text(value)))
     return values
+
+
+class StoredRun:
+    """The part of an open run that its framework has no say in; see `ringi.contracts.runtime.OpenRun`.
+
+    The data of its state has `questions` while it waits, and `values` once it has ended.
+    """
+
+    failed: frozenset[str] = frozenset()
+    read: frozenset[str] = frozenset()
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def look(self) -> Standing:
+        """Return the position of the run, from the stored state."""
+        data = self._own_data()
+        if data is None:
+            return Standing("new")
+        if "questions" in data:
+            return Standing("paused", read_questions(data["questions"]), values={})
+        return Standing("done", values=data["values"])
+
+    async def rewind(self, position: str) -> None:
+        """Do nothing: the stored state is the only position of a run."""
+
+    def _own_data(self) -> dict[str, Any] | None:
+        state = self._run.state
+        return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None

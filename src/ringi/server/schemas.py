@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
-from ringi.base.model import StrictModel
-from ringi.base.times import Time
+from ringi.base.model import StrictModel, Time
 from ringi.base.validation import NOT_BLANK, Name
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request

@@ -12,11 +12,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from ringi.backends.memory.jobs import MemoryJobs
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.memory.stream import MemoryStream
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
-from ringi.contracts.jobs import Handler, Job
+from ringi.contracts.backend import Handler, Job
 from ringi.delivery.reminders import reminder_time
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask

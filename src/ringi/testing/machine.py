@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Decision, Outcome
 from ringi.domain.journal import Journal, entries_in

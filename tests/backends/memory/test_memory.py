@@ -1,9 +1,8 @@
 import pytest
 
 from ringi.backends.memory.jobs import MemoryJobs
-from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.memory.stream import MemoryStream
+from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
 
 

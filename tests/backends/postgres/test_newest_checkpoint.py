@@ -12,10 +12,9 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from tests.backends.postgres.test_postgres_checkpoints import checkpoints, config_of, held, other, writes_of
 from tests.runs.world import at_work, demo
 
-from ringi.backends.compact_serde import CompactSerializer
-from ringi.backends.postgres.checkpoint_statements import Statement
+from ringi.backends.checkpoint_serde import CompactSerializer
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, awaited
-from ringi.backends.postgres.newest_checkpoint import NewestCheckpoint, UnknownCheckpointError
+from ringi.backends.postgres.newest_checkpoint import NewestCheckpoint, Statement, UnknownCheckpointError
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread

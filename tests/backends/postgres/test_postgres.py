@@ -11,10 +11,8 @@ from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
-from ringi.contracts.jobs import Jobs
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Jobs, Notifier, Stream
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream
 from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
 
 

@@ -14,12 +14,12 @@ from tests.proxy import Proxy
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import Notify
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.record import START, Key
 from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError

@@ -10,8 +10,7 @@ import pytest
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
-from ringi.contracts.backend import Moment
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Moment, StreamItem
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

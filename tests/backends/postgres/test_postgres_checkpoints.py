@@ -17,13 +17,13 @@ from langgraph.types import Interrupt, Send
 from psycopg.rows import dict_row
 from tests.backends.postgres.test_postgres_runs import KEY, begun
 
-from ringi.backends.compact_serde import CompactSerializer
-from ringi.backends.postgres import checkpoint_statements
-from ringi.backends.postgres.checkpoint_statements import recorded, under_fence
+from ringi.backends.checkpoint_serde import CompactSerializer
+from ringi.backends.postgres import newest_checkpoint
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.newest_checkpoint import recorded, under_fence
 from ringi.base.clock import utc_now
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.thread import Run, Thread
 from ringi.errors import FenceError
 from ringi.runs.lease import PendingReleases, leased
@@ -139,7 +139,7 @@ def test_a_write_is_one_statement() -> None:
 async def test_a_write_with_too_many_rows_for_one_statement_is_one_transaction(
     checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoint_statements, "MAX_PARAMETERS", 20)
+    monkeypatch.setattr(newest_checkpoint, "MAX_PARAMETERS", 20)
     saver, late = (FencedPostgresSaver(checkpoints, held.model_copy(update={"fence": f})) for f in (held.fence, 0))
     writes = [("channel", n) for n in range(25)]
     with pytest.raises(FenceError):

@@ -15,7 +15,7 @@ from ringi.audit.verify import verify
 from ringi.backends.postgres import database as databases
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.record import START
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError

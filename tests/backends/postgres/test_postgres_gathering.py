@@ -18,7 +18,7 @@ from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore, columns_of
 from ringi.backends.rows import EVENT_COLUMNS, event_row
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request

@@ -16,9 +16,8 @@ from tests.backends.postgres.test_postgres_accidents import until
 from tests.proxy import Proxy
 
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
-from ringi.backends.postgres.database import WAIT_SECONDS, Database
+from ringi.backends.postgres.database import WAIT_SECONDS, Database, StatementWatch
 from ringi.backends.postgres.store import PostgresStore
-from ringi.backends.postgres.watch import StatementWatch
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.testing import a_thread, store_request
@@ -49,8 +48,8 @@ async def behind(
 async def patient(behind: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
     """The database by way of the proxy, of a process that waits for long and soon has a suspicion."""
     monkeypatch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", 600.0)
-    monkeypatch.setattr("ringi.backends.postgres.watch.PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr("ringi.backends.postgres.watch.PROBE_SECONDS", 1.0)
+    monkeypatch.setattr("ringi.backends.postgres.database.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("ringi.backends.postgres.database.PROBE_SECONDS", 1.0)
     return behind
 
 

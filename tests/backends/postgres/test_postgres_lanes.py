@@ -11,7 +11,7 @@ import pytest
 
 from ringi.backends.batcher import LANES, MOST, StatementBatcher
 from ringi.backends.postgres.database import WAIT_SECONDS
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.errors import UnavailableError
 
 LIMIT = 20.0

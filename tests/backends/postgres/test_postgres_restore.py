@@ -22,7 +22,7 @@ from ringi.audit.verify import verify
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import open_backend
-from ringi.contracts.jobs import Job
+from ringi.contracts.backend import Job
 from ringi.contracts.store import Store
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.sse.event_hub import EventHub

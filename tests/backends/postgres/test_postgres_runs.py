@@ -14,7 +14,7 @@ from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.base.clock import utc_now
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Key
 from ringi.domain.thread import Run, Thread
 from ringi.errors import FenceError, UnavailableError

@@ -10,13 +10,12 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.pulse import Pulse
+from ringi.backends.postgres.notifier import Pulse
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
-from ringi.contracts.notifier import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import UnavailableError
 from ringi.testing.factories import a_request, a_thread

@@ -7,15 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.backends.redis import urgent
+from ringi.backends.redis import lists
 from ringi.backends.redis.lists import QueryPlan
-from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
-from ringi.backends.redis.stream import RedisStream
-from ringi.contracts.notifier import Notifier
+from ringi.backends.redis.stream import RedisNotifier, RedisStream
+from ringi.contracts.backend import Notifier, Stream
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.testing import NOON
@@ -40,7 +38,7 @@ class TestManyUrgent(UrgencyConformance):
     @pytest.fixture
     def store(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> Store:
         for name, number in (("FEW", 2), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
-            monkeypatch.setattr(urgent, name, number)
+            monkeypatch.setattr(lists, name, number)
         return RedisStore(server)
 
     @pytest.fixture

@@ -18,13 +18,11 @@ from tests.proxy import Proxy
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
-from ringi.backends.redis.stream import RedisStream
+from ringi.backends.redis.stream import RedisNotifier, RedisStream
 from ringi.connect import Notify, inbox_on, open_backend
-from ringi.contracts.notifier import Wakeup
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError
@@ -283,7 +281,7 @@ def listeners_are(server: Server, listeners: int) -> Callable[[], Awaitable[bool
 async def test_a_connection_that_says_nothing_any_more_is_made_anew(
     behind: Server, server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringi.backends.redis.notifier.SILENCE", 0.1)
+    monkeypatch.setattr("ringi.backends.redis.stream.SILENCE", 0.1)
     async with RedisNotifier(behind, NEVER) as notifier, notifier.subscribe("missed") as missed:
         proxy.drops_replies = True
         await server.redis.publish(server.key("bell"), "another missed")

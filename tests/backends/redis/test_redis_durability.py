@@ -8,8 +8,7 @@ import pytest
 from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
 
-from ringi.backends.redis.durability import checked_durability
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import Server, checked_durability
 from ringi.connect import open_backend
 from ringi.errors import SettingError, UnavailableError, UnsupportedError
 from ringi.testing import a_thread

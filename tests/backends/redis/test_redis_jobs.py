@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ringi.backends.redis.jobs import RedisJobs
-from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
-from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import Notifier
+from ringi.backends.redis.stream import RedisNotifier
+from ringi.contracts.backend import Job, Notifier
 from ringi.testing.conformance import JobsConformance
 
 

@@ -14,8 +14,7 @@ from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by
 from tests.runs.world import at_work, until
 
 from ringi.backends.sqlite.checkpoints import prepare
-from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.direct import reading, writing
+from ringi.backends.sqlite.database import Database, reading, writing
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError

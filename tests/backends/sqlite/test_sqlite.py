@@ -8,9 +8,8 @@ from tests.tiers import WIDE
 from ringi.backends.sqlite import lists, urgent
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
-from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.backends.sqlite.stream import SqliteStream
+from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance

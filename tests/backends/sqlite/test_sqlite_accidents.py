@@ -14,8 +14,8 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.notifier import NOT_OF_FILES, SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import NOT_OF_FILES, SqliteNotifier
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import ClosedError, ConflictError, NotFoundError, SettingError, UnavailableError

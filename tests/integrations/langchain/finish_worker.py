@@ -8,7 +8,7 @@ from tests.integrations.langchain.finishing import gated, hearing
 from tests.runs.world import opened, working
 
 from ringi.backends import claimed_jobs as jobs
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.integrations.langchain import FinishGate
 from ringi.runs import lease
 from ringi.runs.agent import Agent

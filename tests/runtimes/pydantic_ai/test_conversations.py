@@ -29,8 +29,7 @@ from pydantic_ai.models.test import TestModel
 
 from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
-from ringi.contracts.backend import Backend
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Query
 from ringi.domain.thread import Run, Thread, conversation_stream
 from ringi.errors import InvalidError, ThreadBusyError, UnreadableError

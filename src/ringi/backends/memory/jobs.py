@@ -8,8 +8,7 @@ from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
 from ringi.base.clock import delay_after
-from ringi.contracts.jobs import Handler, Job, Jobs
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Handler, Job, Jobs, Wakeup
 from ringi.errors import JobNotDueError
 
 log = logging.getLogger(__name__)

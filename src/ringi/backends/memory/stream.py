@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Notifier, Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import ConflictError, FenceError
 
@@ -45,3 +45,10 @@ class MemoryStream(Stream):
         if fence < self._fences.get(key, 0):
             raise FenceError(key.id, fence)
         self._fences[key] = fence
+
+
+class MemoryNotifier(Notifier):
+    """Notifies at once; there are no other processes to notify."""
+
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
+        self.wake(topic, items)

@@ -20,13 +20,16 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
-from ringi.backends.postgres.checkpoint_statements import LostFence, Statement, recorded, under_fence
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
+    LostFence,
     NewestCheckpoint,
+    Statement,
     UnknownCheckpointError,
     load_row,
+    recorded,
+    under_fence,
 )
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread, checkpoint_thread

@@ -1,25 +1,38 @@
-"""One PostgreSQL database: a pool of connections, and tables in a separate schema."""
+"""The database: its connections in a pool, a watch over a server that does not answer, and its schema."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
 from ringi.backends.migrations import Migration, migrations, refuse_unknown
-from ringi.backends.postgres.pool import Connection, ConnectionPool
-from ringi.backends.postgres.watch import PATIENCE_SECONDS, PROBE_SECONDS, StatementWatch
-from ringi.errors import SettingError, UnavailableError
+from ringi.backends.silence import Silence
+from ringi.errors import RingiError, SettingError, UnavailableError
 
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+CLOSED = "the database is closed here"
+SPARE_SECONDS = 300.0
+"""Seconds after which an unused connection is closed."""
+PATIENCE_SECONDS = 2.0
+"""Seconds of a statement without an answer, after which a new connection is asked about it."""
+PROBE_SECONDS = 2.0
+"""Seconds for that connection and its answer; without one the server is silent."""
+IS_LOST = """
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE pid = $1 AND state = 'idle' AND state_change < clock_timestamp() - interval '1 second'
+)
+"""
+"""Whether the session of a statement is idle: the statement never arrived, or its answer was lost on the way."""
 log = logging.getLogger(__name__)
-
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
 SCHEMA = "ringi"
@@ -77,6 +90,128 @@ MIGRATION_TRIES, MIGRATION_PAUSE = 20, 1.0
 MIGRATION_SECONDS = 3600.0
 OLDEST = 14
 """The first supported version of PostgreSQL."""
+
+
+class ConnectionPool:
+    """A bounded pool that opens connections on demand. asyncpg's own pool costs twice as much as a statement."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int) -> None:
+        self._connect, self._size = connect, size
+        self._room = asyncio.Semaphore(size)
+        self._free: list[Connection] = []
+        self._unused = 0
+        self._is_closed = False
+        self._trimming = asyncio.create_task(self._trim())
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[Connection]:
+        """Lend a connection as soon as one is free; the borrower must leave its session unchanged."""
+        async with self._room:
+            connection = self._taken() or await self._connect()
+            is_done = False
+            try:
+                yield connection
+                is_done = True
+            finally:
+                self._give_back(connection, is_done)
+
+    async def close(self, seconds: float) -> None:
+        """Close all connections once they are returned, or after `seconds`."""
+        self._is_closed = True
+        self._trimming.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for _ in range(self._size):
+                    await self._room.acquire()
+        while self._free:
+            await ended(self._free.pop())
+
+    def _taken(self) -> Connection | None:
+        if self._is_closed:
+            raise asyncpg.InterfaceError(CLOSED)
+        while self._free:
+            connection = self._free.pop()
+            self._unused = min(self._unused, len(self._free))
+            if not connection.is_closed():
+                return connection
+        return None
+
+    def _give_back(self, connection: Connection, is_done: bool) -> None:
+        if connection.is_closed() or self._is_closed:
+            connection.terminate()
+        elif is_done:
+            self._free.append(connection)
+        else:  # Its statement may still be ending: it is reused last.
+            self._free.insert(0, connection)
+
+    async def _trim(self) -> None:
+        while True:
+            self._unused = len(self._free)
+            await asyncio.sleep(SPARE_SECONDS)
+            spare, self._free = self._free[: self._unused], self._free[self._unused :]
+            for connection in spare:
+                await ended(connection)
+
+
+async def ended(connection: Connection) -> None:
+    """Close a connection, with a limit on the wait."""
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+        await connection.close(timeout=1)
+    connection.terminate()
+
+
+class StatementWatch:
+    """Closes the connections of statements that are not answered.
+
+    Args:
+        connect: Opens a connection.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._connect = connect
+        self.silence = Silence(self._is_heard)
+
+    @contextmanager
+    def over(self, connection: Connection) -> Iterator[None]:
+        """Close a connection as soon as the answer to its statement is known to be missing."""
+        probes = list[asyncio.Task[None]]()
+        suspect = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._suspect, connection, probes)
+        try:
+            yield
+        finally:
+            suspect.cancel()
+            for probe in probes:
+                probe.cancel()
+
+    def _suspect(self, connection: Connection, probes: list[asyncio.Task[None]]) -> None:
+        probes.append(asyncio.create_task(self._close_if_lost(connection)))
+
+    async def _close_if_lost(self, connection: Connection) -> None:
+        is_lost: bool | None = False
+        while is_lost is False:
+            is_lost = await self._ask(connection.get_server_pid())
+            if is_lost is False:
+                await asyncio.sleep(PATIENCE_SECONDS)
+        if is_lost is None:
+            self.silence.begin()
+        connection.terminate()
+
+    async def _is_heard(self) -> bool:
+        return await self._ask(0) is not None
+
+    async def _ask(self, pid: int) -> bool | None:
+        """Return whether a session has lost its statement; None if the server does not answer."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                connection = await self._connect()
+                try:
+                    return bool(await connection.fetchval(IS_LOST, pid))
+                finally:
+                    connection.terminate()
+        except (OSError, TimeoutError):
+            return None
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, RingiError):
+            return False  # It refuses the connection: that is an answer.
 
 
 class Database:

@@ -9,8 +9,7 @@ import asyncpg
 
 from ringi.backends.migrations import migrations, refuse_other_schema
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.database import Database, refusing, storable
-from ringi.backends.postgres.pool import Connection, ConnectionPool
+from ringi.backends.postgres.database import Connection, ConnectionPool, Database, refusing, storable
 from ringi.backends.postgres.store import PostgresStore, columns_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, wrong_columns
 from ringi.contracts.store import Finding

@@ -9,8 +9,7 @@ from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
 from ringi.backends.postgres.database import Database
-from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.

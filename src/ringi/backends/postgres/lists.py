@@ -22,7 +22,7 @@ from ringi.backends.audiences import (
     required_lists,
     tool_list,
 )
-from ringi.contracts.jobs import RESUME, RUN
+from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, index_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import asyncpg
 from pydantic_core import to_json
 
-from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.claimed_jobs import row_of
@@ -22,7 +21,7 @@ from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.postgres.urgent import find_urgent
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
 from ringi.domain.endings import is_by_end
@@ -124,16 +123,16 @@ class PostgresStore(Store):
         found = await self._reads[kind.record].result(Key(tenant, id), alone)
         if not found:
             raise NotFoundError(kind.record, id)
-        return decode.record_of(kind, found[0][0])
+        return record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
         sql = f"SELECT body FROM {TABLES[kind.record]} JOIN {wanted} USING (tenant, id)"
         rows = await self._database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
-        return [decode.record_of(kind, body) for (body,) in rows]
+        return [record_of(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await decode.page(kind, query, partial(self._bodies, kind.record))
+        return await page(kind, query, partial(self._bodies, kind.record))
 
     async def _bodies(self, record: str, query: Query) -> list[str]:
         if record == Request.record and is_urgent(query):

@@ -12,7 +12,7 @@ import asyncpg
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.postgres.database import Database
 from ringi.base.canonical_json import COMPACT
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import ConflictError, FenceError
 

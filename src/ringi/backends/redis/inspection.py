@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from redis.exceptions import ResponseError
 
-from ringi.backends import decode
 from ringi.backends.redis.lists import (
     DEADLINE,
     DIGITS,
@@ -18,6 +17,7 @@ from ringi.backends.redis.lists import (
     place_of,
 )
 from ringi.backends.redis.server import Server
+from ringi.backends.rows import record_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key, Record
@@ -124,7 +124,7 @@ class Inspection:
 
     def _record(self, body: bytes | None) -> Record | None:
         try:
-            return decode.record_of(self._kind, body.split(b" ", 2)[2]) if body else None
+            return record_of(self._kind, body.split(b" ", 2)[2]) if body else None
         except (UnreadableError, IndexError):
             return None
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.redis.server import Server
-from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Job, Notifier
 from ringi.domain.thread import Thread
 from ringi.errors import UnsupportedError
 

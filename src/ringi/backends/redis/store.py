@@ -10,15 +10,15 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from ringi.backends import decode
 from ringi.backends.audiences import has_index
 from ringi.backends.batcher import Rows, StatementBatcher
-from ringi.backends.redis.ended import EndedPages
 from ringi.backends.redis.inspection import inspected
 from ringi.backends.redis.lists import (
     DIGITS,
     EXPIRING,
+    EndedPages,
     QueryPlan,
+    UrgentPages,
     digits,
     field_of,
     filed,
@@ -27,7 +27,7 @@ from ringi.backends.redis.lists import (
     plan_of,
 )
 from ringi.backends.redis.server import Server, named, new_token
-from ringi.backends.redis.urgent import UrgentPages
+from ringi.backends.rows import page, record_of
 from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.endings import EndedQuery, ended_query, is_by_end
 from ringi.domain.endings import place_of as ended_place_of
@@ -100,13 +100,13 @@ class RedisStore(Store):
         (row,) = await self._reads[kind.record].result(field_of(tenant, id))
         if row is None:
             raise NotFoundError(kind.record, id)
-        return decode.record_of(kind, body_of(row))
+        return record_of(kind, body_of(row))
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if not keys:
             return []
         found = await self._rows(kind.record, [field_of(*key) for key in keys])
-        return [decode.record_of(kind, body_of(row)) for (row,) in found if row is not None]
+        return [record_of(kind, body_of(row)) for (row,) in found if row is not None]
 
     async def _rows(self, kind: str, fields: Sequence[bytes]) -> list[Rows]:
         async with self._server.answering():
@@ -114,7 +114,7 @@ class RedisStore(Store):
         return [[row] for row in found]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await decode.page(kind, query, partial(self._bodies, kind))
+        return await page(kind, query, partial(self._bodies, kind))
 
     async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
         if is_urgent(query) and issubclass(kind, Request):

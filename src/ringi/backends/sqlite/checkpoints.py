@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.base import Op, Result
+from langgraph.store.sqlite import SqliteStore
 
-from ringi.backends import decode
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
-from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.direct import reading, writing
+from ringi.backends.rows import record_of
+from ringi.backends.sqlite.database import Database, reading, writing
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
+from ringi.errors import UnavailableError
 
 HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"
 # A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
@@ -98,7 +101,7 @@ class FencedSqliteSaver(FencedSaver):
     def _now(self, connection: sqlite3.Connection) -> Thread | None:
         sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
         row = connection.execute(sql, self._held.key).fetchone()
-        return decode.record_of(Thread, row[0]) if row else None
+        return record_of(Thread, row[0]) if row else None
 
 
 async def prepare(database: Database) -> None:
@@ -111,3 +114,34 @@ async def prepare(database: Database) -> None:
 def _make_tables(database: Database) -> None:
     with closing(database.connect()) as connection:
         SqliteSaver(connection).setup()
+
+
+class SqliteAgentStores:
+    """The stores of agents in one file: a separate connection, opened on first use."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._opening = database, threading.Lock()
+        self._inner: SqliteStore | None = None
+
+    def batch(self, ops: Sequence[Op]) -> list[Result]:
+        """Execute all operations, or raise `UnavailableError`."""
+        self._database.check_files()
+        try:
+            results = self._opened().batch(ops)
+        except sqlite3.OperationalError as error:
+            raise UnavailableError(str(error)) from error
+        self._database.check_files()
+        return results
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._inner:
+            self._inner.conn.close()
+
+    def _opened(self) -> SqliteStore:
+        with self._opening:
+            if self._inner is None:
+                inner = SqliteStore(self._database.connect())
+                inner.setup()
+                self._inner = inner
+            return self._inner

@@ -1,4 +1,4 @@
-"""One SQLite file: a thread that writes in groups, a thread that reads."""
+"""A fair lock for the writers among the processes on one file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ import asyncio
 import logging
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import migrations, refuse_unknown
-from ringi.backends.sqlite.fair_lock import FairLock
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
 from ringi.errors import ClosedError, SettingError, UnavailableError
+
+if sys.platform == "win32":  # SQLite's own busy handler decides, less fairly.
+
+    def lock(fd: int) -> None:
+        """Do nothing."""
+
+    unlock = lock
+else:
+    from fcntl import LOCK_EX, LOCK_UN, flock
+
+    def lock(fd: int) -> None:
+        """Lock the file, waiting until no other process has it locked."""
+        flock(fd, LOCK_EX)
+
+    def unlock(fd: int) -> None:
+        """Unlock the file for the next process."""
+        flock(fd, LOCK_UN)
+
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -39,6 +58,34 @@ INCREMENTAL = 2
 """The mode of `auto_vacuum` in which free pages are returned when the scrubber asks."""
 SEARCH = "fts5"
 """The module for full-text search; few builds omit it."""
+
+
+class FairLock:
+    """A queue of two locks: the holder of the first is the next to get the second.
+
+    Without it a process that has just committed begins again before the others wake from
+    SQLite's busy handler, and they starve.
+    """
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        self._next = os.open(f"{path}-next", flags, 0o600)
+        self._turn = os.open(f"{path}-turn", flags, 0o600)
+
+    def __enter__(self) -> None:
+        lock(self._next)
+        lock(self._turn)
+        unlock(self._next)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        unlock(self._turn)
+
+    def close(self) -> None:
+        """Close the files."""
+        os.close(self._next)
+        os.close(self._turn)
 
 
 class DatabaseTask(Generic[T]):
@@ -404,3 +451,32 @@ def statements(script: str) -> Iterator[str]:
             yield statement
             statement = ""
     yield statement
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[sqlite3.Connection]:
+    """Yield a connection for reading."""
+    try:
+        with closing(database.connect()) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise UnavailableError(str(error)) from error
+
+
+@contextmanager
+def writing(database: Database) -> Iterator[sqlite3.Connection]:
+    """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
+    # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
+    fair_lock = FairLock(database.path)
+    try:
+        with fair_lock, reading(database) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+            database.check_files()
+    finally:
+        fair_lock.close()

@@ -11,8 +11,7 @@ from typing import Any
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
 from ringi.backends.sqlite.database import Database
-from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
 SUBMIT = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
 # By kind: what waits for a worker of another kind would be read by each claim.

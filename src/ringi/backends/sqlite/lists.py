@@ -27,7 +27,7 @@ from ringi.backends.audiences import (
     required_audiences,
     required_lists,
 )
-from ringi.contracts.jobs import RESUME, RUN
+from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 

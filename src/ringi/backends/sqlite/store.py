@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.ended import find_ended
 from ringi.backends.sqlite.jobs import SUBMIT, job_rows
@@ -85,20 +84,20 @@ class SqliteStore(Store):
         found = await self._database.look(lambda c: c.execute(sql, (tenant, id)).fetchall())
         if not found:
             raise NotFoundError(kind.record, id)
-        return decode.record_of(kind, found[0][0])
+        return record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
         bodies = await self._database.read(lambda c: [row for key in keys for row in c.execute(sql, key)])
-        return [decode.record_of(kind, body) for (body,) in bodies]
+        return [record_of(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         table = TABLES[kind.record]
         if is_urgent(query) and kind.record == Request.record:
-            return await decode.page(kind, query, lambda part: self._database.read(lambda c: find_urgent(c, part)))
+            return await page(kind, query, lambda part: self._database.read(lambda c: find_urgent(c, part)))
         if is_by_end(query) and kind.record == Request.record:
-            return await decode.page(kind, query, lambda part: self._database.read(lambda c: find_ended(c, part)))
-        return await decode.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
+            return await page(kind, query, lambda part: self._database.read(lambda c: find_ended(c, part)))
+        return await page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._database.read(lambda c: count(c, TABLES[kind.record], unordered(query)))

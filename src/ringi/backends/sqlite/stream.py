@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import sqlite3
 from collections.abc import Sequence
+from typing import Self
 
 from ringi.backends.sqlite.database import Database
 from ringi.base.canonical_json import COMPACT
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import EXPIRY, STRANDED, Notifier, Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError
+from ringi.errors import ConflictError, FenceError, UnavailableError
 
 TAKE_FENCE = """
 INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)
@@ -20,6 +23,11 @@ RETURNING last
 DELETE_ITEMS = "DELETE FROM stream_items WHERE tenant = ? AND id = ?"
 READ_HEAD = "SELECT last, fence FROM stream_heads WHERE tenant = ? AND id = ?"
 INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
+log = logging.getLogger(__name__)
+LOOKS_PER_INTERVAL = 10
+"""A check costs microseconds, so another process's change is seen well within the poll interval."""
+NOT_OF_FILES = ("request/", "thread/", EXPIRY, STRANDED)
+"""Topics that are not woken by each change of the file."""
 
 
 class SqliteStream(Stream):
@@ -82,3 +90,39 @@ def take_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int =
     if row is None:
         raise FenceError(key.id, fence)
     return int(row[0])
+
+
+class SqliteNotifier(Notifier):
+    """Notifies this process at once, and on writes of other processes all listeners except waits for one record.
+
+    Those waits are notified by the feed, which reads the changed records: 10,000 waits cost one query.
+    """
+
+    def __init__(self, database: Database, recheck_after: float) -> None:
+        super().__init__(recheck_after)
+        self._database = database
+
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
+        self.wake(topic, items)
+
+    async def __aenter__(self) -> Self:
+        self._watch = asyncio.create_task(self._watch_file(await self._database.data_version()))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watch.cancel()
+        await asyncio.gather(self._watch, return_exceptions=True)
+
+    async def _watch_file(self, seen: int) -> None:
+        logged = ""
+        while True:
+            await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
+            try:
+                now, logged = await self._database.data_version(), ""
+            except UnavailableError as error:
+                if str(error) != logged:
+                    log.warning("cannot check the file for changes: %s", error)
+                now, logged = seen, str(error)
+            if now != seen:
+                seen = now
+                self.wake_all(except_prefixes=NOT_OF_FILES)

@@ -24,7 +24,7 @@ def acp(
     The agent's requests for permission and its forms are answered in the inbox; everything else passes unchanged.
     """
     from ringi.gateways.acp.proxy import ASK, serve
-    from ringi.policy.files import PolicyFile
+    from ringi.policy.rules import PolicyFile
 
     file = PolicyFile(policy).policy if policy else lambda: ASK
     file()

@@ -18,7 +18,7 @@ from ringi.domain.checks import CheckReport, CheckShare
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
-from ringi.policy.files import read_data
+from ringi.policy.rules import read_data
 from ringi.statistics import Statistics
 from ringi.statistics.figures import MAX_DAYS, period_of
 from ringi.statistics.report import OversightReport, report_of

@@ -19,7 +19,7 @@ from ringi.base.extras import missing
 from ringi.cli.commands.hook import InProject, Yes, write_change
 from ringi.cli.session import run
 from ringi.errors import SettingError
-from ringi.policy.files import PolicyFile
+from ringi.policy.rules import PolicyFile
 
 if TYPE_CHECKING:
     from ringi.gateways.mcp_gate.servers import ServerAddress

@@ -17,8 +17,7 @@ from ringi.cli.texts import text_of
 from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_of
 from ringi.errors import InvalidError
-from ringi.policy.files import read_policy
-from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named
+from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named, read_policy
 
 HOLDS = {True: "✓", False: "✗", None: "?"}
 COLUMNS = ("line", "tool", "effect", "rule", "why")

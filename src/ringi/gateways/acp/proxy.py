@@ -16,7 +16,7 @@ from acp import spawn_stdio_transport, stdio_streams
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionRequest
 
-from ringi.base.plain_json import unique_keys
+from ringi.base.canonical_json import unique_keys
 from ringi.client.client import Client
 from ringi.domain.ask import Outcome
 from ringi.domain.record import AGENT, Query

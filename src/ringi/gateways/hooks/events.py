@@ -20,8 +20,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import hashed
 from ringi.integrations.finish_words import parse_decision
 from ringi.integrations.functions import Authorized
-from ringi.policy.files import PolicyFile
-from ringi.policy.rules import Policy, Rule
+from ringi.policy.rules import Policy, PolicyFile, Rule
 
 HookClient = Literal["claude-code", "codex"]
 CLIENTS: tuple[HookClient, ...] = get_args(HookClient)

@@ -22,7 +22,7 @@ from ringi.gateways.mcp_gate.calls import GatedCalls
 from ringi.gateways.mcp_gate.relay import Relay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
 from ringi.integrations.askers import hashed
-from ringi.policy.files import PolicyFile
+from ringi.policy.rules import PolicyFile
 
 log = logging.getLogger(__name__)
 WAIT_SECONDS = 50.0

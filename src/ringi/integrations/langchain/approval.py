@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
-from ringi.policy.facts import FactFunction
+from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected

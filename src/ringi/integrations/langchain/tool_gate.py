@@ -20,14 +20,15 @@ from pydantic import SkipValidation
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.integrations.langchain.own_tools import asks_itself
+from ringi.integrations.langchain.ask_human import AskHuman
+from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.facts import FactFunction, afind_facts, find_facts
-from ringi.policy.question import edit_denial, question_of, with_schema
+from ringi.policy.question import FactFunction, afind_facts, edit_denial, find_facts, question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, content_digest, find_run_context
+from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.call_places import place_of
+from ringi.runtimes.langgraph.gated_steps import place_of
 from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000
@@ -392,3 +393,10 @@ def model_text(request: ToolCallRequest) -> str | None:
         if isinstance(message, AIMessage):
             return message.text.strip()[:LONGEST] or None
     return None
+
+
+def asks_itself(tool: BaseTool) -> bool:
+    """Return whether a tool of Ringi asks people itself: they need not consent to being asked."""
+    while isinstance(inner := getattr(tool, "inner", None), BaseTool):
+        tool = inner
+    return isinstance(tool, AskHuman) or tool is finish_tool or tool.name == KEY

@@ -17,8 +17,7 @@ from pydantic_ai.conversation_store import (
 from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, THREAD
-from ringi.integrations.pydantic_ai.conversation_log import ConversationLog, items_of
-from ringi.integrations.pydantic_ai.conversation_logs import ConversationLogs
+from ringi.integrations.pydantic_ai.conversation_log import ConversationLog, ConversationLogs, items_of
 
 MAX_NAME = 200
 AT_ONCE = 20

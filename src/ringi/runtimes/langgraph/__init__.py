@@ -6,10 +6,9 @@ from ringi.base.extras import lazy_exports
 
 if TYPE_CHECKING:
     from ringi.runtimes.langgraph.memories import Memories
-    from ringi.runtimes.langgraph.model_stops import is_cut_off, is_refusal, stop_reason
     from ringi.runtimes.langgraph.runtime import LangGraphRuntime
     from ringi.runtimes.langgraph.stream_translator import QUIET_CALLS
-    from ringi.runtimes.langgraph.usage_meter import WRAPPER_MODEL
+    from ringi.runtimes.langgraph.usage_meter import WRAPPER_MODEL, is_cut_off, is_refusal, stop_reason
 
 __all__ = [
     "QUIET_CALLS",
@@ -25,9 +24,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "memories": "Memories",
-        "model_stops": "is_cut_off is_refusal stop_reason",
         "runtime": "LangGraphRuntime",
         "stream_translator": "QUIET_CALLS",
-        "usage_meter": "WRAPPER_MODEL",
+        "usage_meter": "WRAPPER_MODEL is_cut_off is_refusal stop_reason",
     },
 )

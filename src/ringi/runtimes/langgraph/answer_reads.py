@@ -24,8 +24,8 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError, UnreadCause
 from ringi.errors import FenceError, InvalidError, UnavailableError
 from ringi.runs.context import call_digest
+from ringi.runtimes.langgraph.graphs import RunningGraphs
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
-from ringi.runtimes.langgraph.running_graphs import RunningGraphs
 from ringi.runtimes.langgraph.tool_arguments import injected
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
 
-from ringi.backends.interrupt_places import places_of, without_place
+from ringi.backends.fenced_saver import places_of, without_place
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.settings import hitl_enabled
 from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Run, Standing
@@ -24,18 +25,16 @@ from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
-from ringi.runs.calls import checkable
+from ringi.runs.calls import as_text, checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest
+from ringi.runs.run_states import clean_json, json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
-from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
-from ringi.runtimes.langgraph.call_places import CALL_PLACES, CallPlaces
-from ringi.runtimes.langgraph.checks import answer_spec
-from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
+from ringi.runtimes.langgraph.gated_steps import CALL_PLACES, GATED_STEPS, CallPlaces, GatedSteps
+from ringi.runtimes.langgraph.graphs import RunningGraphs, answer_spec
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import Memories
-from ringi.runtimes.langgraph.outcome import final_values, output_of
-from ringi.runtimes.langgraph.running_graphs import RunningGraphs
+from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
 from ringi.runtimes.langgraph.usage_meter import UsageMeter
@@ -48,6 +47,11 @@ MAX_FIELDS = "ringi_max_fields"
 STREAM_MODES = ["messages", "custom", "debug"]
 INTERRUPTS = "__interrupt__"
 """The channel in which a checkpoint stores the interrupts of its tasks."""
+MAX_OUTPUT = 64_000
+"""Maximum characters of JSON shown; an agent with more output selects a part with `output=`."""
+MAX_TEXT = 8_000
+"""Maximum characters of one message."""
+ROLES = {"ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
 
 
 class InterruptQuestion(NamedTuple):
@@ -386,3 +390,36 @@ def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> An
         return refused[0]
     decided = iter(question.format.answer(requests, None)["decisions"])
     return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
+
+
+def output_of(state: Any, channels: str | Iterable[str]) -> Any:
+    """Return the part of a state that is the graph's output."""
+    if isinstance(channels, str) or not isinstance(state, Mapping):
+        return state
+    return {name: state[name] for name in channels if name in state}
+
+
+def final_values(output: Any) -> dict[str, Any]:
+    """Return the messages since the last user message, else the whole output."""
+    messages = output.get("messages") if isinstance(output, Mapping) else None
+    if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
+        values: Any = {"messages": final_messages(messages)}
+    else:
+        values = as_text(clean_json(json.loads(json_text(output))))
+    if len(json.dumps(values)) > MAX_OUTPUT:
+        return {"omitted": f"more than {MAX_OUTPUT} characters: select a part with output="}
+    return values if isinstance(values, dict) else {} if values is None else {"output": values}
+
+
+def final_messages(messages: list[Any]) -> list[dict[str, str]]:
+    """Return the text of the messages since the last user message."""
+    contents: list[dict[str, str]] = []
+    for message in reversed(messages):
+        kind = getattr(message, "type", "")
+        if kind == "human":
+            break
+        text = clean_json(str(getattr(message, "text", "") or ""))
+        if text and kind in ROLES:
+            cut = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
+            contents.append({"role": ROLES[kind], "content": cut})
+    return contents[::-1]

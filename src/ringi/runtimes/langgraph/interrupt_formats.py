@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from langgraph.types import Interrupt
 from pydantic import BaseModel, Field, ValidationError
 
-from ringi.backends.interrupt_places import without_place
+from ringi.backends.fenced_saver import without_place
 from ringi.domain.ask import Ask, Button, Decision, digest_of
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, approval_ask, decision_on
 from ringi.runtimes.langgraph import plain_interrupts
-from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
+from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""

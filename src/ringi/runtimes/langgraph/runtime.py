@@ -10,8 +10,8 @@ from langgraph.pregel import Pregel
 
 from ringi.contracts.runtime import Description, OpenRun, Run
 from ringi.errors import SettingError
-from ringi.runtimes.langgraph.answer_schema import answer_schemas
-from ringi.runtimes.langgraph.checks import (
+from ringi.runtimes.langgraph.graph_run import GraphRun
+from ringi.runtimes.langgraph.graphs import (
     ASK_INSTEAD,
     COMPILE,
     REVIEW_EACH,
@@ -20,7 +20,7 @@ from ringi.runtimes.langgraph.checks import (
     jumps_past_review,
     nodes_of,
 )
-from ringi.runtimes.langgraph.graph_run import GraphRun
+from ringi.runtimes.langgraph.plain_interrupts import answer_schemas
 
 REPEATS = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
 

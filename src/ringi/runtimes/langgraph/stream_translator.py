@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
+import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
 from ringi.contracts.runtime import Output
+from ringi.domain.record import RUN
 from ringi.runs.model_form import VisibleText, clean_text
 from ringi.runs.run_states import clean_json, json_text
 from ringi.runs.stream_writer import SAY
-from ringi.runtimes.langgraph.repeats import StreamedMessage, unsent_part
 
 MODEL_FORMS = "ringi_model_forms"
 """The tag of a model that may put a form into its answer."""
@@ -27,6 +30,19 @@ MODEL = "ls_model_type"
 """The metadata key present on model messages and absent on step results."""
 LOOP_TURNS = 50
 """The number of event-loop turns for which a step's results wait for its last messages; LangGraph needs a few."""
+SHORT_LENGTH = 3
+"""A text of so few characters in a structured answer matches other texts by chance."""
+FEW_WORDS = 3
+"""So few words match the output of another graph by chance."""
+_BLANK_LINE = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)+")
+_LETTER = r"[^\W_]\0*"
+_JOINT = (
+    r"(?:['\u2019\u2010\u2011\-/@&_]|\.(?=[a-z\d])|(?<=\d)[.,:\u066b\u066c\uff0e\uff0c\uff1a](?=\d)"
+    r"|(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d)))"
+)
+"""Characters allowed within a word or a number: in `don't`, `well-known`, `example.com`, `2.5`, `10:30`, `2 500`."""
+_TOKEN = re.compile(rf"(?:(?<!\w)[-+.\u2212](?=\d))?(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*|\S\0*")
+"""A word, a number with its sign, or any other character; each with the marks (`\\0`) that belong to it."""
 
 
 @dataclass
@@ -139,3 +155,141 @@ class StreamTranslator:
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
             self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), json_text(call["args"]))
+
+
+@dataclass
+class StreamedMessage:
+    """A message of the agent that is being streamed."""
+
+    id: str
+    task: str
+    """The task that produces it; empty once the task has ended."""
+    place: str
+    """Its origin: the step of the outermost graph, followed by those of nested graphs."""
+    is_models: bool
+    has_ended: bool = False
+    """True once its model has finished."""
+    text: str = ""
+    whole: AIMessageChunk | None = None
+    visible_text: VisibleText | None = None
+
+    def may_repeat_in(self, place: str) -> bool:
+        """Return whether the result of a step at a place may repeat this message.
+
+        A message that another graph is still streaming is incomplete and does not count.
+        """
+        is_below = self.place.startswith(f"{place}|")
+        if self.visible_text is not None or step_of(self.place) != step_of(place):
+            return False
+        if not self.is_models:
+            return is_below
+        return is_below or self.place == place or self.has_ended or not self.task
+
+    def is_unrelated(self, place: str) -> bool:
+        """Return whether the message comes neither from within the step at this place nor from around it."""
+        one, other = f"{self.place}|", f"{place}|"
+        return not (one.startswith(other) or other.startswith(one))
+
+    def continues_in(self, place: str) -> bool:
+        """Return whether the result of a step at a place may continue this message."""
+        return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
+
+
+class _Marks(dict[int, str]):
+    """Treats accents, vowel signs, joiners and skin tones as one character: `re` takes them for the end of a word."""
+
+    def __missing__(self, code: int) -> str:
+        is_mark = unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") or 0x1F3FB <= code <= 0x1F3FF
+        self[code] = "\0" if is_mark else chr(code)
+        return self[code]
+
+
+_MARKS = _Marks()
+
+
+def matched_length(text: str, model_text: str) -> int:
+    """Return how many leading characters of a text match a model's words; 0 if it begins differently."""
+    if not model_text.strip():
+        return 0
+    if text.split() == model_text.split():
+        return len(text)
+    words = _tokens(model_text)
+    return len(model_text) if text.startswith(model_text) and _tokens(text)[: len(words)] == words else 0
+
+
+def separate_paragraphs(unsent: str) -> str:
+    """Return the rest of an answer if it is separate, after a blank line; else an empty text."""
+    blank_line = _BLANK_LINE.match(unsent)
+    return unsent[blank_line.end() :] if blank_line else ""
+
+
+def contains_text(text: str, model_text: str, *, is_unrelated: bool = False) -> bool:
+    """Return whether a text repeats the words of a model.
+
+    In a structured JSON answer, one string equals the text, or the text contains the longest string. For text of
+    another graph only the second rule applies, and the longest string must have more than a few words.
+    """
+    words, within = model_text, _line(text)
+    if model_text.strip().startswith("{"):
+        found = [each for each in _strings(model_text) if each.strip()]
+        if not is_unrelated and any(each.split() == text.split() for each in found):
+            return True
+        words = max((each for each in found if len(each.strip()) > SHORT_LENGTH), key=len, default="")
+        if is_unrelated and _count_words(words) <= FEW_WORDS:
+            return False
+    return bool(words.strip()) and _line(words) in within
+
+
+def step_of(place: str) -> str:
+    """Return the step of the outermost graph that produced a message."""
+    return place.partition("|")[0]
+
+
+def unsent_part(
+    text: str, place: str, messages: Iterable[StreamedMessage]
+) -> tuple[str, StreamedMessage | None, list[StreamedMessage]]:
+    """Return the unsent rest of a step's result, the message that it continues, and the messages that it repeats."""
+    within = [each for each in messages if each.may_repeat_in(place)]
+    known = max(within, key=lambda each: matched_length(text, each.text), default=None)
+    matched = matched_length(text, known.text) if known else 0
+    if known is None or not matched:
+        unsent, first, continues_in = text, None, None
+    elif matched == len(text) or known.continues_in(place):
+        unsent, first, continues_in = text[matched:], known, known
+    elif own := separate_paragraphs(text[matched:]):
+        later = within[within.index(known) + 1 :]
+        is_sent = any(matched_length(own, each.text) == len(own) for each in later)
+        unsent, first, continues_in = "" if is_sent else own, known, None
+    else:
+        unsent, first, continues_in = text, None, None
+    return unsent, continues_in, [each for each in within if each is not first and repeats(unsent, each, place)]
+
+
+def repeats(text: str, message: StreamedMessage, place: str) -> bool:
+    """Return whether the result of a step at a place repeats a message."""
+    return contains_text(text, message.text, is_unrelated=message.is_unrelated(place))
+
+
+def _tokens(text: str) -> list[str]:
+    return [text[found.start() : found.end()] for found in _TOKEN.finditer(text.translate(_MARKS))]
+
+
+def _count_words(text: str) -> int:
+    """Return the number of words in a text; without word boundaries, two characters count as one word."""
+    words = [token for token in _tokens(text) if any(map(str.isalnum, token))]
+    return sum(max(1, len("".join(RUN.findall(word))) // 2) for word in words)
+
+
+def _line(text: str) -> str:
+    return "\n".join(["", *_tokens(text), ""])
+
+
+def _strings(model_text: str) -> Iterator[str]:
+    try:
+        parts: list[Any] = [json.loads(model_text)]
+    except (ValueError, RecursionError):
+        return
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()

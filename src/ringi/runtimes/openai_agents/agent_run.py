@@ -33,9 +33,9 @@ from ringi.runtimes.openai_agents.run_state import (
     waiting_calls,
 )
 from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
-from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     REJECTED,
+    StoredRun,
     messages_of,
     result_values,
     stored_question,

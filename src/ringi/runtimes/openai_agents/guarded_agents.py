@@ -18,8 +18,7 @@ from agents.tool_context import ToolContext
 
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
-from ringi.runtimes.openai_agents.tool_pauses import Invoke, ToolInvocation, ToolPauses
+from ringi.runtimes.openai_agents.tool_pauses import Invoke, ToolInvocation, ToolPauses, nested_agent, with_agent
 from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
 
 BIND = "__agents_bind_function_tool__"

@@ -6,9 +6,8 @@ from typing import Any
 
 from agents import Agent, FunctionTool, Handoff, HostedMCPTool
 
-from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
-from ringi.runtimes.openai_agents.tool_pauses import is_stoppable
-from ringi.runtimes.policy_checks import AgentTools, arguments_of
+from ringi.runtimes.gated_tools import AgentTools, arguments_of
+from ringi.runtimes.openai_agents.tool_pauses import is_stoppable, nested_agent, with_agent
 
 HARMLESS = ("tool_search", "programmatic_tool_calling")
 """The tools of the provider that only find or call other tools."""

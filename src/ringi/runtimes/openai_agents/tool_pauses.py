@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from types import CellType, FunctionType
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from agents import ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
+from agents import Agent, ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
 from agents.items import ModelResponse
 from agents.tool_context import ToolContext
 from openai.types.responses import ResponseFunctionToolCall
@@ -19,16 +20,15 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running
-from ringi.runtimes.openai_agents.nested_agents import nested_agent
 from ringi.runtimes.tool_calls import ToolCall, args_of
 
 Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 """Whether a tool needs approval; a function gets the SDK's context, the arguments, and the id of the call."""
 Invoke: TypeAlias = Callable[[Any, str], Awaitable[Any]]
-
-
 OUTER: ContextVar[str] = ContextVar("ringi_outer_call", default="")
 """The place of the call that runs an agent that is a tool, before the places of its calls; empty outside of one."""
+AGENT_CELL = "self"
+"""The name by which the SDK's function holds the agent that it runs."""
 
 
 @contextmanager
@@ -231,3 +231,37 @@ def gate_of_tool(tool: FunctionTool) -> Gate | None:
         if gate is not None:
             return gate
     return gate_of(getattr(tool, "__wrapped__", None))
+
+
+def nested_agent(tool: FunctionTool) -> Agent[Any] | None:
+    """Return the agent that a tool is; None for other tools."""
+    agent = getattr(tool, "_agent_instance", None)
+    return agent if isinstance(agent, Agent) else None
+
+
+def with_agent(tool: FunctionTool, agent: Agent[Any]) -> Any:
+    """Return the invoker of an agent that is a tool, with another agent; None if this version of the SDK has another.
+
+    The tools of the agent itself run without the guards of its copy.
+
+    Args:
+        tool: The tool.
+        agent: The agent that the invoker runs in place of the agent of the tool.
+    """
+    invoker: Any = tool.on_invoke_tool
+    function = getattr(invoker, "_invoke_tool_impl", None)
+    if not isinstance(function, FunctionType) or AGENT_CELL not in function.__code__.co_freevars:
+        return None
+    position = function.__code__.co_freevars.index(AGENT_CELL)
+    cells = list(function.__closure__ or ())
+    if cells[position].cell_contents is not nested_agent(tool):
+        return None
+    cells[position] = CellType(agent)
+    other = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
+    )
+    other.__kwdefaults__ = function.__kwdefaults__
+    other.__dict__.update(function.__dict__)
+    bound = copy.copy(invoker)
+    bound._invoke_tool_impl = other
+    return bound

@@ -28,9 +28,9 @@ from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
-from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     Message,
+    StoredRun,
     messages_of,
     refuse_settings,
     result_values,

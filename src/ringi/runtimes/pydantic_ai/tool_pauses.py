@@ -31,8 +31,18 @@ from ringi.contracts.runtime import Run
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
-from ringi.runtimes.policy_checks import AgentTools, arguments_of, denial_of
+from ringi.runtimes.gated_tools import (
+    AgentTools,
+    AskFirst,
+    Gate,
+    GatedCall,
+    arguments_of,
+    denial_of,
+    gate_of,
+    is_by_person,
+    running,
+    with_gate,
+)
 from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, newest_calls, question_id
 from ringi.runtimes.tool_calls import args_of
 

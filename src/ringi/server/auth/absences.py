@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
-from ringi.contracts.backend import Backend
-from ringi.contracts.notifier import ABSENCES, Wakeup
+from ringi.contracts.backend import ABSENCES, Backend, StreamItem, Wakeup
 from ringi.contracts.store import readable
-from ringi.contracts.stream import StreamItem
 from ringi.domain import absence
 from ringi.domain.absence import Absence
 from ringi.domain.journal import Journal

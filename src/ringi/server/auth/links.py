@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from ringi.contracts.backend import Backend
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.server.auth.authenticator import Keys, Principal, VerifiedToken
 from ringi.server.problems import UnauthenticatedError

@@ -13,9 +13,7 @@ from typing import NamedTuple
 from pydantic import FiniteFloat, ValidationError
 
 from ringi.base.model import StrictModel
-from ringi.contracts.backend import Backend
-from ringi.contracts.notifier import REVOCATIONS
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import REVOCATIONS, Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import RingiError, UnavailableError
 from ringi.server.identity import Role

@@ -15,7 +15,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
-from ringi.base.times import Time
+from ringi.base.model import Time
 from ringi.domain import record
 from ringi.domain.ask import AGREEING, Answer, Ask, Kind, Priority, Receipt, parse_body
 from ringi.domain.conditions import sum_of

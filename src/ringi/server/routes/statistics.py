@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.base.times import Time
+from ringi.base.model import Time
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_but_auditors, visible_query
 from ringi.server.components import ServerComponents

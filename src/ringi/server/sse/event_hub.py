@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import NamedTuple
 
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store
 from ringi.domain import pauses
 from ringi.domain.events import FEED_EVENTS, TenantEventName

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ringi.connect import Backend
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import Store, readable
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND

@@ -8,9 +8,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ringi.base.log_limit import limited
-from ringi.contracts.notifier import Notifier, Wakeup
+from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key, parsed_number
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError

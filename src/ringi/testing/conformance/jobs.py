@@ -1,4 +1,4 @@
-"""Conformance tests of `ringi.contracts.jobs.Jobs`: at least once, one at a time per partition, despite crashes."""
+"""Conformance tests of `ringi.contracts.backend.Jobs`: at least once, one at a time per partition, despite crashes."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ringi.contracts.jobs import Handler, Job, Jobs
+from ringi.contracts.backend import Handler, Job, Jobs
 from ringi.errors import JobNotDueError
 
 KINDS = ("test",)

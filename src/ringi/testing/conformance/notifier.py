@@ -1,4 +1,4 @@
-"""Conformance tests of `ringi.contracts.notifier.Notifier`: a hint reaches each listener, and lasts until its wait."""
+"""Conformance tests of `ringi.contracts.backend.Notifier`: a hint reaches each listener, and lasts until its wait."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ringi.contracts.notifier import Notifier, Wakeup
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Notifier, StreamItem, Wakeup
 
 LIMIT = 5.0
 """Seconds after which a published hint counts as lost."""

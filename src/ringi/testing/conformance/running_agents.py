@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ringi.backends.sqlite.backup import copy
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.backend import Wakeup
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread

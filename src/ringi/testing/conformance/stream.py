@@ -1,4 +1,4 @@
-"""Conformance tests of `ringi.contracts.stream.Stream`: one permanent numbering, and no late writes."""
+"""Conformance tests of `ringi.contracts.backend.Stream`: one permanent numbering, and no late writes."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from ringi.contracts.stream import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import ConflictError, FenceError
 

@@ -1,12 +1,9 @@
-"""Checkpoint images by digest, so that versions of a graph's state do not repeat their bytes.
-
-LangGraph writes an image's bytes as base64 within a state. Here the known images are removed from the written data,
-and restored on reading: the graph sees no difference.
-"""
+"""How checkpoints are written: large values compressed, and images by their digest."""
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,6 +20,13 @@ ESCAPED = MARK + b"="
 MARKED = re.compile(re.escape(MARK) + rb"(?:=|([0-9a-f]{64})\0)")
 HEAD = 10
 """Characters that identify the beginning of an image: its format takes up as many."""
+COMPRESSED = "+ringi.zlib"
+"""The suffix of the type of a compressed value."""
+SMALL = 2_000
+"""Bytes up to which a value is not compressed."""
+SAMPLE = 16_000
+"""The number of first bytes that must shrink to half: media and encrypted data would cost time and save nothing."""
+LEVEL = 1
 
 
 class ImageSerializer(JsonPlusSerializer):
@@ -76,3 +80,27 @@ class ImageSerializer(JsonPlusSerializer):
         if digest not in self._texts:
             raise NotFoundError("image", digest)
         return self._texts[digest]
+
+
+class CompactSerializer(ImageSerializer):
+    """LangGraph's own serializer, which also compresses large values."""
+
+    is_plain = False
+    """True to write values as LangGraph does, so that its own savers can read them. Both forms are always readable."""
+
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
+        """Return a serialized value, compressed if it is large and if that pays."""
+        kind, data = super().dumps_typed(obj)
+        if self.is_plain or len(data) <= SMALL:
+            return kind, data
+        sample = data[:SAMPLE]
+        if len(zlib.compress(sample, LEVEL)) * 2 > len(sample):
+            return kind, data
+        return f"{kind}{COMPRESSED}", zlib.compress(data, LEVEL)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Return a value; raise `NotFoundError` if one of its images is unknown."""
+        kind, whole = data
+        if kind.endswith(COMPRESSED):
+            kind, whole = kind.removesuffix(COMPRESSED), zlib.decompress(whole)
+        return super().loads_typed((kind, whole))

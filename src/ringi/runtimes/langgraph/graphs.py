@@ -1,0 +1,173 @@
+"""The graphs of an agent: what each must be to be served, and those that run in a stretch."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import metadata
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langgraph.pregel import Pregel
+from langgraph.types import Send
+
+from ringi.errors import UnsupportedError
+from ringi.runs.agent import Agent
+from ringi.runtimes.langgraph.plain_interrupts import EVERY_NODE, AnswerSpec, answer_schemas
+
+MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
+"""The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
+ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
+HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
+REVIEW_EACH = "set interrupt_mode='per_call' of HumanInTheLoopMiddleware, or use ringi.Approval"
+COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
+TOOLS = "branch:to:tools"
+"""The channel with which a step of a LangChain agent goes to the tools with the whole state."""
+CALLBACK_FRAMES = 10
+"""How many calls lie at most between a graph that starts and a callback that is told of it."""
+
+
+def nodes_of(graph: Any) -> frozenset[str]:
+    """Return the names of a graph's nodes."""
+    return frozenset(getattr(graph, "nodes", ()))
+
+
+def answer_spec(agent: Agent, node: str) -> AnswerSpec:
+    """Return the answer schema and the rejection value of a plain `interrupt()` in this node."""
+    schemas = answer_schemas(agent.answer_schema, nodes_of(agent.target))
+    return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), agent.rejection_value)
+
+
+def breakpoints(graph: Any) -> list[str]:
+    """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
+
+    Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
+    """
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    places = ("interrupt_before_nodes", "interrupt_after_nodes")
+    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
+
+
+def jumps_past_review(graph: Any) -> list[str]:
+    """Return the middleware that may jump to the tools of an agent whose calls are reviewed once for each model turn.
+
+    Such a jump runs all calls of the turn, those that a person rejected too.
+    """
+    jumps = set[str]()
+    for middleware in middleware_of(graph):
+        if reviews_turns(middleware):
+            jumps |= {type(one).__name__ for one in middleware if can_jump_to_tools(type(one))}
+    return sorted(jumps)
+
+
+def reviews_turns(middleware: list[Any]) -> bool:
+    """Return whether the middleware of a graph asks about all calls of a turn at once."""
+    return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware)
+
+
+def middleware_of(graph: Any) -> Iterator[list[Any]]:
+    """Yield the middleware of a graph and of each of its subgraphs."""
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    for each in (graph, *within):
+        bound = [node.bound for node in each.nodes.values()]
+        found = [getattr(getattr(one, name, None), "__self__", None) for one in bound for name in ("func", "afunc")]
+        yield [one for one in found if one is not None]
+
+
+def can_jump_to_tools(middleware: type) -> bool:
+    """Return whether a hook of a middleware declares that it may jump to the tools."""
+    hooks = [getattr(middleware, f"{start}{name}", None) for start in ("", "a") for name in HOOKS]
+    return any("tools" in getattr(hook, "__can_jump_to__", ()) for hook in hooks)
+
+
+def check_versions() -> None:
+    """Raise `UnsupportedError` if an installed library is too old; another check reports missing libraries."""
+    for name, needed in MINIMUM_VERSIONS.items():
+        with suppress(metadata.PackageNotFoundError):
+            found = metadata.version(name)
+            if version_numbers(found) < version_numbers(needed):
+                what = f"{name} {found} is too old to run agents"
+                raise UnsupportedError(f"{what}: pip install '{name}>={needed}'")
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return the first three numbers of a version, for comparison."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+class RunningGraphs(BaseCallbackHandler):
+    """The graphs of one stretch of a run, and the names of their steps."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._graphs = defaultdict[str, list[Pregel[Any]]](list)
+        """The graphs that have started in each task, by its namespace; the outermost graph has none."""
+        self._steps = dict[str, tuple[str, str]]()
+        """The namespace of the graph of each task, and the name of its step."""
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        """Note a graph that starts, and the step of a task."""
+        known = metadata or {}
+        namespace = str(known.get("langgraph_checkpoint_ns") or "")
+        if graph := starting_graph():
+            self._graphs[namespace].append(graph)
+        if namespace:
+            where = graph_namespace(namespace), str(known.get("langgraph_node"))
+            self._steps.setdefault(namespace.rpartition(":")[2], where)
+
+    def step(self, task_id: str | None) -> str | None:
+        """Return the name of the step of a task; None if it has not started."""
+        return self._steps[task_id][1] if task_id in self._steps else None
+
+    def skips_review(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> bool:
+        """Return whether a task goes to the tools of an agent past the review of the calls of a whole turn.
+
+        After the review LangChain's last step sends each call by itself, without those that people rejected.
+
+        Args:
+            task_id: The task; None for a whole checkpoint.
+            writes: The results of the task.
+        """
+        goes = any(channel == TOOLS for channel, _ in writes)
+        sends = any(isinstance(value, Send) and value.node == "tools" for _, value in writes)
+        if task_id not in self._steps or not (goes or sends):
+            return False
+        namespace, step = self._steps[task_id]
+        graphs = (each for each in self._graphs.get(namespace, ()) if step in each.nodes)
+        reviewed = (each for each in graphs if reviews_turns(next(middleware_of(each))))
+        return any(goes or step != last_step(each) for each in reviewed)
+
+
+def starting_graph() -> Pregel[Any] | None:
+    """Return the graph whose start a callback is being told of; None if something else starts.
+
+    LangGraph tells a callback only the name of a graph, and names are not unique.
+    """
+    frame = inspect.currentframe()
+    for _ in range(CALLBACK_FRAMES):
+        frame = frame and frame.f_back
+        if frame and frame.f_code.co_name in ("stream", "astream"):
+            owner = frame.f_locals.get("self")
+            return owner if issubclass(type(owner), Pregel) else None
+    return None
+
+
+def graph_namespace(task: str) -> str:
+    """Return the namespace of the task that started the graph of a task; '' in the outermost graph."""
+    *parts, _ = task.split("|")
+    # A task that starts several graphs numbers them.
+    while parts and parts[-1].isdigit():
+        parts.pop()
+    return "|".join(parts)
+
+
+def last_step(graph: Pregel[Any]) -> str | None:
+    """Return the step of a LangChain agent that comes last after its model, and sends the calls to the tools."""
+    return next((name for name in graph.nodes if name.endswith(".after_model")), None)
