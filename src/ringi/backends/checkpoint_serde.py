@@ -1,4 +1,9 @@
-"""How checkpoints are written: large values compressed, and images by their digest."""
+"""How checkpoints are written: large values compressed, and images by their digest.
+
+LangGraph writes a message of a hundred characters as five hundred bytes, most of which each message repeats. It writes
+an image's bytes as base64 within a state. Here the known images are removed from the written data, and restored on
+reading: the graph sees no difference.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A LangGraph checkpointer that writes only while its worker still holds the thread."""
+"""A LangGraph checkpointer that writes only while its worker still holds the thread, with the places of interrupts.
+
+LangGraph draws an id for each checkpoint and derives those of tasks and interrupts from it, so a run that a restored
+store repeats has other ones. Its steps have the same numbers and paths.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times that arrive as JSON: with a time zone, stored in UTC."""
+"""The base of all values, strict about new input and tolerant of stored data, and times in UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading of agents by the name of their module."""
+"""Loading of agents by the name of their module, and the sample requests of a demo without agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help of the commands in the language of the environment."""
+"""The help of the commands in the language of the environment, and the version."""
 
 from __future__ import annotations
 

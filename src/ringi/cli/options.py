@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and JSON that they read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared steps of the commands: open the store, do the work, print the result."""
+"""Shared steps of the commands: open the store, do the work, print the result or the error."""
 
 from __future__ import annotations
 

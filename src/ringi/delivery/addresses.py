@@ -1,4 +1,4 @@
-"""The addresses that a delivery may reach: a name is resolved once, and only checked addresses are connected to."""
+"""The addresses that a delivery may reach, resolved once and checked before a connection, and its TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails about requests: a mail contains a link for signed-in users, but no way to decide."""
+"""Mails about requests, with what a request displays as lines: a link for signed-in users, but no way to decide."""
 
 from __future__ import annotations
 

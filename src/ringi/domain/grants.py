@@ -1,4 +1,7 @@
-"""Grants: one approval that also approves later calls of the same tool, and the journal of their uses. Pure."""
+"""Grants: one approval that also approves later calls of the same tool, and the journal of their uses. Pure.
+
+A grant itself is in the answer of its request: it is in force only if that request is completed with it.
+"""
 
 from __future__ import annotations
 

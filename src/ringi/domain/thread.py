@@ -1,4 +1,8 @@
-"""The use of chat models by a run: calls, tokens and seconds."""
+"""A conversation with an agent that may take months: a pure state machine with a lease and a fence.
+
+idle ──> running ──> interrupted ──> running ──> done | error | idle (cancelled)      then new runs error ──> running
+(retried) | idle (abandoned)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries in the journals of Ringi itself, which stand beside requests in the audit trail."""
+"""The journals of Ringi itself, beside requests in the audit trail: their entries, and how a process follows one."""
 
 from __future__ import annotations
 

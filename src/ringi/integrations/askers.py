@@ -1,4 +1,4 @@
-"""The places where a gated function asks: an inbox in which this process waits, or none."""
+"""The places where a gated function asks: an inbox in which this process waits, the run of a framework, or none."""
 
 from __future__ import annotations
 

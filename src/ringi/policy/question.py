@@ -1,4 +1,4 @@
-"""The question to people about one call, as a rule of a policy asks it."""
+"""The question to people about one call, as a rule of a policy asks it, with the facts of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool cards: the effect, target, amount and risk of a tool's calls, for the people who decide."""
+"""Policies as data, made in Python or read from JSON or TOML: which calls run, wait for a person, or are denied."""
 
 from __future__ import annotations
 

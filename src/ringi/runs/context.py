@@ -1,4 +1,4 @@
-"""The context of a run: access from graph code to its thread and to other threads."""
+"""The context of a run: access from graph code to its thread, other threads, and the ids and calls of its requests."""
 
 from __future__ import annotations
 

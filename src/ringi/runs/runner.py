@@ -1,4 +1,4 @@
-"""Start and stop runs of agents on threads; workers execute them."""
+"""Start and stop runs of agents on threads, unless an agent is paused; workers execute them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtimes of frameworks that pause at tool calls share: settings, input, and calls as questions."""
+"""What the runtimes of frameworks that pause at tool calls share: settings, input, questions, and stored runs."""
 
 from __future__ import annotations
 

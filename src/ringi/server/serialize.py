@@ -1,4 +1,4 @@
-"""The models of the API from domain objects, and their JSON as bytes."""
+"""The models of the API from domain objects, their JSON as bytes, and replies with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as one page of HTML: without scripts and without anything from elsewhere, to keep and to print."""
+"""The report as one page of HTML in each language, to keep and to print: no scripts, nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbered output in this process."""
+"""Numbered output and wakeups in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wakeups by LISTEN and NOTIFY."""
+"""Wakeups by LISTEN and NOTIFY, and a pulse that shows that they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Redis server: its connections, keys and scripts."""
+"""One Redis server: its connections, keys, scripts and durability."""
 
 from __future__ import annotations
 

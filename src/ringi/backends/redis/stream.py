@@ -1,4 +1,4 @@
-"""Numbered output in Redis: a list per key."""
+"""Numbered output in Redis, a list per key, and wakeups by its channels."""
 
 from __future__ import annotations
 

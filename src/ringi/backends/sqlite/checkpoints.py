@@ -1,4 +1,4 @@
-"""LangGraph checkpoints in the same SQLite file, in the same group commits."""
+"""LangGraph's checkpoints and its agents' own store in the same SQLite file, in the same group commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fair lock for the writers among the processes on one file."""
+"""One SQLite file: a thread that writes in groups, a thread that reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbered output in the same SQLite file."""
+"""Numbered output in the same SQLite file, and the wakeups of the processes on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for what people have approved in advance: `grants`, `revoke`."""
+"""Commands for what people have approved in advance, and for rules that their decisions suggest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for runs that need attention: `runs`, `retry`, `ask-again`, `abandon`."""
+"""Commands for runs that need attention, and for pauses of agents."""
 
 from __future__ import annotations
 

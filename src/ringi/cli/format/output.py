@@ -1,4 +1,4 @@
-"""Output of the commands: results on standard output, progress on standard error."""
+"""Output of the commands: results and tables on standard output, progress on standard error; all visible."""
 
 from __future__ import annotations
 

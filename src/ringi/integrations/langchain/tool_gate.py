@@ -1,4 +1,4 @@
-"""The authorization of one tool call: its question, and the call that may run."""
+"""The authorization of one tool call: its question, and the call that may run; tools that ask have no gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of one conversation: each save adds its record and its new messages to a stream."""
+"""The logs of conversations: each save adds its record and its new messages to a stream."""
 
 from __future__ import annotations
 

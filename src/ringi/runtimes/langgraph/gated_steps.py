@@ -1,4 +1,4 @@
-"""The steps in which gated functions ask or have begun: a step runs again from its beginning after an answer."""
+"""The steps in which gated functions ask or have begun, and the places of calls: a repeated step has both again."""
 
 from __future__ import annotations
 

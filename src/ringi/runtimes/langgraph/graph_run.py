@@ -1,4 +1,4 @@
-"""One run of a LangGraph graph: its position, its questions and its resumption."""
+"""One run of a LangGraph graph: its position, its questions, its resumption and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain interrupts `interrupt(value)`: conversion to a question, and to the JSON value that the graph receives."""
+"""Plain interrupts `interrupt(value)`: conversion to a question with its schema, and to the value for the graph."""
 
 from __future__ import annotations
 

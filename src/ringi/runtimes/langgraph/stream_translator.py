@@ -1,4 +1,4 @@
-"""LangGraph's stream as the output of a run."""
+"""LangGraph's stream as the output of a run, without messages that a step's result repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses of a run of the SDK at the calls of tools that its policy or their own gates do not allow."""
+"""Pauses of a run of the SDK, and of its nested agents, at calls that neither policy nor their gates allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An OpenID Connect provider: discovery, token exchange and verification of claims."""
+"""An OpenID Connect provider: discovery, token exchange, verification of claims, and the bearer tokens of programs."""
 
 from __future__ import annotations
 

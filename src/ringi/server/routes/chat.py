@@ -1,4 +1,4 @@
-"""The AI SDK's UI message stream over threads: `useChat` works with any agent that accepts messages."""
+"""The AI SDK's UI message stream over threads, and their history: `useChat` works with any agent for messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of files that people attach to requests."""
+"""The routes of files that people attach to requests, and of the images of threads."""
 
 from __future__ import annotations
 

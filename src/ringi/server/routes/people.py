@@ -1,4 +1,4 @@
-"""The route of the people and groups who are known here, for reassigning a request."""
+"""The routes of the people and groups who are known here, and of people who are away."""
 
 from __future__ import annotations
 

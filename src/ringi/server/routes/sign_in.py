@@ -1,4 +1,4 @@
-"""Sign-in at a provider: redirect with a one-use secret, callback with a code, and a regular session cookie."""
+"""Sign-in at a provider, and its page: a one-use secret goes, a code comes back, and a session cookie is set."""
 
 from __future__ import annotations
 

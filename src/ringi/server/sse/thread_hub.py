@@ -1,4 +1,4 @@
-"""Distribution of thread output to followers: one reader for each followed thread."""
+"""Distribution of thread output to followers: one reader for each followed thread. The event `hitl` shows a request."""
 
 from __future__ import annotations
 
