@@ -22,8 +22,6 @@ from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.base.settings import Settings, variable
-from ringi.contracts.backend import AgentStores
-from ringi.base.settings import read_list
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store

@@ -18,8 +18,6 @@ from tests.server.world import until
 from tests.servers import free_port
 
 from ringi.base.settings import Settings
-from ringi.delivery.display_text import one_line
-from ringi.delivery.mail import compose
 from ringi.delivery.mail import compose, one_line
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask

@@ -28,8 +28,6 @@ from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
 from ringi.server import ServerSettings
 from ringi.server.identity import Oidc
-from ringi.server.routes.langgraph_api.routes import EXTENSION
-from ringi.server.settings import read_acr
 
 LIMITS = {"high": 300.0, "irreversible": 60.0}
 TIERS = ("low", "medium", "high", "irreversible")

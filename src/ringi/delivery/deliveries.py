@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from ringi.base.settings import Settings
-from ringi.contracts.backend import Backend
-from ringi.contracts.jobs import Job
 from ringi.contracts.backend import Backend, Job
 from ringi.delivery.addresses import check_trust
 from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget

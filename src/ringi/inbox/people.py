@@ -13,7 +13,6 @@ from typing import NamedTuple
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
-from ringi.base.settings import read_list
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import TRIES, Store
 from ringi.domain.ask import parse_body

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ringi.base.settings import VARIABLE
 from ringi.contracts.runtime import Question, State
 from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
@@ -159,7 +158,7 @@ class CallPolicy:
         if ask.action is None:
             return None
         if not self.asks:
-            return f"{VARIABLE}=0" if "approve" in ask.resolved_allowed else None
+            return "RINGI_ENABLED=0" if "approve" in ask.resolved_allowed else None
         if self._policy is None:
             return None
         effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)

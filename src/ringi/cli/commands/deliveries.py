@@ -10,7 +10,6 @@ import typer
 
 from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
-from ringi.cli.format.output import progress, say, say_list
 from ringi.cli.format.output import progress, say, say_list, table, visible, visible_lines
 from ringi.cli.format.requests import clock
 from ringi.cli.options import By, Json, Tenant, Url

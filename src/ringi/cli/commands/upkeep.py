@@ -16,12 +16,7 @@ from ringi.audit.verify import Finding
 from ringi.audit.verify import verify as verify_store
 from ringi.base.canonical_json import jsonable
 from ringi.base.settings import Settings, variable, variable_of
-from ringi.cli.format.output import progress, say
-from ringi.cli.format.table import table
-from ringi.cli.format.visible import visible
-from ringi.cli.inputs import names_in
-from ringi.cli.options import Json, Tenant, Url
-from ringi.cli.format.output import progress, say, visible
+from ringi.cli.format.output import progress, say, table, visible
 from ringi.cli.options import Json, Tenant, Url, names_in
 from ringi.cli.session import person_name, run
 from ringi.cli.texts import text_of, translated
