@@ -54,7 +54,7 @@ def assigned(nodes: Iterator[ast.AST] | list[ast.stmt]) -> Names:
 def sentences_of(path: Path, call: ast.Call, names: Names) -> Iterator[str]:
     """Yield the sentences of a call that the terminal shows."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    room = path.relative_to(SOURCES).parts[0]
+    room = path.relative_to(SOURCES).parts[1]
     position = PRINTED.get(name)
     if name == "of" and room in ("cli", "privacy") and len(call.args) == 2:
         position = 1
