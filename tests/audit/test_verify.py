@@ -98,14 +98,14 @@ def test_an_empty_store_fails_unless_it_is_said_to_be_right(tmp_path: Path) -> N
 
 
 def test_an_older_store_is_not_migrated(path: Path) -> None:
-    execute(path, "PRAGMA user_version = 2")
+    execute(path, "PRAGMA user_version = 0")
 
     done = verified(path)
 
     assert done.returncode == 2
     assert "run `ringi migrate` first" in done.stderr
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (0,)
 
 
 def test_what_a_running_process_has_not_moved_into_the_file_yet_is_seen(path: Path) -> None:

@@ -47,7 +47,6 @@ def without_langgraph(script: str) -> str:
     "name",
     [
         "stream_writer",
-        "replay_state",
         "agent",
         "lease",
         "reconciler",
