@@ -22,7 +22,7 @@ from ringi.server import problems
 from ringi.server.app import App
 from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
 from ringi.server.components import ServerComponents
-from ringi.server.extension import PROTOCOLS, installed_extensions
+from ringi.server.extension import installed_extensions, own_protocols
 from ringi.server.settings import ServerSettings
 
 Json = dict[str, Any]
@@ -120,7 +120,7 @@ async def description() -> Json:
         keys = Keys("x" * MIN_SECRET_BYTES)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         components = ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return App(components, [*installed_extensions(PROTOCOLS), *installed_extensions()]).api.openapi()
+        return App(components, [*own_protocols(), *installed_extensions()]).api.openapi()
 
 
 def _group(call: Json) -> str:

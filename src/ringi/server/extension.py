@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, runtime_checkable
 
 from fastapi import FastAPI
@@ -37,9 +37,10 @@ class StreamingGroup(Group, Protocol):
         """Return the streaming routes."""
 
 
-APPLICATIONS, PROTOCOLS = "ringi.extensions", "ringi.protocols"
-"""The groups of the entry points of applications, and of the protocols that every server offers: each names an
-`Extension`."""
+GROUP = "ringi.extensions"
+"""The group of the entry points of applications; each names an `Extension`."""
+PROTOCOLS = tuple(EntryPoint(name, f"ringi.protocols.{name}:EXTENSION", GROUP) for name in ("agui", "hitl"))
+"""The protocols that every server offers; a copy of Ringi without the metadata of its package offers them too."""
 
 
 def no_agents(model: Any) -> list[Agent]:
@@ -63,10 +64,11 @@ class Extension:
     """Creates the example agents of `ringi demo` with a chat model of LangChain, or with a scripted one for None."""
 
 
-def installed_extensions(group: str = APPLICATIONS) -> list[Extension]:
-    """Return the extensions of all installed packages, in the order of their names.
+def own_protocols() -> list[Extension]:
+    """Return the protocols that every server offers."""
+    return [point.load() for point in PROTOCOLS]
 
-    Args:
-        group: The group of the entry points.
-    """
-    return [point.load() for point in sorted(entry_points(group=group), key=lambda point: point.name)]
+
+def installed_extensions() -> list[Extension]:
+    """Return the extensions of all installed packages, in the order of their names."""
+    return [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]

@@ -120,9 +120,9 @@ def _extensions(agents: list[Agent]) -> Sequence[Extension]:
     """Return the routes of protocols, gateways and applications; the last are served only with agents and LangGraph."""
     from ringi.gateways.mcp.routes import EXTENSION as MCP
     from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH_API
-    from ringi.server.extension import PROTOCOLS, installed_extensions
+    from ringi.server.extension import installed_extensions, own_protocols
 
-    extensions = [*installed_extensions(PROTOCOLS), LANGGRAPH_API]
+    extensions = [*own_protocols(), LANGGRAPH_API]
     if find_spec("mcp_types"):
         extensions.append(MCP)
     if not agents or not has_langgraph():
