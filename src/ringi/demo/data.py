@@ -1,4 +1,4 @@
-"""The data files of the demo: what the scripted models understand and say."""
+"""What all demos share: their data files, and the pace of their scripted models."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ TASK = {
     "additionalProperties": False,
 }
 """The schema of the input of an agent that does a task."""
+DELAY = 0.04
+"""Seconds between words, which makes the stream visible."""
 
 
 @cache

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.demo import chat
-from ringi.demo.data import toml_of
+from ringi.demo.data import DELAY, toml_of
 from ringi.testing import ScriptedModel
 
-DELAY = 0.04
-"""Seconds between words, which makes the stream visible."""
 REPLIES = toml_of("ringi.demo", "script.toml")["replies"]
 
 

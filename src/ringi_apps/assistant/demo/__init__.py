@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from ringi.demo.data import DELAY
 from ringi.runs import Agent
+from ringi.testing import ScriptedModel
 from ringi_apps.assistant.demo import drafts, helper, projects, sales
 from ringi_apps.assistant.demo.office import Office
-from ringi_apps.scripts import scripted_model
 
 SPEAKERS = (projects.SPEAKER, sales.SPEAKER, helper.SPEAKER)
 
@@ -29,6 +30,6 @@ def agents(model: BaseChatModel | None = None, office: Office | None = None) -> 
         model: The model of the assistants; by default a scripted one.
         office: The database; by default `office.db` in the home folder.
     """
-    model, office = model or scripted_model(say), office or Office()
+    model, office = model or ScriptedModel(script=say, delay=DELAY), office or Office()
     made = (projects.assistant(model, office), sales.assistant(model, office), helper.assistant(model, office))
     return [agent for assistant in made for agent in assistant.agents()]

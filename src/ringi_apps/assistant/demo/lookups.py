@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 from ringi_apps.assistant import InfoHandler
 from ringi_apps.assistant.demo.office import Office, Row
-from ringi_apps.scripts import toml_of
 
 Params = dict[str, Any]
 HANDLERS = TypeAdapter(tuple[InfoHandler, ...])

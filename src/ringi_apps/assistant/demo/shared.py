@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from langchain_core.language_models import BaseChatModel
 from pydantic import TypeAdapter
 
+from ringi.demo.data import toml_of
 from ringi_apps.assistant import Assistant, Definitions, in_language
 from ringi_apps.assistant.demo.lookups import Lookups, info_handlers
-from ringi_apps.scripts import toml_of
 
 TEXTS = toml_of("ringi_apps.assistant.demo", "texts.toml")
 DEFINITIONS = TypeAdapter(Definitions)

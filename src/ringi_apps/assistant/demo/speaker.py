@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from ringi.demo.data import toml_of
 from ringi.testing import tool_call
 from ringi_apps.assistant import Text, detect_language, in_language, person_text
-from ringi_apps.scripts import toml_of
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""

@@ -9,13 +9,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
+from ringi.demo.data import DELAY
 from ringi.runs import Agent
+from ringi.testing import ScriptedModel
 from ringi_apps.engrammer import Engrammer, FolderNotes, Notes
 from ringi_apps.engrammer.demo import reflector, speaker
 from ringi_apps.engrammer.demo.movement import check
 from ringi_apps.engrammer.demo.speaker import LOCAL
 from ringi_apps.engrammer.demo.woodworking import WoodworkingNotes
-from ringi_apps.scripts import scripted_model
 
 PROMPTS = (
     "How long do I leave the clamps on?",
@@ -46,7 +47,7 @@ def agents(model: BaseChatModel | None = None, database: Path | None = None) -> 
     """
     local = FolderNotes(LOCAL, Path(__file__).parent / "notes", "Notes of this workshop")
     return Engrammer(
-        model or scripted_model(say),
+        model or ScriptedModel(script=say, delay=DELAY),
         notes=Notes(WoodworkingNotes(database), local),
         prompt=PROMPT,
         title="Woodworking",

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from ringi.demo.data import toml_of
 from ringi_apps.engrammer import Signal
 from ringi_apps.engrammer.demo.language import language_of
-from ringi_apps.scripts import toml_of
 
 PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
 """The change of red oak's width for each percent of moisture, as a part of the width."""

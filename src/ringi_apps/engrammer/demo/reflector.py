@@ -14,11 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
 from ringi.base import StrictModel
+from ringi.demo.data import toml_of
 from ringi.testing import tool_call
 from ringi_apps.engrammer import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
 from ringi_apps.engrammer.demo.language import language_of
 from ringi_apps.engrammer.demo.speaker import BULLET, every_term
-from ringi_apps.scripts import toml_of
 
 MAX_INSIGHTS = 3
 KNOWN = 0.6

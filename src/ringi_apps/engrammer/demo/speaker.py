@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from ringi.demo.data import toml_of
 from ringi.testing import parallel_tool_calls, tool_call
 from ringi_apps.engrammer import GENERATOR_PROMPT_START, GET_NOTE_TOOL, SEARCH_NOTES_TOOL, normalize_text, search_terms
 from ringi_apps.engrammer.demo.language import language_of
 from ringi_apps.engrammer.demo.movement import board_in
 from ringi_apps.engrammer.demo.woodworking import NAME as CRAFT
-from ringi_apps.scripts import toml_of
 
 LOCAL = "local_db"
 READ = {CRAFT: 2, LOCAL: 1}
