@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import Settings, fresh_sign_in, read_pairs
+from ringi.base.settings import Settings, read_pairs, read_seconds
 from ringi.domain.voting import Tier
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy
@@ -109,7 +109,7 @@ class ServerSettings:
         environment: dict[str, Any] = {
             "session_seconds": found.session_days * 86_400,
             "max_connections": int(found.max_connections),
-            "fresh_sign_in": fresh_sign_in(get_args(Tier)),
+            "fresh_sign_in": read_seconds("fresh_sign_in", found.fresh_sign_in, get_args(Tier)),
             "sign_in_acr": read_pairs("sign_in_acr", found.sign_in_acr, get_args(Tier)),
             "prices": Prices.load(found.prices),
             **found.model_dump(
