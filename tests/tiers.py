@@ -58,7 +58,7 @@ So do those of `fast`, and of tests that take their parameters alone.
 
 PLACES = {
     "tests/acceptance/": "all",
-    "tests/test_extras.py": "stores",
+    "tests/test_extras.py": "quick",
     "tests/acceptance/test_demo.py": "stores",
     "tests/acceptance/test_hostile.py": "stores",
     "tests/acceptance/test_kill_retry.py": "stores",

@@ -19,7 +19,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.serialize import reply
+from ringi.server.replies import reply
 from ringi.server.sse.sse import Streams
 
 

@@ -12,7 +12,7 @@ from ringi.connect import open_backend
 from ringi.server import Keys, Principal
 from ringi.server.auth.links import Links, mint_link
 from ringi.server.auth.revocations import Revocation, mark_of
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 
 ORIGIN = "http://localhost"
 DAY = 86_400.0

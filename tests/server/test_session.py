@@ -14,7 +14,7 @@ from tests.server.world import SECRET, World, open_world
 from ringi.errors import SettingError
 from ringi.server import Keys, Principal, problems
 from ringi.server.auth.authenticator import load_secret
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 
 
 def test_a_token_says_who_somebody_is() -> None:

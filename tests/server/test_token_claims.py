@@ -13,7 +13,7 @@ from tests.server.world import SECRET, World, open_world
 
 from ringi.server import Keys
 from ringi.server.auth.authenticator import COOKIE
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 
 WHO: dict[str, Any] = {"tenant": "default", "role": "person", "sub": "ann", "groups": [], "iat": 1.0}
 WRONG: list[Any] = ["soon", "1e9999", "", None, True, [], {}, [1], float("nan"), float("inf"), -float("inf")]

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from ringi.server.language import language_for
     from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
-    from ringi.server.problems import RefusalError
+    from ringi.server.refusals import RefusalError
+    from ringi.server.replies import reply
     from ringi.server.routes.requests import Cursor
     from ringi.server.routes.threads import ThreadName
     from ringi.server.schemas import Problem, RunStarted
-    from ringi.server.serialize import public_request, reply
+    from ringi.server.serialize import public_request
     from ringi.server.settings import ServerSettings
     from ringi.server.sse.run_output import parse_cursor
     from ringi.server.sse.sse import LongPoll, Streams
@@ -86,11 +87,12 @@ __getattr__ = lazy_exports(
         "limits": "AskLimits",
         "openapi": "route_docs schema_reference",
         "components": "ServerComponents",
-        "problems": "RefusalError",
+        "refusals": "RefusalError",
+        "replies": "reply",
         "routes.requests": "Cursor",
         "routes.threads": "ThreadName",
         "schemas": "Problem RunStarted",
-        "serialize": "public_request reply",
+        "serialize": "public_request",
         "settings": "ServerSettings",
         "sse.run_output": "parse_cursor",
         "sse.sse": "LongPoll Streams",

@@ -28,7 +28,7 @@ from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes.chat import ChatHistoryRoutes, ChatRoutes
 from ringi.server.routes.events import EventRoutes
 from ringi.server.routes.files import AttachmentRoutes, ImageRoutes

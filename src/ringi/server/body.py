@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 
-from ringi.server.problems import MalformedError
+from ringi.server.refusals import MalformedError
 
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:

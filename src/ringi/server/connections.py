@@ -14,7 +14,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from ringi.audit.seals import Sealer
 from ringi.errors import RingiError
 from ringi.server.app import App
-from ringi.server.problems import RefusalError, response_of
+from ringi.server.problems import response_of
+from ringi.server.refusals import RefusalError
 from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256

@@ -19,7 +19,8 @@ from ringi.server.auth.authenticator import Keys
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, own_protocols
 from ringi.server.identity import Oidc, TrustedProxy
-from ringi.server.problems import RefusalError, response_of
+from ringi.server.problems import response_of
+from ringi.server.refusals import RefusalError
 from ringi.server.serve import open_components
 from ringi.server.settings import ServerSettings
 

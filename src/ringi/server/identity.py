@@ -12,7 +12,7 @@ from ringi.base.settings import Network, Settings
 from ringi.base.validation import FieldValidationError, check_name
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
-from ringi.server.problems import MalformedError, UnauthenticatedError
+from ringi.server.refusals import MalformedError, UnauthenticatedError
 
 if TYPE_CHECKING:  # The terminal shows requests as the API does, without the server's extra.
     from starlette.datastructures import Headers

@@ -16,7 +16,8 @@ from ringi.server.access_log import AccessLog, with_access_log
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
 from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
-from ringi.server.problems import MalformedError, RefusalError, response_of
+from ringi.server.problems import response_of
+from ringi.server.refusals import MalformedError, RefusalError
 from ringi.server.settings import ServerSettings
 from ringi.server.uploads import MAX_BODY
 

@@ -1,4 +1,4 @@
-"""The models of the API from domain objects, their JSON as bytes, and replies with it."""
+"""The models of the API from domain objects, and their JSON as bytes; the command line uses them without a server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
-from starlette.responses import Response as HttpResponse
 
 from ringi.base.canonical_json import COMPACT, jsonable
 from ringi.domain import memories, thread
@@ -27,7 +26,6 @@ WORDS = ("data", "args", "message", "grant")
 """The fields of a held answer that nobody reads before it is final; the event of its release has them."""
 SIGN_INS = ("subject", "for_subject")
 M = TypeVar("M", bound=BaseModel)
-JSON = "application/json"
 
 
 def view(model: type[M], source: object, **more: Any) -> M:
@@ -164,24 +162,3 @@ def model_json(model: BaseModel, **options: Any) -> bytes:
     except PydanticSerializationError:
         # A stored lone surrogate would fail every list that contains it.
         return dump_json(model.model_dump(mode="json", **options))
-
-
-def reply(model: BaseModel, status: int = 200, **options: object) -> HttpResponse:
-    """Return a model as a JSON response.
-
-    Args:
-        model: An instance of a model of the API.
-        status: The HTTP status.
-        **options: Options of `model_dump_json`.
-    """
-    return json_response(model_json(model, **options), status)
-
-
-def json_response(content: bytes, status: int = 200) -> HttpResponse:
-    """Return a JSON response.
-
-    Args:
-        content: The encoded JSON.
-        status: The HTTP status.
-    """
-    return HttpResponse(content, status, media_type=JSON)

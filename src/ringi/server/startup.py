@@ -20,8 +20,8 @@ from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
 from ringi.server.connections import protocol_for
 from ringi.server.problems import response_of
+from ringi.server.replies import reply
 from ringi.server.schemas import Health
-from ringi.server.serialize import reply
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,6 @@ from contextlib import contextmanager
 from functools import cache
 
 from pydantic import BaseModel
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ringi.base.alphabets import mixed_words, with_codes
 from ringi.cli.texts import text_of
@@ -46,6 +43,8 @@ def say_list(items: Sequence[BaseModel], text: str, as_json: bool) -> None:
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
     """Show progress on a terminal if the work takes long; yield a function that changes its text."""
+    from rich.console import Console
+
     console = Console(stderr=True, markup=False, highlight=False)
     if not console.is_terminal:
         yield lambda _: None
@@ -69,6 +68,10 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows of untrusted text as a table; on a terminal, long cells are wrapped."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     drawn = Table(*columns, box=None, pad_edge=False)
     drawn.columns[0].no_wrap = True
     for row in rows:

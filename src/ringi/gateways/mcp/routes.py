@@ -32,7 +32,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import public_url
 from ringi.server.limits import AskLimits, submit_for
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import StrictPlainRoute
 

@@ -43,7 +43,7 @@ from ringi.server.auth.permissions import (
     visible_query,
 )
 from ringi.server.components import ServerComponents
-from ringi.server.problems import RefusalError
+from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer
 from ringi.server.sse.run_output import ImageLocation, messages_of, newest_runs
 

@@ -40,8 +40,9 @@ from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
-from ringi.server.problems import RefusalError, UnauthenticatedError
-from ringi.server.serialize import dump_json, json_response
+from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.replies import json_response
+from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute

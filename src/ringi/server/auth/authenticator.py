@@ -25,7 +25,7 @@ from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_group, is_name, reserved_name
-from ringi.server.problems import MalformedError, RefusalError, UnauthenticatedError
+from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
 COOKIE = "ringi_session"

@@ -7,7 +7,7 @@ import secrets
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.server.auth.authenticator import Keys, Principal, VerifiedToken
-from ringi.server.problems import UnauthenticatedError
+from ringi.server.refusals import UnauthenticatedError
 
 MINUTES = 10.0
 PREFIX = "link."

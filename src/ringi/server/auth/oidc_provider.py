@@ -19,7 +19,7 @@ from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import Oidc, Person, safe_address
-from ringi.server.problems import RefusalError, SignInError, UnauthenticatedError
+from ringi.server.refusals import RefusalError, SignInError, UnauthenticatedError
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

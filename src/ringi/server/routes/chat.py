@@ -31,9 +31,9 @@ from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import file_part, parse_message
 from ringi.server.openapi import route_docs
-from ringi.server.problems import RefusalError
+from ringi.server.refusals import RefusalError
+from ringi.server.replies import reply
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
-from ringi.server.serialize import reply
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import (

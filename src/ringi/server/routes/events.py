@@ -20,8 +20,9 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import READS_ALL, inbox_for, may_read, refuse_all_but_auditors
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.schemas import Access, AccessPage, AuditPage
-from ringi.server.serialize import audit_event, reply
+from ringi.server.serialize import audit_event
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute

@@ -24,7 +24,7 @@ from ringi.server.auth.permissions import inbox_for, require_answerable, require
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.serialize import reply
+from ringi.server.replies import reply
 from ringi.server.uploads import AttachedFile, Upload
 
 AT = "/v1/requests/{id}/attachments"

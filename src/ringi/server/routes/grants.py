@@ -26,7 +26,8 @@ from ringi.server.auth.permissions import (
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.serialize import json_response, reply, request_json
+from ringi.server.replies import json_response, reply
+from ringi.server.serialize import request_json
 
 
 class GrantRoutes:

@@ -20,8 +20,8 @@ from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.schemas import Health
-from ringi.server.serialize import reply
 from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0

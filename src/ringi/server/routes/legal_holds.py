@@ -15,8 +15,9 @@ from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import json_response
 from ringi.server.schemas import LegalHold
-from ringi.server.serialize import json_response, request_json
+from ringi.server.serialize import request_json
 
 PATH = "/v1/requests/{id}/legal-hold"
 

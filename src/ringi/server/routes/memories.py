@@ -16,9 +16,10 @@ from ringi.server.auth.permissions import require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor
 from ringi.server.schemas import MemoryEdit, MemoryPage
-from ringi.server.serialize import memory_view, reply
+from ringi.server.serialize import memory_view
 
 
 class MemoryRoutes:

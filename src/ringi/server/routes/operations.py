@@ -29,8 +29,9 @@ from ringi.server.auth.permissions import (
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.schemas import DeliveryPage, Operation, TroublePage
-from ringi.server.serialize import reply, thread_view
+from ringi.server.serialize import thread_view
 
 Act = Callable[..., Awaitable[Thread]]
 

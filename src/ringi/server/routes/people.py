@@ -20,8 +20,9 @@ from ringi.server.auth.permissions import refuse_all_but_admins, refuse_all_but_
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.schemas import Absence, AbsencePage, Away, People
-from ringi.server.serialize import reply, view
+from ringi.server.serialize import view
 
 RECENT, MOST = 300, 20
 GROUP = "group:"

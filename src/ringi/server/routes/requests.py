@@ -48,8 +48,9 @@ from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits, submit_for
 from ringi.server.openapi import route_docs
 from ringi.server.problems import document_of, status_of
+from ringi.server.replies import json_response, reply
 from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Cancel, Count, Counts, Totals
-from ringi.server.serialize import json_response, page_json, public_request, reply, request_json, urgent_page_json
+from ringi.server.serialize import page_json, public_request, request_json, urgent_page_json
 from ringi.server.sse.sse import Streams
 
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"

@@ -16,9 +16,9 @@ from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
 from ringi.server.openapi import route_docs
-from ringi.server.problems import RefusalError, UnauthenticatedError
+from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.replies import reply
 from ringi.server.schemas import Info, Session, SignIn
-from ringi.server.serialize import reply
 from ringi.server.settings import ServerSettings
 
 

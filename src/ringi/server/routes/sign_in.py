@@ -28,9 +28,10 @@ from ringi.server.auth.oidc_provider import OidcProvider, acr_of, person_of, sig
 from ringi.server.identity import Oidc, Person
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
-from ringi.server.problems import SignInError, response_of
+from ringi.server.problems import response_of
+from ringi.server.refusals import SignInError
+from ringi.server.replies import reply
 from ringi.server.schemas import Ways
-from ringi.server.serialize import reply
 from ringi.server.settings import ServerSettings
 
 PATH = "/v1/session/oidc"

@@ -20,8 +20,8 @@ from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_b
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
 from ringi.server.routes.requests import blank_to_none
-from ringi.server.serialize import reply
 from ringi.server.single_flight import SingleFlight
 from ringi.statistics import Statistics
 from ringi.statistics.counting import Counts

@@ -28,10 +28,11 @@ from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
-from ringi.server.problems import MalformedError
+from ringi.server.refusals import MalformedError
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import Operation
-from ringi.server.serialize import reply, thread_summary, thread_view
+from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute

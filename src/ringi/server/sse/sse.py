@@ -21,7 +21,7 @@ from ringi.contracts.backend import Wakeup
 from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
-from ringi.server.problems import MalformedError, UnauthenticatedError
+from ringi.server.refusals import MalformedError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
