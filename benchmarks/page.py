@@ -195,7 +195,7 @@ def a_request(n: int, count: int, at: datetime) -> tuple[Request, Event]:
         kind="finish" if n % 10 == 7 else None,
         description=f"The customer wrote: {' '.join(words)}.",
         action=Action("refund", {"order": f"A-{n}", "amount": 40.5, "currency": "EUR"}),
-        candidate_groups=("few",) if n % 100 == 50 else ("most",),
+        groups=("few",) if n % 100 == 50 else ("most",),
         priority="high" if n % 20 == 0 else None,
     )
     return Request.asked(ask, id=f"{chance.getrandbits(128):032x}", now=at, by="bot")

@@ -63,7 +63,7 @@ def template(n: int, *, is_due: bool, is_rare: bool) -> Request:
         title="Refund this order?",
         description=f"The customer wrote: {' '.join(chance.choices(['box', 'parcel', 'late', 'refund'], k=20))}.",
         action=Action("rare" if is_rare else f"tool-{n % 5}", {"order": f"A-{n}", "amount": 40.5, "currency": "EUR"}),
-        candidate_groups=(f"group-{n % GROUPS}",),
+        groups=(f"group-{n % GROUPS}",),
         priority=chance.choice(PRIORITIES),
         tier="irreversible" if is_rare else chance.choice(TIERS),
         due_at=DUE_AT if is_due else None,

@@ -27,7 +27,7 @@ class Answer(pydantic.BaseModel):
     ("options", "remedy"),
     [
         ({"quorum": 2}, '[{"groups": ["finance"], "count": 2}]'),
-        ({"candidate_groups": "finance"}, 'must be a list: ["finance"]'),
+        ({"groups": "finance"}, 'must be a list: ["finance"]'),
         ({"exclude": "starter"}, 'must be a list: ["starter"]'),
         ({"escalation": {"after": 600}}, '[{"after": 600, "to": ["group:finance"]}]'),
         ({"schema": Answer}, "as `form`"),

@@ -93,7 +93,7 @@ def asks(family: str) -> dict[str, dict[str, Any]]:
     action = {"name": written(family, "action", 200), "args": args, "schema": schema}
     # Names of people and groups have no invisible characters.
     assignee, group = ("".join(filter(str.isprintable, written(family, each, 200))) for each in ("assignee", "group"))
-    people = {"assignee": assignee, "candidate_groups": [group]}
+    people = {"assignee": assignee, "groups": [group]}
     task = {"task": written(family, "task"), "summary": written(family, "summary"), **keyed(family, "context")}
     return {
         "approval": words | people | {"actions": buttons, "action": action, "context": keyed(family, "context")},

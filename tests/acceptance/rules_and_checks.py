@@ -52,9 +52,7 @@ def suggest(server: DemoServer, tool: str = TOOL, by: str = "ann", groups: tuple
     with client_of(server, by, groups=groups) as person:
         for number in range(DECISIONS):
             wrong = number in REFUSED
-            request = ask_call(
-                server, tool, {**refund(number), **({"amount": 5000} if wrong else {})}, candidate_groups=groups
-            )
+            request = ask_call(server, tool, {**refund(number), **({"amount": 5000} if wrong else {})}, groups=groups)
             decide(person, request, "reject" if wrong else "approve")
 
 

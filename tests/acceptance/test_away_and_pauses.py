@@ -66,7 +66,7 @@ async def row(page: Page, request: dict[str, Any]) -> Locator:
 async def test_a_deputy_sees_for_whom_they_decide_and_the_record_has_both_names(
     browser: Browser, house: DemoServer
 ) -> None:
-    request = ask(house, "Pay ¥900,000?", action=REFUND, quorum=STAGES, candidate_groups=["finance"])
+    request = ask(house, "Pay ¥900,000?", action=REFUND, quorum=STAGES, groups=["finance"])
     dee = await somebody(browser, house, "dee")
     await dee.goto(f"{house.url}/")
     await expect(dee.get_by_test_id("session-name")).to_be_visible(timeout=WAIT)
@@ -99,7 +99,7 @@ async def test_a_deputy_sees_for_whom_they_decide_and_the_record_has_both_names(
 async def test_a_deputy_reads_why_the_vote_of_the_absent_person_counts_already(
     browser: Browser, house: DemoServer
 ) -> None:
-    request = ask(house, "Pay?", action=REFUND, quorum=STAGES, candidate_groups=["finance"])
+    request = ask(house, "Pay?", action=REFUND, quorum=STAGES, groups=["finance"])
     vote(house, request, "amy", "finance")
     leave(house, "amy", "finance", deputy="dan")
     dan = await somebody(browser, house, "dan", locale="zh-CN", **PHONE)

@@ -136,7 +136,7 @@ async def test_rows_say_who_asks_for_whom_what_is_at_stake_and_the_declared_amou
 async def test_the_list_narrows_by_tool_agent_stakes_and_group_and_remembers_its_order(
     desk: Page, office: Office
 ) -> None:
-    await office.put(call("mail", "send_mail", tier="medium"), call("refund"), call("team", candidate_groups=["sales"]))
+    await office.put(call("mail", "send_mail", tier="medium"), call("refund"), call("team", groups=["sales"]))
     await office.put(call("other", "send_mail"), by="agent:robot")
     await show(desk, office)
     await desk.locator("[data-testid=tool-chip][data-tool=send_mail]").click()

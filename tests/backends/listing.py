@@ -35,7 +35,7 @@ ASKS = st.fixed_dictionaries(
     {"tenant": st.sampled_from(["ours", "ours", "theirs"]), "at": TIMES, "title": TITLES},
     optional={
         "assignee": NAMES,
-        "candidate_groups": GROUPS,
+        "groups": GROUPS,
         "by": NAMES,
         "kind": st.sampled_from(["approval", "finish"]),
         "priority": st.sampled_from(["normal", "high", "urgent", "low"]),

@@ -111,7 +111,7 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
     assert printed(desk, "release", asked.id, "--name", "ann")["claimed_by"] is None
     assert "--to" in refused(desk, 2, "reassign", asked.id)
     assert printed(desk, "reassign", asked.id, "--to", "bob")["assignee"] == "bob"
-    assert printed(desk, "reassign", asked.id, "--groups", "a, b", "--name", "bob")["candidate_groups"] == ["a", "b"]
+    assert printed(desk, "reassign", asked.id, "--groups", "a, b", "--name", "bob")["groups"] == ["a", "b"]
     assert output_of(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
     ended = desk.get(asked)
     assert (ended.status, ended.reason, desk.events(asked)[-1].actor) == ("cancelled", "no need", "ann")
@@ -119,7 +119,7 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
 
 
 def test_who_may_answer_holds_on_the_command_line(desk: Desk) -> None:
-    asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}), candidate_groups=["finance"])
+    asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}), groups=["finance"])
     mine = ("--groups", "finance, sales")
     for command in (("respond", asked.id, "approve"), ("claim", asked.id), ("release", asked.id)):
         why = refused(desk, 1, *command, "--name", "bob", "--groups", "sales")
@@ -149,7 +149,7 @@ def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
 def test_a_file_of_somebody_who_may_not_answer_is_refused_unless_it_comes_with_an_override(
     desk: Desk, tmp_path: Path
 ) -> None:
-    asked = desk.ask("Receipt?", form=Form([Attachment("receipt", required=True)]), candidate_groups=["finance"])
+    asked = desk.ask("Receipt?", form=Form([Attachment("receipt", required=True)]), groups=["finance"])
     (tmp_path / "taxi.csv").write_text("a,b\n")
     answer = ("respond", asked.id, "approve", "--name", "bob", "--file", f"receipt={tmp_path}/taxi.csv")
     assert "not to 'bob'" in refused(desk, 1, *answer)

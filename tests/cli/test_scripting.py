@@ -88,7 +88,7 @@ def test_a_question_is_asked_once_under_an_id_for_groups_and_quietly(desk: Desk)
     words = ("ask", "Go?", "--id", "q1", "--group", "finance", "--group", "legal")
     assert output_of(desk, *words, "--quiet") == "q1\n"
     again = printed(desk, *words)
-    assert (again["id"], again["candidate_groups"]) == ("q1", ["finance", "legal"])
+    assert (again["id"], again["groups"]) == ("q1", ["finance", "legal"])
     assert "q1" in refused(desk, 1, "ask", "Something else?", "--id", "q1")
     assert len(printed(desk, "list")["items"]) == 1
 

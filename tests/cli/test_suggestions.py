@@ -24,7 +24,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def decide(inbox: Inbox) -> None:
         for number in range(200):
             call = Action("refund", {"amount": number % 40, "currency": "JPY"})
-            request = await inbox.ask("Refund?", action=call, candidate_groups=["finance"])
+            request = await inbox.ask("Refund?", action=call, groups=["finance"])
             await inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
 
     desk.work(decide)

@@ -192,7 +192,7 @@ async def test_a_request_can_be_handed_on(desks: Desks) -> None:
 
     handed = await desks.ann.reassign(asked.id, "ann", assignee="bob", groups=["finance"], unknown=True)
 
-    assert (handed.assignee, handed.candidate_groups) == ("bob", ("finance",))
+    assert (handed.assignee, handed.groups) == ("bob", ("finance",))
     assert (await desks.bob.get(asked.id)).assignee == "bob"
 
 
@@ -257,7 +257,7 @@ async def test_what_is_not_there_is_not_found(desks: Desks, id: str) -> None:
 
 async def test_lists_are_filtered_counted_and_read_page_by_page(desks: Desks) -> None:
     word = f"w{new()}"
-    asked = [await desks.bot.ask(f"{word} {n}", candidate_groups=["nobody"]) for n in range(3)]
+    asked = [await desks.bot.ask(f"{word} {n}", groups=["nobody"]) for n in range(3)]
     await desks.bot.cancel(asked[0].id, "bot")
     query = Query(text=word, statuses=("pending",), limit=2)
 

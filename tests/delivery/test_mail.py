@@ -76,7 +76,7 @@ def text_of(mail: EmailMessage, kind: str) -> str:
     return str(part.get_content())
 
 
-@pytest.mark.parametrize("to", [{"assignee": "zoe"}, {"candidate_groups": ["nobody"]}], ids=["a name", "a group"])
+@pytest.mark.parametrize("to", [{"assignee": "zoe"}, {"groups": ["nobody"]}], ids=["a name", "a group"])
 async def test_what_nobody_known_may_answer_is_told_to_who_administers(
     store_url: str, post: PostOffice, to: dict[str, Any]
 ) -> None:
@@ -95,7 +95,7 @@ async def test_that_nobody_at_all_is_told_stands_in_the_log(
     store_url: str, post: PostOffice, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with office(store_url, mailing(post, ANN, EVE)) as here:
-        lost = await here.asked(assignee="zoe", candidate_groups=["none"])
+        lost = await here.asked(assignee="zoe", groups=["none"])
         await here.settled(await here.asked(), "delivered")
         assert f"may answer request {lost.id}, for zoe, none; add them or an admin" in caplog.text
         assert post.to == ["ann@example.com"]
@@ -105,7 +105,7 @@ async def test_who_may_answer_is_told_in_their_language(store_url: str, post: Po
     async with office(store_url, mailing(post, ANN, BEN, EVE)) as here:
         action = {"name": "refund", "args": {"iban": "DE99"}}
         await here.asked(id="q1", title="Refund 40?", assignee="ann", action=action)
-        await here.asked(id="q2", title="Ship it?", candidate_groups=["support"])
+        await here.asked(id="q2", title="Ship it?", groups=["support"])
         await until(lambda: len(post.mails) == 2)
 
     assert sorted(post.to) == ["ann@example.com", "ben@example.com"]
@@ -121,7 +121,7 @@ async def test_the_deputy_of_a_person_who_is_away_gets_the_mail_too(store_url: s
     dee = Mailbox(name="dee", address="dee@example.com")
     async with office(store_url, mailing(post, ANN, BEN, dee, ROOT)) as here:
         await here.inbox.leave("dee", utc_now() + timedelta(days=1), by="ben", groups=("support",))
-        to_name, to_group = await here.asked(assignee="ben"), await here.asked(candidate_groups=["support"])
+        to_name, to_group = await here.asked(assignee="ben"), await here.asked(groups=["support"])
         for request in (to_name, to_group):
             await here.settled(request, "delivered", "delivered")
         assert sorted(post.to) == ["ben@example.com", "ben@example.com", "dee@example.com", "dee@example.com"]

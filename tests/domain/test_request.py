@@ -182,7 +182,7 @@ def test_reassigning_ends_the_claim() -> None:
 
     request, _ = held.reassigned("ann", NOON, None, ["legal"])
 
-    assert (request.claimed_by, request.assignee, request.candidate_groups) == (None, None, ("legal",))
+    assert (request.claimed_by, request.assignee, request.groups) == (None, None, ("legal",))
 
 
 def test_a_look_a_reminder_and_an_escalation_leave_a_reassignment_to_be_taken_back() -> None:
@@ -201,7 +201,7 @@ def test_a_look_a_reminder_and_an_escalation_leave_a_reassignment_to_be_taken_ba
 
     assert [event.type.partition(".")[2] for event in history[2:]] == ["seen", "reminded", "escalated"]
     assert before
-    assert (before.assignee, before.candidate_groups) == ("ann", ())
+    assert (before.assignee, before.groups) == ("ann", ())
     assert reassigned_from(request, "bob", history) is None
     claimed, claim = request.claimed("bob", NOON, LEASE)
     assert reassigned_from(claimed, "ann", [*history, claim]) is None
@@ -213,9 +213,9 @@ def test_a_request_is_open_to_whom_it_names() -> None:
     assert asked().is_open_to(bob)
     assert asked(assignee="bob").is_open_to(bob)
     assert not asked(assignee="ann").is_open_to(bob)
-    assert not asked(candidate_groups=["legal"]).is_open_to(bob)
-    assert asked(candidate_groups=["legal"]).is_open_to(lawyer)
-    assert asked(assignee="ann", candidate_groups=["legal"]).is_open_to(lawyer)
+    assert not asked(groups=["legal"]).is_open_to(bob)
+    assert asked(groups=["legal"]).is_open_to(lawyer)
+    assert asked(assignee="ann", groups=["legal"]).is_open_to(lawyer)
 
 
 def test_a_request_is_overdue_from_its_deadline_on() -> None:

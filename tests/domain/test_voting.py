@@ -415,13 +415,13 @@ def test_an_administrator_overrides_with_a_reason() -> None:
 
 
 BOB = Decider("bob")
-ASSIGNED = [{"assignee": "ann"}, {"candidate_groups": ["finance"]}, {"assignee": "ann", "quorum": STAGES}]
+ASSIGNED = [{"assignee": "ann"}, {"groups": ["finance"]}, {"assignee": "ann", "quorum": STAGES}]
 
 
 @pytest.mark.parametrize("people", ASSIGNED)
 def test_a_request_of_other_people_is_refused_by_every_step(people: dict[str, Any]) -> None:
     request = ask(**people)
-    names = {"assignee": "'ann'", "candidate_groups": "'group:finance'"}
+    names = {"assignee": "'ann'", "groups": "'group:finance'"}
     recipient = next(names[each] for each in people)
     for decision in ("approve", "reject"):
         with pytest.raises(ForbiddenError, match=f"is assigned to {recipient}.* not to 'bob': .* `override`"):
@@ -446,7 +446,7 @@ def test_a_request_of_other_people_is_refused_by_every_step(people: dict[str, An
     ],
 )
 def test_the_assignee_a_group_their_deputy_and_an_administrator_decide(able: Decider) -> None:
-    request = ask(assignee="ann", candidate_groups=["finance"])
+    request = ask(assignee="ann", groups=["finance"])
     assert vote(request, able).status == "completed"
     assert request.claimed(able, NOON, SECOND)[0].claimed_by == able.name
     assert request.reassigned(able, NOON, "cem", [])[0].assignee == "cem"

@@ -43,7 +43,7 @@ RULES: tuple[dict[str, Any], ...] = (
         "hold": 5,
         "expires_in": 30,
     },
-    {"hold": 10, "exclude": ["starter", "asker"], "assignee": "bob", "candidate_groups": ["finance", "legal"]},
+    {"hold": 10, "exclude": ["starter", "asker"], "assignee": "bob", "groups": ["finance", "legal"]},
 )
 """The rules of the three requests."""
 ANSWERS = ("approve", "edit", "reject")

@@ -305,8 +305,8 @@ async def test_only_people_who_may_answer_attach_a_file() -> None:
         await inbox.leave("dee", tomorrow, by="ann", unknown=True)
         asked: list[dict[str, Any]] = [
             {"assignee": "ann"},
-            {"candidate_groups": ["finance"]},
-            {"exclude": ["asker"], "candidate_groups": ["finance"]},
+            {"groups": ["finance"]},
+            {"exclude": ["asker"], "groups": ["finance"]},
         ]
         requests = [await inbox.submit(Ask(title="File?", form=FORM, **each), by="kim") for each in asked]
         people = [("ann", ()), ("dee", ()), ("bob", ()), ("bob", ("finance",)), ("kim", ("finance",))]

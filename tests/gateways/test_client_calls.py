@@ -61,7 +61,7 @@ async def opened(inbox: Inbox) -> Request:
 
 async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
     request = await opened(inbox)
-    more |= {"responder": "ann", "groups": request.candidate_groups}
+    more |= {"responder": "ann", "groups": request.groups}
     return await inbox.respond(request.id, decision, digest=request.digest, **more)
 
 
@@ -265,10 +265,10 @@ async def test_an_approval_under_another_rule_is_not_used(inbox: Inbox) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate.authorize("pay", {"amount": 40}, timeout=0)
     await answer(inbox)
-    rules[0] = {"tools": ["pay"], "candidate_groups": ["board"]}
+    rules[0] = {"tools": ["pay"], "groups": ["board"]}
     with pytest.raises(WaitTimeoutError):
         await gate.authorize("pay", {"amount": 40}, timeout=0)
-    assert (await opened(inbox)).candidate_groups == ("board",)
+    assert (await opened(inbox)).groups == ("board",)
 
 
 async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox: Inbox) -> None:
@@ -276,7 +276,7 @@ async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox
     gate = gate_in(inbox, lambda: Policy.parse({"rules": rules}))
     call = asyncio.create_task(gate.authorize("pay", {"amount": 40}))
     request = await opened(inbox)
-    rules[0] = {"tools": ["pay"], "candidate_groups": ["board"]}
+    rules[0] = {"tools": ["pay"], "groups": ["board"]}
     await answer(inbox)
     with pytest.raises(NotAuthorizedError, match="another rule asks about it now"):
         await call

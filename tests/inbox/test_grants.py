@@ -57,7 +57,7 @@ async def granted(inbox: Inbox, clock: Clock, scope: dict[str, Any] | None = Non
 
 
 async def approve(inbox: Inbox, request: Request, grant: dict[str, Any], by: str = "ann") -> Request:
-    more: dict[str, Any] = {"groups": request.candidate_groups, "grant": grant}
+    more: dict[str, Any] = {"groups": request.groups, "grant": grant}
     return await inbox.respond(request.id, "approve", digest=request.digest, responder=by, **more)
 
 
@@ -129,7 +129,7 @@ async def test_a_grant_approves_exactly_what_the_person_chose(
         ({}, {}, {"quorum": [{"count": 2}]}, False),
         ({}, {}, {"assignee": "bob"}, False),
         ({}, {"assignee": "ann"}, {"assignee": "ann"}, True),
-        ({}, {}, {"candidate_groups": ["board"]}, False),
+        ({}, {}, {"groups": ["board"]}, False),
         ({}, {}, {"exclude": ["starter"]}, False),
         ({}, {}, {"allowed": ["edit", "reject"]}, False),
         ({}, {}, {"kind": "finish"}, False),
@@ -437,7 +437,7 @@ class Model:
 
     async def ask(self, order: int, amount: int, tier: str | None) -> Request:
         able = self.able(order, amount) if tier != "high" else []
-        request = await asked(self.inbox, refund(order=order, amount=amount), tier=tier, candidate_groups=["g"])
+        request = await asked(self.inbox, refund(order=order, amount=amount), tier=tier, groups=["g"])
         assert request.is_final is bool(able)
         if able:
             assert request.response

@@ -205,7 +205,7 @@ async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
     await inbox.reassign(asked.id, "ann", groups=["legal"])
 
     assert await inbox.count(Query(assignee="ann")) == 0
-    assert (await inbox.get(asked.id)).candidate_groups == ("legal",)
+    assert (await inbox.get(asked.id)).groups == ("legal",)
 
 
 async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: Clock) -> None:
@@ -295,7 +295,7 @@ async def test_an_unknown_request_is_not_found(inbox: Inbox) -> None:
 
 
 async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
-    asked = await inbox.ask("Refund?", action=ACTION, assignee="ann", candidate_groups=["finance"])
+    asked = await inbox.ask("Refund?", action=ACTION, assignee="ann", groups=["finance"])
     answer: dict[str, Any] = {"decision": "approve", "digest": asked.digest}
 
     with pytest.raises(ForbiddenError, match="assigned to 'ann', 'group:finance', not to 'bob'"):
@@ -317,10 +317,7 @@ async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
 
 async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: Inbox) -> None:
     await inbox.leave("dee", inbox.clock() + timedelta(hours=1), by="ann", groups=["finance"])
-    asked = [
-        await inbox.ask("Refund?", action=ACTION, **to)
-        for to in ({"assignee": "ann"}, {"candidate_groups": ["finance"]})
-    ]
+    asked = [await inbox.ask("Refund?", action=ACTION, **to) for to in ({"assignee": "ann"}, {"groups": ["finance"]})]
     await inbox.claim(asked[0].id, "dee")
     for request in asked:
         done = await inbox.respond(request.id, "approve", digest=request.digest, responder="dee")
@@ -343,7 +340,5 @@ async def test_an_override_in_process_needs_a_reason_and_a_review(inbox: Inbox) 
     for by, override in (("cem", None), ("cem", "urgent"), ("bob", "urgent")):
         with pytest.raises(ForbiddenError):
             await inbox.respond(review.id, "approve", digest=review.digest, responder=by, override=override)
-    judged = await inbox.respond(
-        review.id, "approve", digest=review.digest, responder="cem", groups=review.candidate_groups
-    )
+    judged = await inbox.respond(review.id, "approve", digest=review.digest, responder="cem", groups=review.groups)
     assert judged.status == "completed"

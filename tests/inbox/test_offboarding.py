@@ -95,7 +95,7 @@ async def check_that_all_ends(inbox: Inbox) -> None:
 
 
 async def test_a_claim_of_a_request_of_the_person_s_group_ends(inbox: Inbox) -> None:
-    asked = await inbox.ask("Go?", candidate_groups=["legal"])
+    asked = await inbox.ask("Go?", groups=["legal"])
     await inbox.claim(asked.id, "dee", groups=["legal"])
     assert [(each.kind, each.id) for each in await offboard(inbox, "dee", "root")] == [("claims", asked.id)]
     assert (await inbox.get(asked.id)).claimed_by is None
@@ -109,7 +109,7 @@ def test_each_kind_of_holding_has_one_way_to_end() -> None:
 async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
     for name in ("dee", "bob"):
         await inbox.note_person(name, ["legal"] if name == "dee" else [])
-    to_dee, to_legal = await inbox.ask("Go?", assignee="dee"), await inbox.ask("Go?", candidate_groups=["legal"])
+    to_dee, to_legal = await inbox.ask("Go?", assignee="dee"), await inbox.ask("Go?", groups=["legal"])
     assert not (to_dee.unanswerable)
     assert not (to_legal.unanswerable)
     await offboard(inbox, "dee", "root")
@@ -129,7 +129,7 @@ async def test_what_waits_for_an_erased_person_is_marked(inbox: Inbox) -> None:
 
 
 async def test_the_first_person_marks_what_was_asked_before(inbox: Inbox) -> None:
-    early = await inbox.ask("Go?", candidate_groups=["finnace"])
+    early = await inbox.ask("Go?", groups=["finnace"])
     assert not early.unanswerable
     await inbox.note_person("ann", ["finance"])
     assert (await inbox.get(early.id)).unanswerable

@@ -72,7 +72,7 @@ async def pending(inbox: Inbox) -> Request:
 
 async def respond(inbox: Inbox, decision: Any, **rest: Any) -> Request:
     request = await pending(inbox)
-    rest |= {"responder": "ann", "groups": request.candidate_groups}
+    rest |= {"responder": "ann", "groups": request.groups}
     return await inbox.respond(request.id, decision, digest=request.digest, **rest)
 
 

@@ -84,7 +84,7 @@ class Place:
         asked = await self.inbox.ask(f"May {PLANTED} go?", id=id, form=Form([Text("why")]), **ask)
         data = {"why": f"because {PLANTED}"}
         answer: dict[str, Any] = {"data": data, "digest": asked.digest, "message": PLANTED}
-        return await self.inbox.respond(asked.id, "approve", **answer, responder=by, groups=asked.candidate_groups)
+        return await self.inbox.respond(asked.id, "approve", **answer, responder=by, groups=asked.groups)
 
     async def verified(self) -> None:
         assert (await verify(self.store))[1] == []
@@ -162,11 +162,11 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
 
 
 async def test_what_tells_that_it_happened_stays(place: Place) -> None:
-    request = await place.answered(candidate_groups=("boss",))
+    request = await place.answered(groups=("boss",))
 
     erased = await place.inbox.erase("r1", "root")
 
-    stays = ("id", "kind", "status", "digest", "allowed", "created_at", "ended_at", "candidate_groups")
+    stays = ("id", "kind", "status", "digest", "allowed", "created_at", "ended_at", "groups")
     assert [getattr(erased, name) for name in stays] == [getattr(request, name) for name in stays]
     was, left = request.response, erased.response
     assert was
@@ -278,7 +278,7 @@ async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> No
     inbox = place.inbox
     await place.answered("answered", by="annzwetschge", context={"by": "the agent"})
     await place.answered("other", by="bob")
-    assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge", candidate_groups=["ops"])
+    assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge", groups=["ops"])
     bobs: dict[str, Any] = {"responder": "bob", "groups": ["ops"], "message": "bob's words"}
     await inbox.respond("assigned", "respond", digest=assigned.digest, **bobs)
     await inbox.ask("Passed on?", id="passed", assignee="annzwetschge", kind="question")

@@ -162,7 +162,7 @@ async def test_an_agents_token_never_answers(world: World) -> None:
 async def test_what_is_for_others_is_neither_shown_nor_answered(world: World) -> None:
     request = await waiting(world)
     await world.client("admin", "root").post(
-        f"/v1/requests/{request['id']}/reassign", json={"candidate_groups": ["finance"], "unknown": True}
+        f"/v1/requests/{request['id']}/reassign", json={"groups": ["finance"], "unknown": True}
     )
     ann, finance = tool(world, name="ann"), tool(world, name="flo", groups=("finance",))
     hidden = (await ann.get("threads/t1")).json()

@@ -27,9 +27,9 @@ def node(state: State) -> State:
 
 async def test_an_envelope_that_a_model_wrote_names_no_reader_and_passes_nothing_on(file: str) -> None:
     graph = StateGraph(State).add_node(node).add_edge(START, "node").compile()
-    agent = replace(Agent("agent", graph), candidate_groups=("finance",), output=dict)
+    agent = replace(Agent("agent", graph), groups=("finance",), output=dict)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
-        assert (request.assignee, request.candidate_groups) == (None, ("finance",))
+        assert (request.assignee, request.groups) == (None, ("finance",))
         assert request.title != "Say hello?"

@@ -267,11 +267,11 @@ async def test_a_call_that_no_digest_can_be_made_of_can_only_be_refused(file: st
 
 async def test_what_a_graph_asks_by_itself_is_for_whom_and_until_when_its_agent_says(file: str) -> None:
     clock = Clock()
-    agent = replace(asking("Delete all?"), expires_in=60, assignee="carl", candidate_groups=("ops",))
+    agent = replace(asking("Delete all?"), expires_in=60, assignee="carl", groups=("ops",))
     async with at_work(file, [agent], clock=clock) as world:
         await world.run("agent", {})
         request = await world.one()
-        assert (request.assignee, request.candidate_groups) == ("carl", ("ops",))
+        assert (request.assignee, request.groups) == ("carl", ("ops",))
         assert request.expires_at == request.created_at + timedelta(seconds=60)
         clock.advance(61)
         await world.inbox.expire_due()

@@ -116,7 +116,7 @@ class World:
 
     async def respond(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Request:
         inbox = self.inbox.for_tenant(request.tenant)
-        rest.setdefault("responder", Decider("ann", tuple(request.candidate_groups)))
+        rest.setdefault("responder", Decider("ann", tuple(request.groups)))
         return await inbox.respond(request.id, decision, data, digest=request.digest, **rest)
 
     async def answer(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Thread:

@@ -11,7 +11,7 @@ PAY = {
     "tools": ["pay"],
     "title": "Pay this?",
     "allowed": ["approve", "edit", "reject"],
-    "candidate_groups": ["finance"],
+    "groups": ["finance"],
     "expires_in": 60,
     "auto_approve": [{"name": "small", "where": {"amount": {"at_most": 20}}}],
 }

@@ -44,7 +44,7 @@ async def ids(client: httpx.AsyncClient) -> set[str]:
 
 async def test_a_deputy_sees_and_answers_what_is_open_to_the_absent_person(world: World) -> None:
     ann, dee = world.client(name="ann", groups=("finance",)), world.client(name="dee")
-    to_ann, to_group = await world.asked(assignee="ann"), await world.asked(candidate_groups=["finance"])
+    to_ann, to_group = await world.asked(assignee="ann"), await world.asked(groups=["finance"])
     other = await world.asked(assignee="bob")
     assert await ids(dee) == set()
 

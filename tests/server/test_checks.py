@@ -25,7 +25,7 @@ REAL: dict[str, Any] = {
     "description": "The parcel was late: 400.",
     "action": CALL,
     "context": {"card": CARD, "reason": "late"},
-    "candidate_groups": ["desk"],
+    "groups": ["desk"],
     "thread_id": "case-7",
     "tier": "medium",
     "expires_in": 600,

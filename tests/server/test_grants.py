@@ -75,7 +75,7 @@ async def test_a_person_makes_lists_and_revokes_a_grant(world: World) -> None:
 
 async def test_who_may_not_answer_the_request_may_not_see_or_revoke_its_grant(world: World) -> None:
     ann, bob = world.client("person", "ann", groups=("money",)), world.client("person", "bob")
-    first = await ask(world.client("agent", "bot"), candidate_groups=["money"])
+    first = await ask(world.client("agent", "bot"), groups=["money"])
     assert (await approve(ann, first)).status_code == 200
     assert await items(bob) == []
     assert (await bob.post(f"/v1/grants/{first['id']}/revoke")).status_code == 404
@@ -109,7 +109,7 @@ async def decide_refunds(world: World, by: str = "agent:bot", **more: Any) -> Re
     """Approve as many calls for a group as a suggestion needs, and return the newest request."""
     for number in range(200):
         call = {"name": "refund", "args": {"amount": number * 7 % 100, "to": "desk"}}
-        request = await world.asked(by, title="Refund?", action=call, candidate_groups=["finance"], **more)
+        request = await world.asked(by, title="Refund?", action=call, groups=["finance"], **more)
         await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
     return request
 

@@ -116,7 +116,7 @@ async def test_pages_of_a_search_hold_while_others_ask_and_answer(world: World) 
 
 
 async def test_a_list_holds_each_request_once_however_it_concerns_the_caller(world: World) -> None:
-    await world.asked("ann", id="twice", assignee="ann", candidate_groups=["finance", "legal"])
+    await world.asked("ann", id="twice", assignee="ann", groups=["finance", "legal"])
     await world.asked("ann", id="passed-on", assignee="bob")
     await world.asked("bob", id="hidden", assignee="bob")
     ann = world.client(groups=("finance", "legal"))
@@ -137,7 +137,7 @@ async def test_a_search_finds_nothing_that_the_caller_may_not_see(world: World) 
 
 
 async def test_counts_are_of_what_the_caller_may_see(world: World) -> None:
-    for id, who in (("all", {}), ("anns", {"assignee": "ann"}), ("legal", {"candidate_groups": ["legal"]})):
+    for id, who in (("all", {}), ("anns", {"assignee": "ann"}), ("legal", {"groups": ["legal"]})):
         await world.asked("agent:bot", id=id, **who)
     await world.asked("carl", id="claimed")
     await world.asked("elsewhere", tenant="elsewhere")

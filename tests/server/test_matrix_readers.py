@@ -76,13 +76,13 @@ def begin_node(_: State) -> State:
 def form_node(_: State) -> State:
     form = Form.parse({"fields": [{"name": "sum", "type": "number", "label": "ZEBRA-LABEL"}]})
     context = {"note": "ZEBRA-CONTEXT"}
-    ask("ZEBRA-TITLE form", description="ZEBRA-DESCRIPTION", form=form, context=context, candidate_groups=FINANCE)
+    ask("ZEBRA-TITLE form", description="ZEBRA-DESCRIPTION", form=form, context=context, groups=FINANCE)
     return {"messages": [AIMessage("Thank you.")]}
 
 
 def action_node(_: State) -> State:
     action = Action("ZEBRA-ACTION", {"to": "ZEBRA-ARGUMENT"})
-    ask("ZEBRA-TITLE action", action=action, candidate_groups=FINANCE)
+    ask("ZEBRA-TITLE action", action=action, groups=FINANCE)
     return {}
 
 

@@ -73,7 +73,7 @@ async def test_who_signs_in_has_the_name_and_groups_of_the_provider(world: World
 
 
 async def test_an_answer_bears_the_name_of_who_signed_in(world: World, provider: Provider) -> None:
-    request = await world.asked(candidate_groups=["finance"])
+    request = await world.asked(groups=["finance"])
     browser, _ = await signed_in(world, provider)
     answer = {"decision": "respond", "message": "yes", "digest": request.digest}
 

@@ -79,7 +79,7 @@ def bearer(world: World, token: str) -> httpx.AsyncClient:
 
 
 async def test_a_token_of_the_provider_is_a_bearer(world: World, provider: Provider) -> None:
-    request = await world.asked(candidate_groups=["finance"])
+    request = await world.asked(groups=["finance"])
     client = bearer(world, provider.key.sign(access(provider)))
     assert (await client.get("/v1/session")).json() == {
         "name": "ann@example.com", "role": "person", "tenant": "default", "groups": ["finance"],

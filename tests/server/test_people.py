@@ -32,7 +32,7 @@ async def known(client: httpx.AsyncClient, q: str = "") -> dict[str, list[str]]:
 async def test_people_and_groups_on_readable_requests_come_first(world: World) -> None:
     await world.asked(assignee="ann")
     await world.asked(assignee="ann")
-    await world.asked(candidate_groups=["sales"], escalation=[{"after": 60, "to": ["carl", "group:heads"]}])
+    await world.asked(groups=["sales"], escalation=[{"after": 60, "to": ["carl", "group:heads"]}])
     await world.asked(assignee="dora")
     await world.asked(tenant="other", assignee="eve")
     token_holders(world, "dora", "carl", groups=("heads",))
@@ -81,16 +81,16 @@ async def reassigned(world: World, **to: Any) -> httpx.Response:
 
 async def test_a_reassignment_to_a_name_that_nobody_has_is_refused_with_the_nearest_one(world: World) -> None:
     token_holders(world, "bob", groups=("finance",))
-    refused = await reassigned(world, assignee="bobb", candidate_groups=["finanse", "finance"])
+    refused = await reassigned(world, assignee="bobb", groups=["finanse", "finance"])
     assert refused.status_code == 422
     errors = {each["field"]: each for each in refused.json()["errors"]}
     assert {field: each["params"]["nearest"] for field, each in errors.items()} == {
         "assignee": "bob",
-        "candidate_groups.0": "finance",
+        "groups.0": "finance",
     }
     assert {each["code"] for each in errors.values()} == {"unknown_name"}
     assert (await world.inbox.find(Query()))[0].assignee is None
-    assert (await reassigned(world, assignee="bob", candidate_groups=["finance"])).status_code == 200
+    assert (await reassigned(world, assignee="bob", groups=["finance"])).status_code == 200
 
 
 async def test_an_unknown_name_is_taken_if_that_is_wanted_and_the_request_is_marked(world: World) -> None:
@@ -106,14 +106,12 @@ async def test_only_true_takes_an_unknown_name(world: World, unknown: object) ->
     assert (await reassigned(world, assignee="an", unknown=unknown)).status_code == 422
 
 
-async def passed_on(world: World, *names: str, groups: tuple[str, ...] = (), **people: Any) -> str:
+async def passed_on(world: World, *names: str, of: tuple[str, ...] = (), **people: Any) -> str:
     """Ask a request that each of these people passes to the next one; return its id."""
     token_holders(world, *names, "carl")
     id = (await world.asked(action={"name": "pay", "args": {}}, **people)).id
     for giver, taker in itertools.pairwise(names):
-        reply = await world.client(name=giver, groups=groups).post(
-            f"{REQUESTS}/{id}/reassign", json={"assignee": taker}
-        )
+        reply = await world.client(name=giver, groups=of).post(f"{REQUESTS}/{id}/reassign", json={"assignee": taker})
         assert reply.status_code == 200, reply.text
     return id
 
@@ -144,10 +142,10 @@ async def test_what_was_open_to_everybody_is_so_again(world: World) -> None:
 
 
 async def test_who_has_left_the_group_takes_nothing_back(world: World) -> None:
-    id = await passed_on(world, "ann", "bob", groups=("finance",), candidate_groups=["finance"])
+    id = await passed_on(world, "ann", "bob", of=("finance",), groups=["finance"])
     assert await taken_back(world, id, "ann") == HIDDEN
     assert await taken_back(world, id, "ann", "finance") == (200, None)
-    assert (await world.inbox.get(id)).candidate_groups == ("finance",)
+    assert (await world.inbox.get(id)).groups == ("finance",)
 
 
 @pytest.mark.parametrize("acts", [["claim"], ["claim", "release"], ["reassign"], ["respond"]])
@@ -177,9 +175,9 @@ async def test_an_ask_for_nobody_is_taken_and_marked_in_each_place(world: World)
     bot, boss = world.client("agent", "bot"), world.client("admin", "boss")
     people: list[dict[str, Any]] = [
         {"id": "a", "assignee": "bobb"},
-        {"id": "b", "candidate_groups": ["finanse"]},
+        {"id": "b", "groups": ["finanse"]},
         {"id": "c", "action": {"name": "pay"}, "quorum": [{"groups": ["finance"]}, {"groups": ["finanse"]}]},
-        {"id": "ok", "assignee": "bobb", "candidate_groups": ["finance"]},
+        {"id": "ok", "assignee": "bobb", "groups": ["finance"]},
         {"id": "all"},
     ]
     for each in people:
@@ -208,7 +206,7 @@ SHAPES: list[tuple[dict[str, Any], str]] = [
     ({"assignee": "a\0b"}, "assignee"),
     ({"assignee": " "}, "assignee"),
     ({"assignee": "group:finance"}, "assignee"),
-    ({"candidate_groups": ["fin\nance"]}, "candidate_groups.0"),
+    ({"groups": ["fin\nance"]}, "groups.0"),
     ({"action": {"name": "pay"}, "quorum": [{"groups": ["a\0"]}]}, "quorum.0.groups.0"),
     ({"escalation": [{"after": 60, "to": ["group:"]}]}, "escalation.0.to.0"),
     ({"escalation": [{"after": 60, "to": ["group: "]}]}, "escalation.0.to.0"),

@@ -26,7 +26,7 @@ async def asked(world: World, amount: Any = 1, *, by: str = "agent:bot", tool: s
 async def decided(world: World, decision: Any = "approve", amount: Any = 1, **more: Any) -> Request:
     request = await asked(world, amount, **more)
     args: dict[str, Any] = {"args": {"amount": 7, "to": "bob"}} if decision == "edit" else {}
-    args |= {"digest": request.digest, "responder": "ann", "groups": request.candidate_groups}
+    args |= {"digest": request.digest, "responder": "ann", "groups": request.groups}
     return await world.inbox.respond(request.id, decision, **args)
 
 
@@ -72,9 +72,9 @@ async def test_the_last_of_its_kind_has_the_same_agent_tool_and_tier(world: Worl
 
 async def test_nobody_learns_of_decisions_that_they_may_not_read(world: World) -> None:
     for groups in (("finance",), ("legal",)):
-        await decided(world, "approve", 1, candidate_groups=groups)
+        await decided(world, "approve", 1, groups=groups)
     await decided(world, "approve", 1, by="agent:other")
-    request = await asked(world, 2, candidate_groups=("finance",))
+    request = await asked(world, 2, groups=("finance",))
     counts = [
         (await read(world, request, *who, **more))["counts"]["approved"]
         for who, more in (

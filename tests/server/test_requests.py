@@ -33,7 +33,7 @@ async def test_a_request_has_the_names_of_the_surface(world: World) -> None:
     reply = (await world.client("agent", "bot").post("/v1/requests", json=body)).json()
     named = (
         "id tenant version kind title description action form schema allowed actions context thread_id run_id status "
-        "response assignee candidate_groups claimed_by priority created_at due_at expires_at fallback reason attention "
+        "response assignee groups claimed_by priority created_at due_at expires_at fallback reason attention "
         "acknowledged_at digest claimed_until asked_by agent ended_at erased display answer_schema"
     )
     assert set(reply) == set(named.split())
@@ -162,7 +162,7 @@ async def test_a_reassigned_request_is_gone_for_who_gave_it_away(world: World) -
 
 
 async def test_a_group_opens_a_request_to_its_members(world: World) -> None:
-    await world.asked(id="a", candidate_groups=["finance"])
+    await world.asked(id="a", groups=["finance"])
     assert (await world.client("person", "ann", groups=("finance", "ops")).get("/v1/requests/a")).status_code == 200
     assert (await world.client("person", "bob", groups=("ops",)).get("/v1/requests/a")).status_code == 404
 

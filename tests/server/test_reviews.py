@@ -41,7 +41,7 @@ async def test_an_override_asks_the_other_administrators(world: World) -> None:
     request = await override(world)
     review = await world.inbox.get(review_id(request.id))
     assert (review.kind, review.allowed, review.status) == ("question", ("approve", "reject"), "pending")
-    assert (review.candidate_groups, review.exclude, review.asked_by) == ((ADMINISTRATORS,), ("asker",), "root")
+    assert (review.groups, review.exclude, review.asked_by) == ((ADMINISTRATORS,), ("asker",), "root")
     assert (review.expires_at, review.escalation) == (None, ())
     assert review.title == "Was this override by root right: Go?"
     assert review.description
@@ -57,7 +57,7 @@ async def test_an_override_asks_the_other_administrators(world: World) -> None:
 
 async def test_only_another_administrator_closes_it(world: World) -> None:
     review = await world.inbox.get(review_id((await override(world)).id))
-    assert review.candidate_groups == (ADMINISTRATORS,)
+    assert review.groups == (ADMINISTRATORS,)
     root, boss = world.client("admin", "root"), world.client("admin", "boss")
     path = f"/v1/requests/{review.id}"
     refused = [
@@ -120,7 +120,7 @@ async def test_the_groups_of_administrators_are_asked(monkeypatch: pytest.Monkey
         request = await inbox.ask("Go?")
         answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
         await inbox.answer(request.id, answer, by=Decider("root", is_admin=True), channel="test")
-        assert (await inbox.get(review_id(request.id))).candidate_groups == ("owners", "board")
+        assert (await inbox.get(review_id(request.id))).groups == ("owners", "board")
 
 
 def test_no_ask_may_take_the_place_of_a_review() -> None:

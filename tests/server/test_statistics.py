@@ -24,7 +24,7 @@ from ringi.privacy.candidates import Sweep
 
 async def decided(world: World, tool: str, decision: str, groups: tuple[str, ...] = (), **ask: Any) -> Request:
     """Ask for a call and decide it."""
-    body = {"title": "Go?", "action": {"name": tool, "args": {}}, "candidate_groups": list(groups), **ask}
+    body = {"title": "Go?", "action": {"name": tool, "args": {}}, "groups": list(groups), **ask}
     asked = (await world.client("agent", "bot").post("/v1/requests", json=body)).json()
     answer = {"decision": decision, "digest": asked["digest"]}
     reply = await world.client("admin", "root").post(f"/v1/requests/{asked['id']}/respond", json=answer)

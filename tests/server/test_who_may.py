@@ -68,7 +68,7 @@ DEPUTIES = {"fay": "dora", "sam": "dean", "kim": "dawn", "gil": "sam", "gus": "k
 excludes; Fred was Fay's deputy until she came back and left again."""
 GIL = Decider("gil", ("finance",))
 
-PLAIN = {"assignee": "ann", "candidate_groups": ["finance"]}
+PLAIN = {"assignee": "ann", "groups": ["finance"]}
 STAGES = {**PLAIN, "exclude": ["starter", "asker"]}
 SITUATIONS: dict[str, dict[str, Any]] = {
     "plain": PLAIN,

@@ -27,7 +27,7 @@ async def put_in(world: World, id: str, situation: str) -> Request:
     request, rules = await world.inbox.get(id), SITUATIONS[situation]
     quorum = tuple(Stage.model_validate(stage) for stage in rules.get("quorum", ()))
     fields: dict[str, Any] = {"exclude": tuple(rules.get("exclude", ())), "quorum": quorum, "missing": quorum or None}
-    people = {"assignee": "ann", "candidate_groups": ("finance",), "asked_by": "kim", "starter": "sam"}
+    people = {"assignee": "ann", "groups": ("finance",), "asked_by": "kim", "starter": "sam"}
     changed, event = request.changed("reassigned", "system", world.inbox.clock(), **people, **fields)
     await world.backend.store.put(changed, event)
     return changed

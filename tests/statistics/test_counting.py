@@ -114,7 +114,7 @@ class World:
     async def ask(self, tool: str, groups: tuple[str, ...], days: int) -> None:
         self.now += timedelta(days=days and 1 / days)
         self.number += 1
-        ask = Ask(title="Do it?", action=Action(tool, {"n": 1}), candidate_groups=groups)
+        ask = Ask(title="Do it?", action=Action(tool, {"n": 1}), groups=groups)
         request, event = Request.asked(ask, id=f"r{self.number}", now=self.now, by="agent:bot", tenant=self.tenant)
         await self.store.put(request, event)
         self.pending.append(request)
@@ -147,7 +147,7 @@ class World:
                 request.action.name, {"approve": "approved", "edit": "edited", "reject": "rejected"}[decision]
             ] += 1
             self.times.append((at - request.created_at).total_seconds())
-            self.by_group[request.candidate_groups] -= 1
+            self.by_group[request.groups] -= 1
             if decision == "approve":
                 base = "seen" if request.id in self.seen else "asked"
                 took = at - self.seen.get(request.id, request.created_at)
@@ -160,16 +160,14 @@ class World:
             )
             assert request.action
             self.sums[request.action.name, "expired" if is_expiry else "cancelled"] += 1
-            self.by_group[request.candidate_groups] -= 1
+            self.by_group[request.groups] -= 1
 
     async def reassign(self, number: int, groups: tuple[str, ...]) -> None:
         if request := self.take(number):
             after, event = request.reassigned(ANN, self.now, None, groups)
             await self.store.put(after, event)
             self.pending.append(after)
-            self.by_group.update(
-                {groups: 1, request.candidate_groups: -1} if groups != request.candidate_groups else {}
-            )
+            self.by_group.update({groups: 1, request.groups: -1} if groups != request.groups else {})
 
     async def see(self, number: int) -> None:
         if request := self.take(number):

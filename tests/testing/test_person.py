@@ -54,7 +54,7 @@ async def test_a_function_that_returns_no_reply_is_refused(ringi_harness: TestHa
 WHOM = [
     ({"assignee": "bob"}, {"name": "bob"}, r"it is assigned to bob, not to ann.*\n.*ScriptedPerson\(name='bob'\)"),
     (
-        {"candidate_groups": ["boss", "legal"]},
+        {"groups": ["boss", "legal"]},
         {"groups": ["sales", "boss"]},
         r"it is assigned to the group boss or the group legal, not to ann.*\n.*ScriptedPerson\(groups=\['boss'\]\)",
     ),

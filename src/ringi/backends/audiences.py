@@ -41,12 +41,12 @@ ENDED = {
 
 def audiences_of(request: Request) -> list[str]:
     """Return the audiences of a request: the names under which it is listed."""
-    groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
+    groups = [f"group:{name}" for name in dict.fromkeys(request.groups)]
     assignees = [f"to:{request.assignee}"] if request.assignee else []
     added: list[str] = []
     if request.quorum or request.escalated:
         people, in_groups = request.recipients
-        groups += [f"group:{name}" for name in sorted(in_groups.difference(request.candidate_groups))]
+        groups += [f"group:{name}" for name in sorted(in_groups.difference(request.groups))]
         # Not under `to:`, which lists the requests with an assignee.
         added = [f"{ADDED}{name}" for name in sorted(people - {request.assignee})]
     # A check is listed under no asker: an agent must not find it among its own requests.

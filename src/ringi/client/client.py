@@ -205,7 +205,7 @@ class Client(CheckCalls):
         by_groups: Sequence[str] = (),
     ) -> Request:
         # After the change, a retry could be rejected, or take the request away from the new assignee.
-        to = {"assignee": assignee, "candidate_groups": list(groups), **({"unknown": True} if unknown else {})}
+        to = {"assignee": assignee, "groups": list(groups), **({"unknown": True} if unknown else {})}
         return await self._change(id, "reassign", by, to, is_repeatable=False)
 
     async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:

@@ -126,7 +126,7 @@ class MailSettings(StrictModel):
             mailbox for mailbox in of_tenant if mailbox.admin
         ]
         if not recipients:
-            addressees = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
+            addressees = ", ".join(filter(None, (request.assignee, *request.groups))) or "everybody"
             log.warning(
                 "nobody in RINGI_MAIL_TO may answer request %s, for %s; add them or an admin", request.id, addressees
             )

@@ -139,7 +139,7 @@ class AskOptions(TypedDict, total=False):
     """More data that the person sees, as plain JSON."""
     assignee: str | None
     """The person who may answer; without assignee and groups, every person of the tenant may."""
-    candidate_groups: Sequence[str]
+    groups: Sequence[str]
     """The groups whose members may answer, in addition to the assignee."""
     priority: Priority | None
     """The priority; None counts as `normal`."""
@@ -184,7 +184,7 @@ class Ask(StrictModel):
     thread_id: Id | None = None
     run_id: Id | None = None
     assignee: PersonName | None = None
-    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
     due_at: Time | None = None
     expires_in: Seconds | None = None
@@ -455,7 +455,7 @@ F = TypeVar("F", bound=StrictModel)
 SHAPES = {
     "action": 'an action: {"name": "refund", "args": {"order": 1182}}',
     "allowed": 'a list: ["approve", "reject"]',
-    "candidate_groups": 'a list: ["finance"]',
+    "groups": 'a list: ["finance"]',
     "escalation": 'a list of steps: [{"after": 600, "to": ["group:finance"]}]',
     "exclude": 'a list: ["starter"]',
     "form": 'a form: {"fields": [{"name": "reason", "type": "text"}]}',

@@ -20,7 +20,7 @@ class Reassignment(StrictModel):
     """The new assignee or groups of a request."""
 
     assignee: PersonName | None = None
-    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     unknown: Annotated[bool, Field(strict=True)] = False
     """True to take names that nobody here has."""
 
@@ -53,7 +53,7 @@ class Known(NamedTuple):
         if self.is_empty:
             return
         wrong = [(field, name, self.people) for field, name in people.items() if name and name not in self.people]
-        named = [(f"candidate_groups.{n}", name) for n, name in enumerate(groups)]
+        named = [(f"groups.{n}", name) for n, name in enumerate(groups)]
         wrong += [(field, name, self.groups) for field, name in named if name not in self.groups]
         if wrong:
             raise InvalidError([unknown_name(*each) for each in wrong])
@@ -92,8 +92,8 @@ def assigned_before(request: Request, event: Event, history: Sequence[Event]) ->
     assignment = next((changed for changed in reversed(changes) if "assignee" in changed), None)
     if assignment is None:
         return None
-    groups = tuple(assignment.get("candidate_groups", ()))
-    return request.model_copy(update={"assignee": assignment["assignee"], "candidate_groups": groups})
+    groups = tuple(assignment.get("groups", ()))
+    return request.model_copy(update={"assignee": assignment["assignee"], "groups": groups})
 
 
 def reassigned_from(request: Request, person: str, history: Sequence[Event]) -> Request | None:

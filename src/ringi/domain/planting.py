@@ -69,7 +69,7 @@ def _ask_from(template: Request, recipe: CheckRecipe, now: datetime) -> Ask:
     _correct_card(parts["context"])
     own = {"title": recipe.title, "description": recipe.description}
     parts |= {name: text for name, text in own.items() if text is not None}
-    more = ("answer_schema", "allowed", "thread_id", "run_id", "assignee", "candidate_groups", "priority")
+    more = ("answer_schema", "allowed", "thread_id", "run_id", "assignee", "groups", "priority")
     people = ("tier", "hold", "quorum", "exclude", "escalation", "policy", "form", "data_schema", "fallback", "kind")
     fields: dict[str, Any] = {name: getattr(template, name) for name in (*more, *people)}
     times = {

@@ -372,7 +372,7 @@ class Request(RequestData):
             ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
-        fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
+        fresh = {"assignee": assignee, "groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", name, now, **fresh)
 
     def _changer(self, by: Decider | str, now: datetime) -> str:

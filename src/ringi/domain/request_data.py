@@ -93,7 +93,7 @@ class RequestData(Record):
     status: Status = "pending"
     response: Response | None = None
     assignee: str | None = None
-    candidate_groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     claimed_by: str | None = None
     claimed_until: datetime | None = None
     priority: Priority | None = None
@@ -217,7 +217,7 @@ class RequestData(Record):
             self.action.args,
             self.asked_by,
             self.continuation.target if self.continuation else None,
-            digest([self.assignee, sorted(self.candidate_groups), sorted(self.exclude), self.hold]),
+            digest([self.assignee, sorted(self.groups), sorted(self.exclude), self.hold]),
             int(self.tier == "medium"),
             self.thread_id,
             self.context.get(FOLDER),
@@ -336,12 +336,12 @@ class RequestData(Record):
     def is_open_to(self, viewer: Viewer) -> bool:
         """Return whether this person may see and answer the request.
 
-        Without an assignee and candidate groups, a request is open to everybody.
+        Without an assignee and groups, a request is open to everybody.
 
         Args:
             viewer: The person, with their groups.
         """
-        if not self.assignee and not self.candidate_groups:
+        if not self.assignee and not self.groups:
             return True
         people, groups = self.recipients
         able = (viewer, *viewer.deputy_for)
@@ -350,14 +350,14 @@ class RequestData(Record):
     @property
     def recipients(self) -> tuple[frozenset[str], frozenset[str]]:
         """The people and the groups to whom the request is open; both are empty if it is open to everybody."""
-        if not self.assignee and not self.candidate_groups:
+        if not self.assignee and not self.groups:
             return frozenset(), frozenset()
         more = [each for step in self.escalation[: self.escalated] for each in step.to]
         groups = {each.removeprefix(GROUP) for each in more if each.startswith(GROUP)}
         voters = {name for stage in self.quorum for name in stage.groups}
         people = {each for each in more if not each.startswith(GROUP)}
         own = {self.assignee} if self.assignee else set()
-        return frozenset(own | people), frozenset({*self.candidate_groups, *groups, *voters})
+        return frozenset(own | people), frozenset({*self.groups, *groups, *voters})
 
     @property
     def next_time(self) -> datetime | None:

@@ -77,7 +77,7 @@ def review_of(request: Request, groups: Sequence[str]) -> tuple[Request, Event]:
         wording=Wording(title=(title,), description=description),
         allowed=("approve", "reject"),
         context={OVERRIDDEN: {"request": request.id, "at": response.at.isoformat(), **about}},
-        candidate_groups=tuple(groups) or (ADMINISTRATORS,),
+        groups=tuple(groups) or (ADMINISTRATORS,),
         exclude=("asker",),
         priority="high",
     ).checked(max_fields=1, may_be_derived=True)

@@ -155,7 +155,7 @@ class PeopleOperations(InboxAPI):
 
     async def _marked(self, request: Request) -> Request:
         """Return a pending request with the mark of those that nobody here can answer."""
-        if not (request.assignee or request.candidate_groups or request.quorum):
+        if not (request.assignee or request.groups or request.quorum):
             return request
         return request.marked((await self.people.known(self.tenant)).can_answer(request))
 
@@ -169,14 +169,14 @@ class PeopleOperations(InboxAPI):
         unknown: bool = False,
         by_groups: Sequence[str] = (),
     ) -> Request:
-        to = parse_body(Reassignment, {"assignee": assignee, "candidate_groups": tuple(groups), "unknown": unknown})
+        to = parse_body(Reassignment, {"assignee": assignee, "groups": tuple(groups), "unknown": unknown})
         known, person = await self.people.known(self.tenant), await self._decider(by, by_groups)
 
         def step(request: Request) -> tuple[Request, Event]:
-            after, event = request.reassigned(person, self.clock(), to.assignee, to.candidate_groups)
+            after, event = request.reassigned(person, self.clock(), to.assignee, to.groups)
             # Not before: what a person may not change also says nothing about names.
             if not unknown:
-                known.refuse_unknown({"assignee": assignee}, to.candidate_groups)
+                known.refuse_unknown({"assignee": assignee}, to.groups)
             return after.marked(known.can_answer(after)), event
 
         return await self._change(id, step)
@@ -201,7 +201,7 @@ class PeopleOperations(InboxAPI):
         def step(now: Request) -> tuple[Request, Event]:
             if now.head != request.head:
                 raise ConflictError(f"request {id!r} has just changed: look at it again")
-            after, event = now.reassigned(former, self.clock(), before.assignee, before.candidate_groups)
+            after, event = now.reassigned(former, self.clock(), before.assignee, before.groups)
             return after.marked(known.can_answer(after)), event
 
         return await self._change(id, step, check=lambda _: None)

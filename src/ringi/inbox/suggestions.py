@@ -146,6 +146,6 @@ def rule_ask(suggestion: Suggestion, template: Request, grant: dict[str, Any]) -
         action=Action(RULE, grant),
         context={"suggestion": jsonable(suggestion)},
         assignee=template.assignee,
-        candidate_groups=template.candidate_groups,
+        groups=template.groups,
         allowed=("approve", "reject"),
     )

@@ -54,7 +54,7 @@ def question_of(
     # A card in the caller's context is not the policy's.
     others = {name: value for name, value in (context or {}).items() if name != CARD}
     own = {**others, **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
-    of_rule = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
+    of_rule = {"allowed", "assignee", "groups", "priority", "expires_in"}
     people = {**rule.model_dump(include=of_rule), **people_of(policy, rule, tool)} if rule else {}
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
@@ -84,7 +84,7 @@ def edit_denial(policy: Policy, request: Request) -> Denial | None:
     rule = edited.rule
     if edited.effect != "ask" or rule is None or rule is asked.rule:
         return None
-    wanted = {name: getattr(rule, name) for name in ("quorum", "exclude", "assignee", "candidate_groups")}
+    wanted = {name: getattr(rule, name) for name in ("quorum", "exclude", "assignee", "groups")}
     is_stricter = any(value and value != getattr(request, name) for name, value in wanted.items())
     if not is_stricter and "edit" in rule.allowed:
         return None

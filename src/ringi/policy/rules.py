@@ -33,7 +33,7 @@ UNNAMED = "no rule of the policy allows this call"
 DENIED = "the policy denies this call"
 PEOPLE = ("quorum", "exclude", "hold", "escalation", "tier")
 """The fields of a rule that say who decides, and how."""
-OF_ASK = ("allowed", "title", "assignee", "candidate_groups", "priority", "expires_in", "auto_approve", *PEOPLE)
+OF_ASK = ("allowed", "title", "assignee", "groups", "priority", "expires_in", "auto_approve", *PEOPLE)
 """The fields that only rules with the effect `ask` have."""
 
 
@@ -123,8 +123,8 @@ class Rule(PolicyData):
     title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
     """The title of the requests; by default made from the call."""
     assignee: PersonName | None = None
-    """The person who decides; without it and `candidate_groups`, any person of the tenant may."""
-    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    """The person who decides; without it and `groups`, any person of the tenant may."""
+    groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     """The groups whose members may decide, at most 100."""
     priority: Priority | None = None
     """The priority of the requests."""

@@ -78,7 +78,7 @@ class Agent:
     """Seconds until a question asked without Ringi's own `ask` expires; None for never."""
     assignee: str | None = None
     """The assignee of such a question."""
-    candidate_groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     """The groups whose members may answer such a question."""
     is_internal: bool = False
     """True if only runs of other agents may start this agent; it is not offered to people or programs."""
@@ -124,7 +124,7 @@ class Agent:
     @property
     def ask_defaults(self) -> dict[str, Any]:
         """Return the default assignee and expiry of a question whose graph sets neither."""
-        return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
+        return {"expires_in": self.expires_in, "assignee": self.assignee, "groups": self.groups}
 
     @cached_property
     def served(self) -> Served:

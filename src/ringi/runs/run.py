@@ -182,8 +182,8 @@ class CallPolicy:
         changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
         if rule:
             changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
-            if rule.assignee or rule.candidate_groups:
-                changes |= {"assignee": rule.assignee, "candidate_groups": rule.candidate_groups}
+            if rule.assignee or rule.groups:
+                changes |= {"assignee": rule.assignee, "groups": rule.groups}
             # A framework may offer less than the rule allows, such as no edit.
             both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
             changes |= people_of(self._policy, rule, ask.action.name) | {"allowed": both}

@@ -131,7 +131,7 @@ def with_gate(ask: Ask, gate: Ask) -> Ask:
     """
     # A framework may offer less than the gate allows, such as no edit.
     allowed = tuple(each for each in ask.resolved_allowed if each in gate.resolved_allowed)
-    names = ("title", "priority", "expires_in", "assignee", "candidate_groups")
+    names = ("title", "priority", "expires_in", "assignee", "groups")
     changes = {name: getattr(gate, name) for name in names}
     # What the agent's policy says about people stands where the gate says nothing.
     changes |= {name: value for name in (*PEOPLE, "policy") if (value := getattr(gate, name))}

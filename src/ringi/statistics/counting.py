@@ -281,7 +281,7 @@ class _Batch:
             if event.is_redacted:
                 return None
             earlier = [each for each in await self._history(event.record_id) if each.version < event.version]
-            named = [each.changed for each in earlier if "candidate_groups" in each.changed]
+            named = [each.changed for each in earlier if "groups" in each.changed]
             return Facts(event, fields, before=audience_in(named[-1])) if named else None
         responder = request.response.responder if request and request.response else None
         if event.version == 1 or not request or not responder or responder not in request.seen_by:

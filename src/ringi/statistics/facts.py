@@ -126,7 +126,7 @@ def agent_in(fields: Mapping[str, Any]) -> str:
 
 def audience_in(fields: Mapping[str, Any]) -> Audience:
     """Return the groups to whom a request is open."""
-    groups = sorted({str(name) for name in fields.get("candidate_groups") or ()})
+    groups = sorted({str(name) for name in fields.get("groups") or ()})
     if len(groups) > MAX_GROUPS or (not groups and fields.get("assignee")):
         return None
     return tuple(groups)

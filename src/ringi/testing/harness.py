@@ -303,7 +303,7 @@ class TestHarness:
         if reply and reply.decision == "ignore":
             return False
         if not request.is_open_to(self.person.viewer):
-            groups = [f"the group {group}" for group in request.candidate_groups]
+            groups = [f"the group {group}" for group in request.groups]
             assigned = " or ".join(filter(None, [request.assignee or "", *groups]))
             why = f"it is assigned to {assigned}, not to {self.person.name}"
             remedy = f"Pass {suggest_person(request)} to the harness, or answer with inbox.respond."

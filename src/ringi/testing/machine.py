@@ -55,7 +55,7 @@ ASKS = st.builds(
     title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
     expires_in=st.sampled_from([None, None, 5.0, 60.0]),
     assignee=st.none() | PEOPLE,
-    candidate_groups=st.sampled_from([(), ("boss",), ("boss", "legal")]),
+    groups=st.sampled_from([(), ("boss",), ("boss", "legal")]),
     priority=st.sampled_from([None, "normal", "high"]),
 )
 TEXTS = ("返金", "refund", "ｒ1", "しま go", "40", "nowhere")

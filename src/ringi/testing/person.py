@@ -300,7 +300,7 @@ def suggest_person(request: Request) -> str:
     """Return source text that creates a person who can answer a request."""
     if request.assignee:
         return f"ScriptedPerson(name={request.assignee!r})"
-    return f"ScriptedPerson(groups={list(request.candidate_groups[:1])!r})"
+    return f"ScriptedPerson(groups={list(request.groups[:1])!r})"
 
 
 def describe_request(request: Request) -> str:

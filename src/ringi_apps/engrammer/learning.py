@@ -170,7 +170,7 @@ class LearningNodes:
             allowed=ALLOWED,
             context={"learning": learning_context(proposal)},
             assignee=engrammer.assignee,
-            candidate_groups=engrammer.candidate_groups,
+            groups=engrammer.groups,
             expires_in=engrammer.expires_in,
         )
 

@@ -68,12 +68,12 @@ class ServedPlaybook(NamedTuple):
     budget: int
     deduplicator_name: str
     assignee: str | None
-    candidate_groups: tuple[str, ...]
+    groups: tuple[str, ...]
 
     def is_decided_by(self, who: Principal) -> bool:
         """Return whether a caller may decide on proposals for the playbook."""
-        is_free = not self.assignee and not self.candidate_groups
-        is_theirs = who.name == self.assignee or bool(set(self.candidate_groups) & set(who.groups))
+        is_free = not self.assignee and not self.groups
+        is_theirs = who.name == self.assignee or bool(set(self.groups) & set(who.groups))
         return who.role == "admin" or is_free or is_theirs
 
 
@@ -153,7 +153,7 @@ class PlaybookRoutes:
         who, served = self._authorize(http, id)
         refuse_agent_change(who)
         if not served.is_decided_by(who):
-            deciders = ", ".join([*served.candidate_groups, *filter(None, [served.assignee])])
+            deciders = ", ".join([*served.groups, *filter(None, [served.assignee])])
             raise ForbiddenError(f"only {deciders} may change the playbook of {served.agent!r}: ask one of them")
         change = parse_body(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(change)
@@ -259,7 +259,7 @@ class PlaybookRoutes:
         for agent in CallerConversations(self._components, who).agents.values():
             engrammer = agent.engrammer
             assert engrammer
-            deciders = (engrammer.assignee, engrammer.candidate_groups)
+            deciders = (engrammer.assignee, engrammer.groups)
             playbook = ServedPlaybook(
                 engrammer.playbook_name, engrammer.name, engrammer.budget, engrammer.deduplicator_name, *deciders
             )

@@ -107,7 +107,7 @@ class EngrammerSettings:
     """Name of the playbook; by default `name`. Engrammers with the same playbook share what they learn."""
     assignee: str | None = None
     """Person who decides on proposals; by default every person of the tenant may."""
-    candidate_groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     expires_in: float | None = None
     """Seconds until a proposal expires; an expired proposal is not learned."""
 

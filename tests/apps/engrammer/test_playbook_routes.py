@@ -326,7 +326,7 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
 
 
 async def test_where_a_group_decides_nobody_else_changes_the_playbook_by_hand(models: Models) -> None:
-    agents = models.engrammer(candidate_groups=("tasters",)).agents()
+    agents = models.engrammer(groups=("tasters",)).agents()
     async with open_world("memory://", more_agents=agents) as world:
         change: Json = {"op": "add", "text": SAND, "section": "others"}
         problem = await refused(world.client(), CHANGES, 403, "forbidden", **change)

@@ -109,7 +109,7 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(database: 
     asks: list[dict[str, Any]] = [
         {"expires_at": NOON + timedelta(hours=1)},
         {"assignee": ODD},
-        {"candidate_groups": ("a", "b,c", "NULL")},
+        {"groups": ("a", "b,c", "NULL")},
         {"by": ODD, "parked": True},
         {"title": "nul \0 and\nlines"},
     ]

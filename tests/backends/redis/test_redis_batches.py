@@ -55,7 +55,7 @@ async def test_reads_and_answers_of_one_moment_take_few_commands(store: RedisSto
 
 
 async def test_an_answer_updates_its_lists_in_two_commands(store: RedisStore, server: Server) -> None:
-    request = await store_request(store, candidate_groups=("a", "b", "c"))
+    request = await store_request(store, groups=("a", "b", "c"))
     before = await calls(server, "zadd", "zrem")
 
     await store.put(*answered(request))
@@ -113,7 +113,7 @@ async def test_a_request_with_thousands_of_groups_is_on_a_list_of_each(store: Re
 
 
 async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: Server) -> None:
-    request = await store_request(store, candidate_groups=('Ann "the {wise}, \\ one" 田中', "b"))
+    request = await store_request(store, groups=('Ann "the {wise}, \\ one" 田中', "b"))
 
     (stored,) = await server.redis.hvals(server.key("request", "filed"))
 

@@ -61,7 +61,7 @@ def fill(connection: sqlite3.Connection, count: int) -> list[Request]:
             at=NOON + timedelta(milliseconds=n),
             title=f"注文{n}の{what}",
             action=Action("pay", {"order": f"A-{n}"}),
-            candidate_groups=["few" if n % every == 5 else "most"],
+            groups=["few" if n % every == 5 else "most"],
             kind="finish" if n % every == 9 else None,
             priority="high" if n % every == 7 else None,
             due_at=NOON + timedelta(seconds=n) if n % 3 == 0 else None,

@@ -172,7 +172,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a blank title": ({"title": " "}, "title"),
     "a derived id": ({"title": "Go?", "id": "q-" + "0" * 32}, "id"),
     "an id with a slash": ({"title": "Go?", "id": "../secret"}, "id"),
-    "no group": ({"title": "Go?", "groups": [""]}, "candidate_groups"),
+    "no group": ({"title": "Go?", "groups": [""]}, "groups"),
     "a deep schema": ({"title": "Go?", "schema": {"a": json.loads("[" * 70 + "]" * 70)}}, "arguments"),
     "a long text": ({"title": "Go?", "description": "a" * 300_000}, "arguments"),
     "a hostile pattern": ({"title": "Go?", "schema": {"properties": {"a": {"pattern": "("}}}}, "schema"),

@@ -153,14 +153,14 @@ async def test_an_invalid_form_is_told_to_the_model_and_the_conversation_goes_on
 
 
 async def test_deadline_people_and_the_number_of_fields_are_the_tools_own(file: str) -> None:
-    tool = AskHuman(max_fields=1, expires_in=None, candidate_groups=("support",), assignee="ann")
+    tool = AskHuman(max_fields=1, expires_in=None, groups=("support",), assignee="ann")
     two = texts(2)
     async with at_work(file, [asks(tool, title="Which?", fields=two)]) as world:
         assert "2 fields are more than 1" in (await world.run("office", {})).values["said"]
     async with at_work(file, [asks(tool, title="Which?", fields=two[:1])]) as world:
         await world.run("office", {}, "t2")
         request = await world.one("t2")
-        assert (request.expires_at, request.candidate_groups, request.assignee) == (None, ("support",), "ann")
+        assert (request.expires_at, request.groups, request.assignee) == (None, ("support",), "ann")
 
 
 async def test_the_servers_own_limit_of_fields_is_told_to_the_model(file: str) -> None:

@@ -31,7 +31,7 @@ from ringi.runtimes.langgraph.graph_run import question_of, resume_value
 from ringi.testing.model import ScriptedModel, scripted_turns
 
 ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}
-GATE = {"rules": [{"tools": ["refund"], "candidate_groups": ["finance"]}]}
+GATE = {"rules": [{"tools": ["refund"], "groups": ["finance"]}]}
 MUTATIONS, AT_ONCE = max(200, examples(1_000)), 50
 Change = Callable[[ToolCallRequest], ToolCallRequest]
 
@@ -54,7 +54,7 @@ async def test_a_call_that_is_changed_after_its_approval_is_asked_anew(file: str
         assert till.paid == []
         anew = await world.one()
         assert anew.action is not None
-        assert (anew.action.args, anew.candidate_groups) == ({"order": 1182, "amount": 4000}, ("finance",))
+        assert (anew.action.args, anew.groups) == ({"order": 1182, "amount": 4000}, ("finance",))
         thread = await world.answer(anew, "approve")
         assert (thread.status, till.paid) == ("done", [{"order": 1182, "amount": 4000}])
         await world.verified()

@@ -12,7 +12,7 @@ from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.integrations.langchain import Approval
 
-ASKS = {"tools": ["refund"], "candidate_groups": ["finance"]}
+ASKS = {"tools": ["refund"], "groups": ["finance"]}
 SMALL = {"name": "small refunds", "where": {"amount": {"at_most": 50}}}
 POLICY = {"rules": [{**ASKS, "auto_approve": [SMALL]}]}
 REFUND = {"order": 1182, "amount": 40}
@@ -50,7 +50,7 @@ async def test_an_auto_approved_call_runs_without_a_stop_and_stands_in_the_trail
 async def test_what_no_rule_approves_waits(till: Till, file: str) -> None:
     async with at_work(file, [refunds(till, order=1, amount=51)]) as world:
         assert (await world.run("office", {})).status == "interrupted"
-        assert (await world.one()).candidate_groups == ("finance",)
+        assert (await world.one()).groups == ("finance",)
         assert till.paid == []
 
 

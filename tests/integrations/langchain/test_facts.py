@@ -197,7 +197,7 @@ async def test_a_rule_approves_by_a_fact_that_stands_in_the_request(file: str, t
         await world.verified()
 
 
-FINANCE = {"tools": ["refund"], "candidate_groups": ["finance"], "allowed": ["approve", "reject"]}
+FINANCE = {"tools": ["refund"], "groups": ["finance"], "allowed": ["approve", "reject"]}
 
 
 @pytest.mark.parametrize("later", [50, 9_000, None], ids=["small", "large", "failing"])

@@ -16,7 +16,7 @@ TOML = """
 [[rules]]
 tools = ["refund"]
 allowed = ["approve", "reject"]
-candidate_groups = ["finance"]
+groups = ["finance"]
 expires_in = 3600
 
 [[rules.auto_approve]]
@@ -43,7 +43,7 @@ def test_a_policy_is_the_same_from_toml_from_json_and_in_python() -> None:
             Rule(
                 tools=("refund",),
                 allowed=("approve", "reject"),
-                candidate_groups=("finance",),
+                groups=("finance",),
                 expires_in=3600,
                 auto_approve=(AutoApproval(name="small refunds", where=where),),
             )
@@ -98,7 +98,7 @@ def test_what_is_not_known_waits_for_a_person(args: Any) -> None:
 
 
 def test_the_first_rule_that_covers_a_call_decides() -> None:
-    large = Rule(tools=("pay",), where={"amount": Condition(above=100)}, candidate_groups=("board",))
+    large = Rule(tools=("pay",), where={"amount": Condition(above=100)}, groups=("board",))
     policy = Policy(rules=(large, Rule(tools=("pay", "send"))))
     assert policy.rule_of("pay", {"amount": 101}) == large
     assert policy.rule_of("pay", {"amount": 100}) == policy.rules[1]

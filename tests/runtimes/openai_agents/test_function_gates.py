@@ -50,7 +50,7 @@ async def test_the_run_pauses_with_the_question_of_the_gate(is_async: bool, is_m
     (question,) = (await run.advance()).questions
 
     (ask,) = question.asks
-    assert (ask.title, ask.candidate_groups, ask.expires_in, ask.allowed) == (
+    assert (ask.title, ask.groups, ask.expires_in, ask.allowed) == (
         "Pay this?",
         ("finance",),
         60,
@@ -134,7 +134,7 @@ async def test_the_approval_by_a_rule_of_the_agent_is_none_by_a_person() -> None
     person = ScriptedPerson(groups=["finance"]).rejects(title="Pay this?")
 
     result = await TestHarness(person).run(
-        Agent("shop", shop.sdk, policy=Policy.parse({"rules": [auto]}), candidate_groups=("finance",)), INPUT
+        Agent("shop", shop.sdk, policy=Policy.parse({"rules": [auto]}), groups=("finance",)), INPUT
     )
 
     assert (result.status, shop.paid) == ("done", [])

@@ -126,7 +126,7 @@ export function matchesFilters(request: Request, filters: Filters, me: string | 
   const differs = (wanted: string | undefined, found: string | null | undefined) => wanted !== undefined && wanted !== found;
   if (differs(thread, request.thread_id) || differs(kind, request.kind) || differs(priority, request.priority ?? "normal")) return false;
   if (differs(tier, request.tier ?? "low") || differs(agent, request.agent) || differs(tool, request.action?.name)) return false;
-  if (group !== undefined && !request.candidate_groups.includes(group)) return false;
+  if (group !== undefined && !request.groups.includes(group)) return false;
   return q ? "perhaps" : true;
 }
 

@@ -26,7 +26,7 @@ test.each<[string, Known<Request>, string | null]>([
   ["medium stakes may be one of many", { tier: "medium" }, null],
   ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.bulkRefusals.decisions],
   ["what is given to somebody else is not", { assignee: "bob" }, en.assignedToOthers(en.assignedTo("bob"))],
-  ["what is offered to my group may be", { candidate_groups: ["sales"] }, null],
+  ["what is offered to my group may be", { groups: ["sales"] }, null],
   ["what another holds is not", { claimed_by: "bob", claimed_until: soon }, "claimed by bob"],
   ["what another held may be", { claimed_by: "bob", claimed_until: past }, null],
   ["what I hold may be", { claimed_by: "ann", claimed_until: soon }, null],

@@ -13,7 +13,7 @@ const sorted = (values: Iterable<string | null | undefined>) => [...new Set(valu
 const valuesOf = (requests: readonly Request[]) => ({
   agents: sorted(requests.map(({ agent }) => agent)),
   tools: sorted(requests.map(({ action }) => action?.name)),
-  groups: sorted(requests.flatMap(({ candidate_groups: groups }) => groups)),
+  groups: sorted(requests.flatMap(({ groups }) => groups)),
 });
 
 /** Return how often each tool is asked about, the most frequent first; the chosen one is always there. */

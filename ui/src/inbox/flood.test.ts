@@ -29,7 +29,7 @@ test("a thousand equal requests are one row, and those that come later join it",
 
 test.each<[string, Known<Request>]>([
   ["of high tier", { tier: "high" }], ["that cannot be undone", { tier: "irreversible" }], ["of another agent", { agent: "other" }],
-  ["for other people", { candidate_groups: ["sales"] }], ["that show something else", { digest: "sha256:other" }],
+  ["for other people", { groups: ["sales"] }], ["that show something else", { digest: "sha256:other" }],
   ["that several people decide", { quorum: [{ count: 2 }] }], ["with a form", { form: { fields: [] } }], ["that can be undone for a while", { hold: 5 }],
 ])("requests %s are never answered together with others", (_name, changes) => {
   expect(resetRows([call("r1", 1), call("r2", 1, changes)], horizon).rows).toHaveLength(2);

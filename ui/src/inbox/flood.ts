@@ -34,7 +34,7 @@ const equalKeys = new WeakMap<Request, string>();
 export function equalKey(request: Request): string {
   const cached = equalKeys.get(request);
   if (cached !== undefined) return cached;
-  const { status, action, form, schema, hold, quorum = [], agent, assignee, candidate_groups: groups, digest } = request;
+  const { status, action, form, schema, hold, quorum = [], agent, assignee, groups, digest } = request;
   const isAlone = status !== "pending" || !action || form || schema || hold || quorum.length > 0 || isGrave(request);
   const key = isAlone ? "" : JSON.stringify([agent, assignee, groups, digest]);
   equalKeys.set(request, key);

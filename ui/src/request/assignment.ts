@@ -28,7 +28,7 @@ export function ownPart(request: Request, name: string | undefined): OwnPart {
 
 /** Return the people and groups to whom a request is open; both are empty if it is open to everybody. */
 function recipientsOf(request: Request): { people: string[]; groups: string[] } {
-  const { assignee, candidate_groups: candidates = [], escalation = [], escalated = 0, quorum = [] } = request;
+  const { assignee, groups: candidates = [], escalation = [], escalated = 0, quorum = [] } = request;
   if (!assignee && candidates.length === 0) return { people: [], groups: [] };
   const added = escalation.slice(0, escalated).flatMap(({ to }) => to);
   return {
@@ -165,7 +165,7 @@ export function useClaimant(request: Request): Claimant | null {
 
 interface AssignmentChange {
   verb: "claim" | "release" | "reassign";
-  body?: { assignee?: string; candidate_groups?: string[]; unknown?: true };
+  body?: { assignee?: string; groups?: string[]; unknown?: true };
 }
 
 /**

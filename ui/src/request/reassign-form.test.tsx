@@ -33,7 +33,7 @@ test.each(["an", "nn"])("Enter takes the name on offer for %s, and the next one 
   await waitFor(() => expect(field).toHaveProperty("value", "ann"));
   expect(sent).toEqual([]);
   await userEvent.keyboard("{Enter}");
-  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", candidate_groups: [] }]));
+  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", groups: [] }]));
 });
 
 test("Enter sends a name that is known, also where a longer one is listed before it", async () => {
@@ -41,7 +41,7 @@ test("Enter sends a name that is known, also where a longer one is listed before
   await userEvent.type(screen.getByRole("combobox", { name: "Person" }), "ann");
   await screen.findAllByText("anna");
   await userEvent.keyboard("{Enter}");
-  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", candidate_groups: [] }]));
+  await waitFor(() => expect(sent.map(({ body }) => body)).toEqual([{ assignee: "ann", groups: [] }]));
 });
 
 test("a name that nobody has is asked about, with who could see the request then", async () => {
@@ -54,7 +54,7 @@ test("a name that nobody has is asked about, with who could see the request then
   expect(screen.queryByTestId("unknown-names")).toBeNull();
   fireEvent.click(screen.getByTestId("confirm-reassign"));
   fireEvent.click(await screen.findByTestId("take-unknown"));
-  await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", candidate_groups: ["x"], unknown: true }));
+  await waitFor(() => expect(sent.at(-1)?.body).toEqual({ assignee: "an", groups: ["x"], unknown: true }));
 });
 
 test("the nearest name is one click away", async () => {

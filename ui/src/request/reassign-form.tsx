@@ -56,12 +56,12 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   });
   const reassign = (more: { unknown?: true } = {}) => {
     if (isEmpty || assignment.isPending) return;
-    assignment.mutate({ verb: "reassign", body: { ...(typed && { assignee: typed }), candidate_groups: groups, ...more } });
+    assignment.mutate({ verb: "reassign", body: { ...(typed && { assignee: typed }), groups, ...more } });
   };
   const unknownIn = (error: ProblemError) => {
     const isUnknown = (field: string) => error.errors.some((fault) => fault.field === field);
-    const [noPerson, noGroups] = [isUnknown("assignee"), groups.filter((_, n) => isUnknown(`candidate_groups.${n}`))];
-    const seeing = namesOf({ assignee: noPerson ? null : typed, candidate_groups: groups.filter((group) => !noGroups.includes(group)) }, strings);
+    const [noPerson, noGroups] = [isUnknown("assignee"), groups.filter((_, n) => isUnknown(`groups.${n}`))];
+    const seeing = namesOf({ assignee: noPerson ? null : typed, groups: groups.filter((group) => !noGroups.includes(group)) }, strings);
     return { names: [...(noPerson ? [typed] : []), ...noGroups], consequence: seeing ? strings.seenByKnown(seeing) : strings.seenByAdministrators };
   };
   const change = (name: string) => {

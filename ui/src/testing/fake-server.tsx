@@ -55,7 +55,7 @@ export function aRequest(changes: Known<Request>): Request {
   return known<Request>({
     tenant: "default", id: "r1", version: 1, kind: "approval", title: "Refund order 1182?", description: null,
     action: null, form: null, schema: null, answer_schema: null, allowed: ["approve", "edit", "reject"], actions: {}, context: {},
-    thread_id: null, run_id: null, status: "pending", response: null, assignee: null, candidate_groups: [],
+    thread_id: null, run_id: null, status: "pending", response: null, assignee: null, groups: [],
     claimed_by: null, claimed_until: null, priority: null, created_at: "2026-01-02T10:00:00Z", due_at: null, expires_at: null,
     fallback: null, reason: null, attention: null, acknowledged_at: null, ended_at: null, asked_by: null, erased: null,
     display: null, digest: "sha256:abc", ...changes,

@@ -35,10 +35,10 @@ export const isAgentActor = (actor: string) => actor.startsWith(agentPrefix);
 /** Return whether the actor is a thread, whose conversation already shows the person. */
 export const isThreadActor = (actor: string) => actor.startsWith("thread:");
 
-type Assignment = Partial<Pick<Request, "assignee" | "candidate_groups">>;
+type Assignment = Partial<Pick<Request, "assignee" | "groups">>;
 
 /** Return the names of the people and groups that a request is assigned to; null if everybody may decide. */
-export function namesOf({ assignee, candidate_groups: groups }: Assignment, strings: Strings): string | null {
+export function namesOf({ assignee, groups }: Assignment, strings: Strings): string | null {
   const names = (groups ?? []).map((group) => strings.groupNamed(visible(group)));
   if (assignee) names.unshift(actorName(assignee, strings));
   return names.length > 0 ? names.join(", ") : null;

@@ -53,7 +53,7 @@ def ask(
     body = {
         "title": title,
         "id": id,
-        "candidate_groups": group or None,
+        "groups": group or None,
         "description": description,
         **(_form(read_json("form", form)) if form else {}),
         "display": read_json("display", display) if display else None,

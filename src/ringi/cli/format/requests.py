@@ -226,7 +226,7 @@ def claimed(request: Request, now: datetime) -> str:
 
 def origin(request: Request) -> list[str]:
     """Return who asked when, for whom, and with which priority."""
-    at, people = clock(request.created_at), [request.assignee, *request.candidate_groups]
+    at, people = clock(request.created_at), [request.assignee, *request.groups]
     names = ", ".join(visible(name) for name in people if name)
     return [
         text_of("asked_by", at=at, name=actor(request.asked_by)) if request.asked_by else text_of("asked", at=at),

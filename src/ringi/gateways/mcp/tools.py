@@ -114,7 +114,7 @@ class AskTools:
             raise ToolError(f"fields: {len(fields or ())} are more than {MODEL_FIELDS}: ask in two steps")
         form = None if fields is None else {"fields": fields}
         body = {"title": title, "description": description, "form": form, "schema": schema, "id": id}
-        more = {"assignee": assignee, "candidate_groups": groups, "expires_in": expires_in}
+        more = {"assignee": assignee, "groups": groups, "expires_in": expires_in}
         return await self._ask(context, {**body, **more})
 
     async def request_approval(
@@ -139,7 +139,7 @@ class AskTools:
         """
         call = {"name": action, "args": args or {}, "schema": args_schema}
         body = {"title": title, "description": description, "action": call, "id": id, "tier": tier}
-        more = {"assignee": assignee, "candidate_groups": groups, "expires_in": expires_in}
+        more = {"assignee": assignee, "groups": groups, "expires_in": expires_in}
         return await self._ask(context, {**body, **more}, folder)
 
     async def get_request(self, context: Context[Any, Any], id: RequestId, wait: Wait = SECONDS) -> RequestState:

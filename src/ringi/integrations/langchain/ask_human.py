@@ -93,7 +93,7 @@ class AskHuman(BaseTool):
     expires_in: float | None = 300.0
     """Seconds until the question expires; None for never."""
     assignee: str | None = None
-    candidate_groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Ask under the call's own id: the model cannot choose another one."""
@@ -149,7 +149,7 @@ class AskHuman(BaseTool):
         check_json(fields.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
         repaired = repair(fields.pop("fields", None) or None)
         form = form_of(repaired.fields) if repaired.fields else None
-        own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
+        own = {"assignee": self.assignee, "groups": self.groups, "expires_in": self.expires_in}
         context = {TOOL_CALL_ID: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
         return parse_body(Ask, {**fields, **own, "form": form, "context": context}).checked(max_fields=limit), repaired

@@ -75,16 +75,14 @@ class RingiEventWaiter(ExternalEventWaiter):
         inbox: The inbox or client to ask in.
         key: The name of the piece of work, unique in the tenant. Runs at the same time need different keys.
         assignee: The person who may answer.
-        candidate_groups: The groups whose members may answer.
+        groups: The groups whose members may answer.
     """
 
-    def __init__(
-        self, inbox: InboxAPI, *, key: str, assignee: str | None = None, candidate_groups: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, inbox: InboxAPI, *, key: str, assignee: str | None = None, groups: tuple[str, ...] = ()) -> None:
         if not key:
             raise InvalidError.of("key", "is empty: name the piece of work, such as the id of an order")
         self._inbox, self._key = inbox, key
-        self._recipients = {"assignee": assignee, "candidate_groups": candidate_groups}
+        self._recipients = {"assignee": assignee, "groups": groups}
         self._counts: Counter[tuple[str, ...]] = Counter()
 
     async def wait(

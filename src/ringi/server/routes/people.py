@@ -62,7 +62,7 @@ class PeopleRoutes:
 
 def names_on(request: Request) -> Iterator[str]:
     """Yield the people and groups to whom a request is open or who have decided it; groups as `group:NAME`."""
-    yield from (GROUP + group for group in request.candidate_groups)
+    yield from (GROUP + group for group in request.groups)
     yield from (GROUP + group for stage in request.quorum for group in stage.groups)
     yield from (name for step in request.escalation for name in step.to)
     yield from (vote.responder for vote in request.votes)

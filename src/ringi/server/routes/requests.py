@@ -237,10 +237,10 @@ class RequestRoutes:
         """Reassign a request to another person or other groups; a name that nobody here has needs `unknown` true."""
         caller = self._decider(http)
         to = parse_body(Reassignment, await self._body(http))
-        if not to.assignee and not to.candidate_groups:
-            raise InvalidError.of("assignee", "give an assignee or candidate_groups", "assignee_required")
+        if not to.assignee and not to.groups:
+            raise InvalidError.of("assignee", "give an assignee or groups", "assignee_required")
         inbox = self._inbox(caller, require_answerable)
-        names: dict[str, Any] = {"assignee": to.assignee, "groups": to.candidate_groups, "unknown": to.unknown}
+        names: dict[str, Any] = {"assignee": to.assignee, "groups": to.groups, "unknown": to.unknown}
         request = await inbox.reassign(id_of(http), caller.decider, **names)
         return json_response(request_json(request))
 

@@ -79,7 +79,7 @@ class EndingsConformance:
 
     async def test_a_person_sees_what_ended_for_them_once(self, store: Store) -> None:
         await end(store, "to-all", SECOND)
-        await end(store, "to-groups", 2 * SECOND, candidate_groups=["legal", "finance"])
+        await end(store, "to-groups", 2 * SECOND, groups=["legal", "finance"])
         await end(store, "to-bob", 3 * SECOND, assignee="bob")
         await end(store, "by-ann", 4 * SECOND, by="ann", assignee="bob")
         await end(store, "theirs", 5 * SECOND, tenant="theirs")

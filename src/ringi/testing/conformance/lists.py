@@ -152,7 +152,7 @@ class ListsConformance:
     async def test_each_filter_finds_what_has_it(self, store: Store, query: dict[str, Any], tenant: str | None) -> None:
         await store_request(store, "other", title="Another?", action=None)
         fields: dict[str, Any] = {"kind": "finish", "priority": "high", "assignee": "ann", "thread_id": "thread-7"}
-        fields |= {"action": Action("pay", {"order": "1182"}), "tier": "high", "candidate_groups": ["legal"]}
+        fields |= {"action": Action("pay", {"order": "1182"}), "tier": "high", "groups": ["legal"]}
         asked = await store_request(store, by="agent-7", at=NOON + SECOND, **fields)
         done, event = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
         await store.put(done, event)
@@ -201,7 +201,7 @@ class ListsConformance:
 
     async def test_only_what_ended_at_that_time_or_later_has_ended_since(self, store: Store) -> None:
         for n, name in enumerate(("before", "at", "after")):
-            asked = await store_request(store, name, candidate_groups=["legal", "finance"])
+            asked = await store_request(store, name, groups=["legal", "finance"])
             await store.put(*asked.cancelled("ann", NOON + n * SECOND, None))
         expiring = await store_request(store, "expired", expires_in=2)
         await store.put(*expiring.expired(NOON + 2 * SECOND))
@@ -220,7 +220,7 @@ class ListsConformance:
     async def test_a_viewer_sees_what_is_open_to_all_assigned_or_offered_to_a_group(self, store: Store) -> None:
         await store_request(store, "to-all")
         await store_request(store, "to-ann", assignee="ann")
-        await store_request(store, "to-groups", candidate_groups=["finance", "legal"])
+        await store_request(store, "to-groups", groups=["finance", "legal"])
 
         assert sorted(await ids(store, viewer=WITHOUT_GROUPS)) == ["to-all"]
         assert sorted(await ids(store, viewer=Viewer(name="ann"))) == ["to-all", "to-ann"]
@@ -229,8 +229,8 @@ class ListsConformance:
 
     async def test_a_deputy_sees_what_is_open_to_the_absent_person(self, store: Store) -> None:
         await store_request(store, "to-ann", assignee="ann")
-        await store_request(store, "to-groups", candidate_groups=["finance", "legal"])
-        await store_request(store, "to-bob", assignee="bob", candidate_groups=["legal"])
+        await store_request(store, "to-groups", groups=["finance", "legal"])
+        await store_request(store, "to-bob", assignee="bob", groups=["legal"])
         await store_request(store, "by-ann", by="ann", assignee="cat")
         absent = Viewer(name="ann", groups=("finance",))
         deputy = Viewer(name="bob", groups=("sales",), deputy_for=(absent,))
@@ -240,7 +240,7 @@ class ListsConformance:
 
     async def test_a_viewer_sees_what_they_asked_once(self, store: Store) -> None:
         await store_request(store, "ours", by="ann")
-        await store_request(store, "mine", by="ann", assignee="ann", candidate_groups=["legal", "finance"])
+        await store_request(store, "mine", by="ann", assignee="ann", groups=["legal", "finance"])
         await store_request(store, "passed-on", by="ann", assignee="bob")
         await store_request(store, "theirs", by="bob", assignee="bob")
         seen: dict[str, Any] = {
@@ -254,13 +254,13 @@ class ListsConformance:
 
     async def test_no_name_passes_for_another(self, store: Store) -> None:
         await store_request(store, "all", by='x", "all')
-        await store_request(store, "groups", candidate_groups=["to:ann", '", "to:ann', "all", "*"])
+        await store_request(store, "groups", groups=["to:ann", '", "to:ann', "all", "*"])
 
         assert await ids(store, tenant="tenant-1", assignee="ann") == []
         assert await ids(store, tenant="tenant-1", viewer=Viewer(name="ann", groups=("ann", "x"))) == ["all"]
 
     async def test_a_group_is_not_part_of_another_groups_name(self, store: Store) -> None:
-        await store_request(store, candidate_groups=["legal-eu", 'quote"d', "a,b"])
+        await store_request(store, groups=["legal-eu", 'quote"d', "a,b"])
 
         assert await ids(store, viewer=Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b"))) == []
         assert await ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]

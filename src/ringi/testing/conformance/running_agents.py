@@ -105,7 +105,7 @@ class RunningAgent:
 
     async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
         """Answer a request as the person `bob`, who is in the groups that may answer."""
-        answer |= {"responder": "bob", "groups": request.candidate_groups}
+        answer |= {"responder": "bob", "groups": request.groups}
         return await self.inbox.respond(request.id, decision, digest=request.digest, **answer)
 
     async def events(self) -> list[dict[str, Any]]:

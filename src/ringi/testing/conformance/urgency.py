@@ -96,7 +96,7 @@ class UrgencyConformance:
 
     async def test_a_person_sees_what_is_urgent_for_them_once(self, store: Store) -> None:
         await store_request(store, "to-all", priority="low")
-        await store_request(store, "to-groups", candidate_groups=["legal", "finance"], due_at=NOON)
+        await store_request(store, "to-groups", groups=["legal", "finance"], due_at=NOON)
         await store_request(store, "to-bob", assignee="bob", priority="urgent")
         await store_request(store, "by-ann", by="ann", assignee="bob", priority="high")
         await store_request(store, "theirs", tenant="theirs", priority="urgent")
@@ -144,7 +144,7 @@ class UrgencyConformance:
             due_at = random.choice([None, NOON + random.randrange(-5000, 9000) * SECOND])
             about: dict[str, Any] = {"priority": random.choice(PRIORITIES), "tier": random.choice(TIERS)}
             about |= {"action": Action(random.choice(["pay", "mail"])), "kind": random.choice([None, "finish"])}
-            about |= {"candidate_groups": random.choice([[], ["legal"], ["legal", "finance"], ["other"]])}
+            about |= {"groups": random.choice([[], ["legal"], ["legal", "finance"], ["other"]])}
             about |= {"by": f"agent:{n % 3}", "at": NOON + random.randrange(9) * SECOND, "due_at": due_at}
             await store_request(store, f"r{n:02}", **about)
         order = urgent_query(Query(**URGENT)).place_of
