@@ -80,7 +80,7 @@ def test_the_help_of_every_command_has_no_english(desk: Desk, monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "400")
     every = commands(typer.main.get_command(app))
     assert len(every) > 28
-    options = r"(?m)^  \S+(, -\w)?( <[^>]*>)?|approve|edit|reject|respond|digest|langgraph"
+    options = r"(?m)^  [^\s`]+(, -\w)?( <[^>]*>)?|approve|edit|reject|respond|digest|langgraph"
     for command in every:
         done = ringi(desk, *command, "--help")
         assert (done.returncode, done.stderr) == (0, "")
@@ -88,7 +88,8 @@ def test_the_help_of_every_command_has_no_english(desk: Desk, monkeypatch: pytes
         assert usage.removeprefix(f"{usage.partition('：')[0]}： ringi").strip()
         names = [*command, "ringi", *re.findall(r"\{\w+\}|\[?[A-Z]+\]?(?=\.\.\.|\s|$)", usage)]
         assert english(usage, *names) == [], command
-        marks = re.sub(r"(既定値|默认)：[^\];]*|(環境変数|环境变量)：\w+", "", re.sub(options, "", rest))
+        whole = re.sub(r"\n {3,}", "", rest)
+        marks = re.sub(r"(既定値|默认)：[^\];]*|(環境変数|环境变量)：\w+", "", re.sub(options, "", whole))
         assert english(re.sub(r"\[|\]", "", marks), "UTC", "HTML") == [], command
 
 

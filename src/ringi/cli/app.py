@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
+from inspect import getdoc
 from io import TextIOWrapper
 
 import typer
+from typer.core import TyperGroup
 
 from ringi.base.extras import missing
 from ringi.base.settings import Settings, unknown_settings
@@ -39,62 +42,86 @@ from ringi.cli.commands.upkeep import (
 )
 from ringi.cli.commands.watch import watch
 from ringi.cli.format.output import visible
-from ringi.cli.help import options, translate_help
+from ringi.cli.help import GroupWithHeadings, options, translate_help
 from ringi.cli.session import error_text, usage_text
 from ringi.cli.texts import text_of, text_or, translated
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 
 log = logging.getLogger(__name__)
+
+
+def group(
+    name: str,
+    commands: dict[str, Callable[..., None]],
+    help: str | None = None,
+    *,
+    default: Callable[..., None] | None = None,
+    kind: type[TyperGroup] | None = None,
+) -> typer.Typer:
+    """Return a group of commands; with a default, that runs if no command is named."""
+    help = help or getdoc(default)
+    made = typer.Typer(name=name, cls=kind, no_args_is_help=default is None, help=help)
+    if default:
+        made.callback(invoke_without_command=True)(default)
+    for own, command in commands.items():
+        made.command(own)(command)
+    return made
+
+
+COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Ask": (ask, list_, show, cancel, outcome),
+    "Answer": (
+        *(watch, respond, undo, claim, release, reassign, away, back, absences, grants, revoke),
+        group("suggestions", {"accept": accept}, default=suggestions),
+    ),
+    "Serve": (
+        *(demo, serve, worker, config, link),
+        group(
+            "token",
+            {"create": token_create, "show": token_show, "revoke": token_revoke},
+            "Tokens for agents, people and administrators.",
+        ),
+    ),
+    "Operate": (
+        *(runs, retry, ask_again, abandon, pause, pauses, resume),
+        *(deliveries, redeliver, offboard, migrate, backup, restore),
+    ),
+    "Audit": (report, verify, erase, group("checks", {"plant": plant}, default=checks)),
+    "Connect": (
+        *(mcp, acp),
+        group(
+            "gate",
+            {"run": gates.gate, "install": gates.install, "uninstall": gates.uninstall},
+            "A gate before MCP servers.",
+            kind=gates.GateGroup,
+        ),
+        group(
+            "hook",
+            {"claude-code": claude_code, "codex": codex, "install": install, "uninstall": uninstall},
+            "Hooks of coding agents: answer their calls in the inbox.",
+        ),
+        group("policy", {"test": policy_test}, "Policies for tool calls."),
+        group("webhooks", {"test": webhooks_test}, "Webhook endpoints."),
+        group("secret", {"create": secret_create}, "Secrets that sign webhook deliveries."),
+    ),
+}
+"""All commands, each below its heading in the help."""
 app = typer.Typer(
-    name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    name="ringi",
+    cls=GroupWithHeadings,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-COMMANDS = (
-    *(demo, serve, worker, mcp, acp),
-    *(ask, list_, show, watch),
-    *(respond, undo, claim, release, reassign, cancel, outcome),
-    *(away, back, absences),
-    *(runs, retry, ask_again, abandon),
-    *(pause, pauses, resume, grants, revoke),
-    *(deliveries, redeliver),
-    *(link, offboard, erase, config, migrate, verify, report, backup, restore),
-)
-for command in COMMANDS:
-    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 app.callback()(options)
-token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
-token_app.command("create")(token_create)
-token_app.command("show")(token_show)
-token_app.command("revoke")(token_revoke)
-app.add_typer(token_app, name="token")
-secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign webhook deliveries.")
-secret_app.command("create")(secret_create)
-app.add_typer(secret_app, name="secret")
-webhooks_app = typer.Typer(no_args_is_help=True, help="Webhook endpoints.")
-webhooks_app.command("test")(webhooks_test)
-app.add_typer(webhooks_app, name="webhooks")
-gate_app = typer.Typer(cls=gates.GateGroup, no_args_is_help=True, help="A gate before MCP servers.")
-gate_app.command("run")(gates.gate)
-gate_app.command("install")(gates.install)
-gate_app.command("uninstall")(gates.uninstall)
-app.add_typer(gate_app, name="gate")
-checks_app = typer.Typer()
-checks_app.callback(invoke_without_command=True)(checks)
-checks_app.command("plant")(plant)
-app.add_typer(checks_app, name="checks")
-suggestions_app = typer.Typer()
-suggestions_app.callback(invoke_without_command=True)(suggestions)
-suggestions_app.command("accept")(accept)
-app.add_typer(suggestions_app, name="suggestions")
-policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
-policy_app.command("test")(policy_test)
-app.add_typer(policy_app, name="policy")
-hook_app = typer.Typer(no_args_is_help=True, help="Hooks of coding agents: answer their calls in the inbox.")
-hook_app.command("claude-code")(claude_code)
-hook_app.command("codex")(codex)
-hook_app.command("install")(install)
-hook_app.command("uninstall")(uninstall)
-app.add_typer(hook_app, name="hook")
+for heading, commands in COMMANDS.items():
+    for command in commands:
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, rich_help_panel=heading)
+        else:
+            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(command)
 
 
 def main() -> None:

@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ringi.cli.texts import language, text_of, translations
 
 MARKS = ("required", "default: ", "env var: ")
 """The words of Typer after the help of an option."""
+UNITS = re.compile("[（「]*(?:`[^`]+`|[!-~]+|[^ ])[。、，：；）」！？]*| +")
+"""A text is wrapped between these: commands, words, and characters of Chinese and Japanese."""
+AS_IT_IS = "\b"
+"""The line before a paragraph that Typer does not wrap: it would count characters, not columns."""
+
+
+class GroupWithHeadings(TyperGroup):
+    """A group that lists its commands below headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for each command, below the heading of its panel."""
+        names = max(map(len, self.commands))
+        for heading in dict.fromkeys(command.rich_help_panel for command in self.commands.values()):  # type: ignore[attr-defined]
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name.ljust(names), short_help(command, formatter.width - names - 6))
+                        for name, command in self.commands.items()
+                        if command.rich_help_panel == heading  # type: ignore[attr-defined]
+                    ]
+                )
+
+
+def short_help(command: Any, width: int) -> str:
+    """Return the help of a command in one line."""
+    if language() == "en":
+        return str(command.get_short_help_str(width))
+    sentence = re.sub("。.*", "。", command.help, flags=re.DOTALL)
+    first, *rest = wrapped(sentence, width - 1)
+    return f"{first}…" if rest else first
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text with Chinese or Japanese characters, which are twice as wide as others."""
+    from rich.cells import cell_len
+
+    lines = [""]
+    for unit in UNITS.findall(" ".join(text.split())):
+        if lines[-1] and cell_len(lines[-1] + unit.rstrip()) > width:
+            lines.append("")
+        lines[-1] += unit
+    return [line.strip() for line in lines]
 
 
 def translate_help(command: Any) -> None:
@@ -42,8 +86,17 @@ def _formatter(base: Any) -> Any:
         def write_heading(self, heading: str) -> None:
             super().write_heading(text_of(f"help.{heading.lower()}"))
 
-        def write_dl(self, rows: Sequence[tuple[str, str]], *options: Any, **named: Any) -> None:
-            super().write_dl([(name, _with_own_marks(text)) for name, text in rows], *options, **named)
+        def write_text(self, text: str) -> None:
+            paragraphs = (wrapped(each, self.width - self.current_indent) for each in text.split("\n\n"))
+            super().write_text("\n\n".join("\n".join([AS_IT_IS, *each]) for each in paragraphs))
+
+        def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+            width = self.width - min(max(len(name) for name, _ in rows), col_max) - col_spacing - 2
+            super().write_dl(
+                [(name, "\n".join([AS_IT_IS, *wrapped(_with_own_marks(text), width)])) for name, text in rows],
+                col_max,
+                col_spacing,
+            )
 
     return Formatter
 
