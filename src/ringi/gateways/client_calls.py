@@ -37,7 +37,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Call, InboxAsker, InboxOptions, hashed
 from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
-from ringi.policy.rules import Denial, Policy, Rule
+from ringi.policy.rules import Policy, Rule
 
 FRESH_SECONDS = 1.0
 """The time for which a look at the pauses counts, for calls that a rule allows."""
@@ -278,14 +278,26 @@ class ClientAsker(InboxAsker):
                 return facts
             self.number += 1
 
-    async def deny(self, question: Ask, denial: Denial) -> str:
-        return await super().deny(self._completed(question), denial)
-
-    async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await super().approve(self._completed(question), rule)
-
-    async def ask(self, question: Ask) -> Request:
-        return await super().ask(self._completed(question))
+    def completed(self, question: Ask) -> Ask:
+        action, session = question.action, self._gate.session
+        if action is None:
+            return question
+        view = view_of(action.name, action.args, session.folder)
+        allowed = question.resolved_allowed
+        is_own_title = question.title != f"Run {action.name}?"
+        return with_schema(
+            question.model_copy(
+                update={
+                    "title": question.title if is_own_title else view.title,
+                    "wording": question.wording if is_own_title else view.wording,
+                    "display": view.display or None,
+                    "context": {**question.context, **session.context},
+                    "thread_id": session.thread_id,
+                    "allowed": allowed if self._gate.can_edit else tuple(each for each in allowed if each != "edit"),
+                }
+            ),
+            self._schema,
+        )
 
     async def check_pauses(self, *, is_gated: bool) -> None:
         await self._gate.check_pauses(is_gated=is_gated)
@@ -313,27 +325,6 @@ class ClientAsker(InboxAsker):
             return now - response.at < MAX_AGE
         is_recent = request.acknowledged_at is not None and now - request.acknowledged_at < REPEAT
         return receipt is not None and receipt.is_begun_by(self.attempt) and is_recent
-
-    def _completed(self, question: Ask) -> Ask:
-        action, session = question.action, self._gate.session
-        if action is None:
-            return question
-        view = view_of(action.name, action.args, session.folder)
-        allowed = question.resolved_allowed
-        is_own_title = question.title != f"Run {action.name}?"
-        return with_schema(
-            question.model_copy(
-                update={
-                    "title": question.title if is_own_title else view.title,
-                    "wording": question.wording if is_own_title else view.wording,
-                    "display": view.display or None,
-                    "context": {**question.context, **session.context},
-                    "thread_id": session.thread_id,
-                    "allowed": allowed if self._gate.can_edit else tuple(each for each in allowed if each != "edit"),
-                }
-            ),
-            self._schema,
-        )
 
     def _id(self, name: str) -> str:
         return f"call-{hashed(self.base, self.number)}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import digest
 from ringi.base.settings import hitl_enabled
@@ -18,6 +19,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 from ringi.policy.question import FACTS, FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
+from ringi.runs.context import RunContext
 from ringi.runtimes.gated_tools import AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
@@ -41,26 +43,39 @@ class InboxOptions(NamedTuple):
     """Seconds until `WaitTimeoutError`; None for no limit."""
 
 
-class Asker(Protocol):
+class Asker(ABC):
     """The place where a gated function asks."""
+
+    suspensions: tuple[type[Exception], ...] = ()
+    """The errors by which the run pauses in the middle of the function: then its outcome is open."""
 
     def asks(self) -> bool:
         """Return whether people are asked at all."""
+        return hitl_enabled()
 
     async def find_facts(
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
     ) -> dict[str, Any]:
         """Return facts about a call."""
+        return await afind_facts(functions, names, *call)
 
     async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
         """Return the facts that people were shown with exactly this call; None if nobody was asked about it."""
+        return None
 
+    def completed(self, question: Ask) -> Ask:
+        """Return a question with what this place adds to it."""
+        return question
+
+    @abstractmethod
     async def deny(self, question: Ask, denial: Denial) -> str:
         """Record a denial, and return the id of its request."""
 
+    @abstractmethod
     async def approve(self, question: Ask, rule: str) -> Request | None:
         """Record the approval by a rule; None if it cannot be recorded: then a person decides."""
 
+    @abstractmethod
     async def ask(self, question: Ask) -> Request:
         """Return the request once it has ended."""
 
@@ -70,27 +85,17 @@ class Asker(Protocol):
     def begin(self) -> None:
         """Record that the function begins."""
 
-    @property
-    def suspensions(self) -> tuple[type[Exception], ...]:
-        """The errors by which the run pauses in the middle of the function: then its outcome is open."""
-
     async def report(self, request: Request, outcome: Outcome) -> None:
         """Record what became of the function, which this request approved."""
 
 
-class NoAsker:
+class NoAsker(Asker):
     """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
-
-    def asks(self) -> bool:
-        return hitl_enabled()
 
     async def find_facts(
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
     ) -> dict[str, Any]:
         return find_facts(functions, names, *call)
-
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
-        return None
 
     async def deny(self, question: Ask, denial: Denial) -> str:
         log.warning("%s: the denial by %r is not recorded, because the event loop is blocked", question.title, denial)
@@ -103,21 +108,8 @@ class NoAsker:
         name = question.action.name if question.action else question.title
         raise RuntimeError(f"{name} would block the event loop until a person answers: await it in asyncio.to_thread")
 
-    async def check_pauses(self, *, is_gated: bool) -> None:
-        pass
 
-    def begin(self) -> None:
-        pass
-
-    @property
-    def suspensions(self) -> tuple[type[Exception], ...]:
-        return ()
-
-    async def report(self, request: Request, outcome: Outcome) -> None:
-        pass
-
-
-class InboxAsker:
+class InboxAsker(Asker):
     """Asks in an inbox, and waits in this process.
 
     Args:
@@ -132,14 +124,6 @@ class InboxAsker:
     def __init__(self, stack: AsyncExitStack, options: InboxOptions, key: str | None) -> None:
         self._stack, self._options, self._inbox, self._key = stack, options, options.inbox, key
         self._earlier: Request | None = None
-
-    def asks(self) -> bool:
-        return hitl_enabled()
-
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
-    ) -> dict[str, Any]:
-        return await afind_facts(functions, names, *call)
 
     async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
         if self._key is None:
@@ -191,13 +175,6 @@ class InboxAsker:
         if is_gated:
             await (await self._opened()).check_pauses()
 
-    def begin(self) -> None:
-        pass
-
-    @property
-    def suspensions(self) -> tuple[type[Exception], ...]:
-        return ()
-
     async def report(self, request: Request, outcome: Outcome) -> None:
         # The inbox that was opened to ask is closed: a function may run for hours.
         async with AsyncExitStack() as stack:
@@ -242,48 +219,46 @@ def hashed(*parts: object) -> str:
     return digest([*parts]).removeprefix("sha256:")[:32]
 
 
-class CallAsker:
-    """Asks by a pause of the run.
+class HostAsker(Asker):
+    """Asks in a run of Ringi, which suspends until the answer.
+
+    Args:
+        host: The context of the run.
+    """
+
+    def __init__(self, host: RunContext) -> None:
+        self._host = host
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        return (await self._host.deny(question, *denial)).id
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        await self._host.check_pauses(is_gated=is_gated)
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        self._host.outcomes.record(request, outcome)
+
+
+class CallAsker(HostAsker):
+    """Asks by a pause of the run at the call of a tool.
 
     Args:
         call: The call of the tool.
     """
 
-    def __init__(self, call: GatedCall) -> None:
-        self._call, self._run = call, call.run
+    suspensions = (AskFirst,)
 
-    @property
-    def suspensions(self) -> tuple[type[Exception], ...]:
-        return (AskFirst,)
+    def __init__(self, call: GatedCall) -> None:
+        super().__init__(call.run.host)
+        self._call = call
 
     def asks(self) -> bool:
-        return bool(self._run.asks)
-
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
-    ) -> dict[str, Any]:
-        return await afind_facts(functions, names, *call)
-
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
-        return None
-
-    async def deny(self, question: Ask, denial: Denial) -> str:
-        request: Request = await self._run.host.deny(question, *denial)
-        return request.id
+        return bool(self._call.run.asks)
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        self._call.request = await self._run.host.approve(question, rule, self._call.place)
+        self._call.request = await self._host.approve(question, rule, self._call.place)
         return self._call.request
 
     async def ask(self, question: Ask) -> Request:
         log.info("%s suspends its run until a person answers", question.action and question.action.name)
         raise AskFirst(question)
-
-    async def check_pauses(self, *, is_gated: bool) -> None:
-        await self._run.host.check_pauses(is_gated=is_gated)
-
-    def begin(self) -> None:
-        pass
-
-    async def report(self, request: Request, outcome: Outcome) -> None:
-        self._run.host.outcomes.record(request, outcome)

@@ -335,7 +335,7 @@ class FunctionGate:
             asker.begin()
             return Authorized(call.args, asker)
         question = question_of(self._policy, rule if effect == "ask" else None, *call, facts=facts)
-        question = with_schema(question, self._signature.schema if self._signature else None)
+        question = asker.completed(with_schema(question, self._signature.schema if self._signature else None))
         request = await asker.approve(question, approver) if approver and earlier is None else None
         request = request or await asker.ask(question)
         granted = self._granted(request)
@@ -352,7 +352,7 @@ class FunctionGate:
         denial = self._policy.denial(*call, facts)
         if denial is None:
             return facts
-        id = await asker.deny(question_of(self._policy, None, *call, facts=facts), denial)
+        id = await asker.deny(asker.completed(question_of(self._policy, None, *call, facts=facts)), denial)
         raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
 
     async def _find(self, asker: Asker, names: Collection[str], call: Call) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 from ringi.base.settings import hitl_enabled
-from ringi.domain.ask import Ask, Outcome
+from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.integrations.askers import Call
+from ringi.integrations.askers import Call, HostAsker
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.question import FactFunction, afind_facts, find_facts
+from ringi.policy.question import FactFunction, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
 from ringi.runtimes.langgraph.gated_steps import gated_steps, place_of
@@ -25,35 +25,26 @@ NO_CALL_ID = str(None)
 """The id of the tool call in the questions of functions: they have none."""
 
 
-class RunAsker:
-    """Asks in a run of Ringi, which suspends until the answer.
+class RunAsker(HostAsker):
+    """Asks by an interrupt of a graph.
 
     Args:
         host: The context of the run.
         config: The configuration of the step.
     """
 
-    def __init__(self, host: RunContext, config: Any) -> None:
-        self._host, self._is_asking, self._steps = host, config["configurable"].get(ASKS), gated_steps(config)
-        self._config, self._place = config, str(config["configurable"].get("checkpoint_ns"))
+    suspensions = (GraphBubbleUp,)
 
-    @property
-    def suspensions(self) -> tuple[type[Exception], ...]:
-        return (GraphBubbleUp,)
+    def __init__(self, host: RunContext, config: Any) -> None:
+        super().__init__(host)
+        self._is_asking, self._steps = config["configurable"].get(ASKS), gated_steps(config)
+        self._config, self._place = config, str(config["configurable"].get("checkpoint_ns"))
 
     def asks(self) -> bool:
         return hitl_enabled() if self._is_asking is None else bool(self._is_asking)
 
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
-    ) -> dict[str, Any]:
-        return await afind_facts(functions, names, *call)
-
     async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
         return self._host.facts_of(NO_CALL_ID, call_digest(*call))
-
-    async def deny(self, question: Ask, denial: Denial) -> str:
-        return (await self._host.deny(question, *denial)).id
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
         return await self._host.approve(question, rule, place_of(self._config, content_digest(question)))
@@ -64,14 +55,8 @@ class RunAsker:
             log.info("%s suspends its run until a person answers", name)
             return ask_question(question)
 
-    async def check_pauses(self, *, is_gated: bool) -> None:
-        await self._host.check_pauses(is_gated=is_gated)
-
     def begin(self) -> None:
         self._steps.begin(self._place)
-
-    async def report(self, request: Request, outcome: Outcome) -> None:
-        self._host.outcomes.record(request, outcome)
 
 
 class BlockingRunAsker(RunAsker):
