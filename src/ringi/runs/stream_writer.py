@@ -364,9 +364,22 @@ class ReplayState:
             self.origins.add(item.origin)
             if item.origin.startswith(CUT):
                 self.cut.add(item.origin.removeprefix(CUT))
-        handler = HANDLERS.get(item.event["type"])
-        if handler:
-            handler(self, item.event)
+        match item.event:
+            case {"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}:
+                self.texts[id] = self.texts.get(id, "") + delta
+            case {"type": "TEXT_MESSAGE_START", "messageId": id}:
+                self.open.add(id)
+            case {"type": "TEXT_MESSAGE_END", "messageId": id}:
+                self.open.discard(id)
+                self.ended.add(id)
+            case {"type": "CUSTOM"} if (id := superseded_by(item.event)) is not None:
+                self.cut.discard(id)
+                self.superseded.add(id)
+            case {"type": "RUN_STARTED", "runId": stretch}:
+                self.stretch, self.stretches = stretch, self.stretches + 1
+            case {"type": "RUN_FINISHED" | "RUN_ERROR"} as event:
+                self.stretch = None
+                self.asked.update(each["id"] for each in (event.get("outcome") or {}).get("interrupts") or ())
 
     def may_be_message(self, message_id: str, text: str) -> bool:
         """Return True if a message with this beginning may be the one with this id."""
@@ -374,41 +387,6 @@ class ReplayState:
             return False
         known = self.texts.get(message_id, "")
         return known.startswith(text) or (text.startswith(known) and message_id not in self.ended)
-
-    def _start_run(self, event: dict[str, Any]) -> None:
-        self.stretch = event["runId"]
-        self.stretches += 1
-
-    def _end_run(self, event: dict[str, Any]) -> None:
-        self.stretch = None
-        self.asked.update(interrupt["id"] for interrupt in (event.get("outcome") or {}).get("interrupts") or ())
-
-    def _start_text(self, event: dict[str, Any]) -> None:
-        self.open.add(event["messageId"])
-
-    def _add_text(self, event: dict[str, Any]) -> None:
-        self.texts[event["messageId"]] = self.texts.get(event["messageId"], "") + event["delta"]
-
-    def _end_text(self, event: dict[str, Any]) -> None:
-        self.open.discard(event["messageId"])
-        self.ended.add(event["messageId"])
-
-    def _supersede(self, event: dict[str, Any]) -> None:
-        message_id = superseded_by(event)
-        if message_id is not None:
-            self.cut.discard(message_id)
-            self.superseded.add(message_id)
-
-
-HANDLERS = {
-    "RUN_STARTED": ReplayState._start_run,
-    "RUN_FINISHED": ReplayState._end_run,
-    "RUN_ERROR": ReplayState._end_run,
-    "TEXT_MESSAGE_START": ReplayState._start_text,
-    "TEXT_MESSAGE_CONTENT": ReplayState._add_text,
-    "TEXT_MESSAGE_END": ReplayState._end_text,
-    "CUSTOM": ReplayState._supersede,
-}
 
 
 def superseded_by(event: dict[str, Any]) -> str | None:
@@ -423,7 +401,7 @@ async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
     while True:
         items = await stream.read(key, after, PAGE)
         for item in items:
-            if item.event["type"] == "RUN_STARTED" and not belongs_to_run(item.event["runId"], state.run_id):
+            if item.event["type"] == "RUN_STARTED" and run_of(item.event["runId"]) != state.run_id:
                 state = ReplayState(item.event["runId"])
             state.add(item)
         if len(items) < PAGE:
@@ -431,11 +409,6 @@ async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
         after = items[-1].number
 
 
-def belongs_to_run(stretch: str, run_id: str) -> bool:
-    """Return True if an AG-UI run is the run itself or a continuation after one of its pauses."""
-    return run_of(stretch) == run_id
-
-
 def run_of(stretch: str) -> str:
-    """Return the run id of an AG-UI run."""
+    """Return the id of the run of which an AG-UI run is the beginning, or a continuation after one of its pauses."""
     return stretch.partition(".")[0]

@@ -16,7 +16,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import named_by
 from ringi.forms.field_parts import AttachedFile
-from ringi.runs.stream_writer import belongs_to_run, run_of, stream_topic, superseded_by
+from ringi.runs.stream_writer import run_of, stream_topic, superseded_by
 from ringi.server.message_parts import image_address
 
 PAGE = 500
@@ -111,7 +111,7 @@ class RunCursor:
     def _is_own(self, item: StreamItem) -> bool:
         self.after = item.number
         if item.event["type"] == "RUN_STARTED":
-            is_own = belongs_to_run(item.event["runId"], self._run_id)
+            is_own = run_of(item.event["runId"]) == self._run_id
             self.is_past = self.is_past or (self._is_inside and not is_own)
             self._is_inside = is_own
         self.is_at_end = self._is_inside and is_end(item.event)
