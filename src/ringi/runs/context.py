@@ -54,7 +54,19 @@ class RunContext:
     """
 
     def __init__(self, runner: Runner, inbox: Inbox, thread: Thread, run_id: str, by: str | None) -> None:
-        self._runner, self._inbox, self._thread, self._run_id, self._by = runner, inbox, thread, run_id, by
+        self.runner = runner
+        """The runner that starts and stops other threads.
+
+        A step is repeated if its worker died: a thread that it starts needs a deterministic id. The repetition raises
+        `ThreadBusyError` if the thread has already been started.
+        """
+        self.inbox = inbox
+        """The inbox of the run's tenant."""
+        self.run_id = run_id
+        """The id of the run. It is unique, even after the thread was erased and started again."""
+        self.by = by
+        """The name of the person who started the run; None if it is no longer known."""
+        self._thread = thread
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
         self.outcomes = CallOutcomes()
@@ -63,20 +75,6 @@ class RunContext:
         """The calls that a gate has refused without reading the answers about them: each id, or the digest without one.
         """
         self._loop, self._tasks = running_loop(), set[asyncio.Task[Any]]()
-
-    @property
-    def runner(self) -> Runner:
-        """The runner that starts and stops other threads.
-
-        A step is repeated if its worker died: a thread that it starts needs a deterministic id. The repetition raises
-        `ThreadBusyError` if the thread has already been started.
-        """
-        return self._runner
-
-    @property
-    def inbox(self) -> Inbox:
-        """The inbox of the run's tenant."""
-        return self._inbox
 
     @property
     def key(self) -> Key:
@@ -89,19 +87,9 @@ class RunContext:
         return self._thread.agent
 
     @property
-    def run_id(self) -> str:
-        """The id of the run. It is unique, even after the thread was erased and started again."""
-        return self._run_id
-
-    @property
-    def by(self) -> str | None:
-        """The name of the person who started the run; None if it is no longer known."""
-        return self._by
-
-    @property
     def asker(self) -> Decider | None:
         """The starter of the run; None if it is no longer known."""
-        return starter_of(self._thread, self._by)
+        return starter_of(self._thread, self.by)
 
     async def starter(self) -> Decider | None:
         """Return the starter of the run, or of the first run of those that started each other."""
@@ -109,7 +97,7 @@ class RunContext:
         for _ in range(MAX_DEPTH):
             if thread.parent is None or by is None or not by.name.startswith(THREAD):
                 return by
-            thread = await self._runner.backend.store.get(Thread, *thread.parent)
+            thread = await self.runner.backend.store.get(Thread, *thread.parent)
             by = starter_of(thread, (thread.run and thread.run.by) or thread.started_by)
         return by
 
@@ -122,7 +110,7 @@ class RunContext:
             FenceError: The run was stopped, or another worker holds it.
         """
         with report_outages():
-            current = await self._runner.backend.store.get(Thread, *self.key)
+            current = await self.runner.backend.store.get(Thread, *self.key)
         current.refuse_old(self._thread)
 
     async def check_pauses(self, *, is_gated: bool = True) -> None:
@@ -136,11 +124,11 @@ class RunContext:
             PausedError: The agent is paused: the run stops here, and goes on after the pause.
             OutageError: The pauses cannot be read, so the call must not run.
         """
-        pauses = self._runner.pauses
+        pauses = self.runner.pauses
         with report_outages():
             pause = await (pauses.find_now if is_gated else pauses.find)(self.key.tenant, self.agent)
         if pause:
-            raise paused_error(pause, self._inbox.clock)
+            raise paused_error(pause, self.inbox.clock)
 
     def check_pauses_without_await(self, *, is_gated: bool = True) -> None:
         """Do the same as `check_pauses` for code that cannot await; code that blocks the event loop reads no store."""
@@ -228,17 +216,17 @@ class RunContext:
             The approved request.
         """
         # A rule of another name, after a deploy, approves the same call: its effect keeps the key.
-        identity = canonical([checkpoint_thread(self.key), self._run_id, place, content_digest(ask)])
+        identity = canonical([checkpoint_thread(self.key), self.run_id, place, content_digest(ask)])
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
-        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
+        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             try:
-                return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+                return await self.inbox.submit_approved(complete, rule=rule, by=self.by)
             except DifferentAskError:
                 # A repeated model draws another id for the call; all else must be as it is stored.
-                stored = await self._inbox.get(id)
+                stored = await self.inbox.get(id)
                 complete = with_call_id(complete, stored.context.get(TOOL_CALL_ID))
-                return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+                return await self.inbox.submit_approved(complete, rule=rule, by=self.by)
 
     async def deny(self, ask: Ask, rule: str, reason: str) -> Request:
         """Record that a rule denies a call, once for each call in the thread; idempotent.
@@ -255,9 +243,9 @@ class RunContext:
         call = (ask.action.name, ask.action.args) if ask.action else ()
         identity = canonical([checkpoint_thread(self.key), "deny", rule, *call])
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
-        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
+        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
-            return await self._inbox.submit_denied(complete, rule=rule, reason=reason, by=self._by)
+            return await self.inbox.submit_denied(complete, rule=rule, reason=reason, by=self.by)
 
     def deny_without_await(self, ask: Ask, rule: str, reason: str) -> None:
         """Do the same as `deny` for code that cannot await; if it blocks the event loop, the record follows later."""
