@@ -106,9 +106,18 @@ class Runner:
             ThreadBusyError: The thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
-        starter = decider_of(by)
-        run = Run(id=uuid.uuid4().hex, input=input, by=starter.name, subject=starter.subject)
-        thread = await self._begin(Key(tenant, thread_id), agent, run, starter.name, images, once=once, check=check)
+        key, starter, clock = Key(tenant, thread_id), decider_of(by), self.inbox.clock
+        now, name = clock(), starter.name
+        span = tracing.start_span("started", now)
+        run = Run(id=uuid.uuid4().hex, input=input, by=name, subject=starter.subject, traceparent=span.traceparent)
+        if images:
+            thread = await begin_run_with_images(
+                self.backend, key, agent, run, images, by=name, clock=clock, once=once, check=check
+            )
+        else:
+            thread = await self._begin(key, agent, run, name, once=once, check=check)
+        if thread.run_id == run.id:
+            span.end_started(thread, now)
         if images or thread.run_id != run.id:  # Otherwise it was submitted with the thread.
             await self.backend.jobs.submit(start_job(thread))
         return thread
@@ -188,31 +197,6 @@ class Runner:
             check(images)
 
     async def _begin(
-        self,
-        key: Key,
-        agent: str,
-        run: Run,
-        by: str,
-        images: Sequence[NewImage],
-        *,
-        once: bool,
-        check: Callable[[Thread], object],
-    ) -> Thread:
-        now = self.inbox.clock()
-        span = tracing.start_span("started", now)
-        run = run.model_copy(update={"traceparent": span.traceparent})
-        if images:
-            clock = self.inbox.clock
-            thread = await begin_run_with_images(
-                self.backend, key, agent, run, images, by=by, clock=clock, once=once, check=check
-            )
-        else:
-            thread = await self._begin_without(key, agent, run, by, once=once, check=check)
-        if thread.run_id == run.id:
-            span.end_started(thread, now)
-        return thread
-
-    async def _begin_without(
         self, key: Key, agent: str, run: Run, by: str, *, once: bool, check: Callable[[Thread], object]
     ) -> Thread:
         def restart(thread: Thread) -> tuple[Thread, Event | None]:
