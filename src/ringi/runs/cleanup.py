@@ -34,7 +34,7 @@ async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
         backend: The services of the store.
         thread: The thread.
     """
-    return await _find_requests(backend, thread, statuses=("pending",))
+    return await requests_of_thread(backend, thread, statuses=("pending",))
 
 
 async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
@@ -44,7 +44,7 @@ async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
         backend: The services of the store.
         thread: The thread.
     """
-    return [request for request in await _find_requests(backend, thread) if request.run_id == thread.run_id]
+    return [request for request in await requests_of_thread(backend, thread) if request.run_id == thread.run_id]
 
 
 async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) -> dict[str, list[Request]]:
@@ -54,16 +54,6 @@ async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) 
         if request.continuation and request.continuation.args.get("interrupt_id") in questions:
             steps.setdefault(str(request.continuation.args["node"]), []).append(request)
     return steps
-
-
-async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return the requests after which a thread's runs cannot continue, answered or not."""
-    return await _find_requests(backend, thread, attention=True)
-
-
-async def unsettled_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return the requests of a thread's runs that are open, or ended and not acknowledged."""
-    return await _find_requests(backend, thread, unsettled=True)
 
 
 def by_id(requests: Iterable[Request]) -> dict[str, Request]:
@@ -83,7 +73,8 @@ def is_asked_by(thread: Thread, request: Request) -> bool:
     return resumes_run(request) and request.continuation is not None and request.continuation.key == thread.id
 
 
-async def _find_requests(backend: Backend, thread: Thread, **conditions: Any) -> list[Request]:
+async def requests_of_thread(backend: Backend, thread: Thread, **conditions: Any) -> list[Request]:
+    """Return the requests of a thread's runs that meet further conditions of a `Query`."""
     query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **conditions)
     # Read every page: otherwise many requests posted by others with this thread's id would hide the run's own.
     requests = [request async for page in record_pages(backend.store, Request, query) for request in page]
@@ -111,7 +102,7 @@ async def close_orphans(
     backend: Backend, inbox: Inbox, thread: Thread, receipts: Mapping[str, Receipt] = NO_RECEIPTS
 ) -> None:
     """Cancel or acknowledge all remaining requests of an ended run, and of earlier ones."""
-    unsettled = await unsettled_requests(backend, thread)
+    unsettled = await requests_of_thread(backend, thread, unsettled=True)
     has_failed = thread.status == "error"
     remaining = [request for request in unsettled if request.is_final or has_failed or request.run_id != thread.run_id]
     current = await backend.store.get(Thread, *thread.key)

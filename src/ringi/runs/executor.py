@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
-from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, State, UnreadAnswersError
+from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, UnreadAnswersError
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
@@ -35,8 +36,8 @@ from ringi.runs.cleanup import (
     close_requests,
     open_requests,
     prune_checkpoints,
+    requests_of_thread,
     steps_of,
-    unsettled_requests,
 )
 from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, RunContext, is_void, request_id
 from ringi.runs.lease import Lease
@@ -221,7 +222,10 @@ class RunExecutor:
         if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
             why = failures.missing_message(self._view.agent.name, self._about, missing)
             return await self._mark_stuck(why, standing, missing)
-        asked = self._asked = [(question, await self._ask(question)) for question in standing.questions]
+        asked = self._asked = [
+            (question, [await self._ask(question, position) for position in question.positions])
+            for question in standing.questions
+        ]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
         await self._close_others({request.id for request in requests})
@@ -246,18 +250,15 @@ class RunExecutor:
         self._has_run = True
         await self._emitter.flush()
         if state:
-            await self._store_state(state)
+            self._is_state_lost = True
+            about = {"run_id": self._run.id, "asks": self._policy.asks}
+            self._view.state = await self._states.write(state.model_copy(update=about))
+            self._is_state_lost = False
         self._read |= failures.read_answers(self._last_answers[1])
         # What fails from here on is no fault of the answers.
         self._last_answers = None, ()
         failpoint("run.after_go")
         return await run.look()
-
-    async def _store_state(self, state: State) -> None:
-        self._is_state_lost = True
-        about = {"run_id": self._run.id, "asks": self._policy.asks}
-        self._view.state = await self._states.write(state.model_copy(update=about))
-        self._is_state_lost = False
 
     async def _resume(self, run: OpenRun, ended: Sequence[failures.AskedQuestion], asked_at: str | None) -> Standing:
         answers = await self._policy.recheck(ended)
@@ -301,10 +302,7 @@ class RunExecutor:
     async def _prune(self) -> None:
         await prune_checkpoints(self._backend, self._lease.thread)
 
-    async def _ask(self, question: Question) -> list[Request]:
-        return [await self._ask_one(question, position) for position in question.positions]
-
-    async def _ask_one(self, question: Question, position: int) -> Request:
+    async def _ask(self, question: Question, position: int) -> Request:
         key, run = self._lease.key, self._run
         ids = (request_id(key, run.id, question, position, refusals) for refusals in count())
         request = await self._find_or_submit(question, position, next(ids))
@@ -314,8 +312,10 @@ class RunExecutor:
 
     async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
         # Only an earlier attempt may have closed it without showing it.
-        known = await self._find_request(id) if self._run.attempt else None
-        return known or await self._submit(question, position, id)
+        if self._run.attempt:
+            with suppress(NotFoundError):
+                return await self._known_request(id)
+        return await self._submit(question, position, id)
 
     async def _submit(self, question: Question, position: int, id: str) -> Request:
         key = self._lease.key
@@ -355,12 +355,6 @@ class RunExecutor:
             (await self._unsettled_requests())[id] = request
         return request
 
-    async def _find_request(self, id: str) -> Request | None:
-        try:
-            return await self._known_request(id)
-        except NotFoundError:
-            return None
-
     async def _known_request(self, id: str) -> Request:
         known = (await self._unsettled_requests()).get(id)
         # An open one may have been answered while the run went on after another answer.
@@ -368,7 +362,7 @@ class RunExecutor:
 
     async def _unsettled_requests(self) -> dict[str, Request]:
         if self._unsettled is None:
-            self._unsettled = by_id(await unsettled_requests(self._backend, self._lease.thread))
+            self._unsettled = by_id(await requests_of_thread(self._backend, self._lease.thread, unsettled=True))
         return self._unsettled
 
     async def _close_others(self, asked: Container[str]) -> None:

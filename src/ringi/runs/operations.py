@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from datetime import datetime
 from typing import Literal
 
@@ -15,7 +15,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import close_run, notify_watchers, stuck_requests
+from ringi.runs.cleanup import close_run, notify_watchers, requests_of_thread
 from ringi.runs.reconciler import start_job
 
 ABANDONED = "abandoned"
@@ -58,7 +58,8 @@ async def troubles(
     records = await _find_records(store, visible, limit + 1, cursor)
     page = records[:limit]
     next = f"{page[-1].record}:{cursor_of(page[-1])}" if len(records) > limit else None
-    threads = await _threads_of(store, [record for record in page if isinstance(record, Request)])
+    keys = {_thread_key(record) for record in page if isinstance(record, Request)}
+    threads = {thread.key: thread for thread in await store.get_many(Thread, list(keys))}
     return [trouble for record in page if (trouble := _trouble(record, threads, deployed))], next
 
 
@@ -86,7 +87,7 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
     failpoint("retry.after_commit")
     for id in before.error.answers if before.error and thread is not before else ():
         await inbox.retry(id, by)
-    stuck = await stuck_requests(backend, thread)
+    stuck = await requests_of_thread(backend, thread, attention=True)
     for request in stuck:
         await inbox.retry(request.id, by)
     if stuck or thread is not before:
@@ -126,10 +127,10 @@ async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, re
         NotFoundError: There is no such thread.
     """
     key = Key(inbox.tenant, thread_id)
-    is_stuck = bool(await stuck_requests(backend, await backend.store.get(Thread, *key)))
+    stuck = await requests_of_thread(backend, await backend.store.get(Thread, *key), attention=True)
 
     def end(thread: Thread) -> tuple[Thread, Event | None]:
-        is_ended = thread.needs_attention or (is_stuck and thread.status == "interrupted")
+        is_ended = thread.needs_attention or (stuck and thread.status == "interrupted")
         return thread.abandoned(by, inbox.clock(), reason) if is_ended else (thread, None)
 
     _, thread = await change_record(backend.store, Thread, key, end)
@@ -159,11 +160,6 @@ def _parse_cursor(cursor: str | None) -> tuple[str, str | None]:
     if kind not in (Thread.record, Request.record):
         raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
     return kind, before
-
-
-async def _threads_of(store: Store, requests: Sequence[Request]) -> dict[Key, Thread]:
-    keys = {_thread_key(request) for request in requests}
-    return {thread.key: thread for thread in await store.get_many(Thread, list(keys))}
 
 
 def _thread_key(request: Request) -> Key:

@@ -32,7 +32,7 @@ from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
-from ringi.runs.cleanup import close_orphans, prune_checkpoints, unsettled_requests
+from ringi.runs.cleanup import close_orphans, prune_checkpoints, requests_of_thread
 from ringi.runs.executor import advance
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
@@ -97,7 +97,8 @@ class Worker(Runner):
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.for_tenant(key.tenant)
         thread = await self.backend.store.get(Thread, *key)
-        unsettled = await unsettled_requests(self.backend, thread) if thread.status == "interrupted" else None
+        is_parked = thread.status == "interrupted"
+        unsettled = await requests_of_thread(self.backend, thread, unsettled=True) if is_parked else None
         if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
             return
         if pause := await self.pauses.find(key.tenant, thread.agent):
