@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
@@ -70,11 +71,7 @@ class Reconciler:
 
         The latter covers lost events.
         """
-
-        async def follow() -> None:
-            await self._follow(feed)
-
-        await repeat(follow, self._every)
+        await repeat(partial(self._follow, feed), self._every)
 
     async def reconcile(self) -> None:
         """Submit the missing jobs once."""
