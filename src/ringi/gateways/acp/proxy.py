@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from asyncio import StreamReader, StreamWriter, Task
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ class AcpProxy:
     ) -> None:
         self._inbox, self._policy, self._agent = inbox, policy, agent
         self._to_agent, self._to_editor = to_agent, to_editor
-        self._calls = ToolCalls()
+        self._calls: dict[tuple[str, str], Json] = {}
+        """All that is known of each tool call; an update may leave out what an earlier one said."""
         self._gates: dict[str, ClientGate] = {}
         self._folders: dict[str, str] = {}
         self._new: dict[str, str] = {}
@@ -182,10 +183,10 @@ class AcpProxy:
     async def _note(self, session: str, update: object) -> None:
         if not isinstance(update, dict) or update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             return
-        self._calls.update(session, update)
+        self._updated(session, update)
         if outcome := OUTCOMES.get(str(update.get("status"))):
             call = str(update.get("toolCallId"))
-            self._calls.end(session, call)
+            self._calls.pop((session, call), None)
             if granted := self._running.pop((session, call), None):
                 self._in_background(granted.report(outcome))
 
@@ -202,7 +203,7 @@ class AcpProxy:
 
     async def _permission(self, params: object) -> Json:
         request = RequestPermissionRequest.model_validate(params)
-        option = chosen(request, ("allow_once",) if await self._is_allowed(request) else ("reject_once",))
+        option = option_of(request, "allow_once" if await self._is_allowed(request) else "reject_once")
         return {"outcome": {"outcome": "selected", "optionId": option.option_id}} if option else CANCELLED
 
     async def _form(self, session: str, params: Json) -> Json:
@@ -218,11 +219,11 @@ class AcpProxy:
         task.add_done_callback(self._reports.discard)
 
     async def _is_allowed(self, request: RequestPermissionRequest) -> bool:
-        if chosen(request, ("allow_once",)) is None:
+        if option_of(request, "allow_once") is None:
             log.warning("a tool call of %s is refused: it cannot be allowed once", self._agent)
             return False
         session, update = request.session_id, request.tool_call.model_dump(mode="json", by_alias=True)
-        name, args = action_of(self._calls.update(session, update))
+        name, args = action_of(self._updated(session, update))
         try:
             granted = await self._gate(session).authorize(name, args)
         except NotAuthorizedError as error:
@@ -255,27 +256,11 @@ class AcpProxy:
         except RingiError as error:
             log.warning("the requests of a stopped turn stay open: %s", error)
 
-
-class ToolCalls:
-    """The tool calls of all sessions of an agent; an update may leave out what an earlier one said."""
-
-    def __init__(self) -> None:
-        self._calls: dict[tuple[str, str], dict[str, Any]] = {}
-
-    def update(self, session: str, update: dict[str, Any]) -> dict[str, Any]:
-        """Return all that is known of a tool call after an update.
-
-        Args:
-            session: The id of the session.
-            update: The update of the tool call, as in the protocol.
-        """
+    def _updated(self, session: str, update: Json) -> Json:
+        """Return all that is known of a tool call after an update."""
         call = self._calls.setdefault((session, str(update.get("toolCallId"))), {})
         call.update({name: update[name] for name in DESCRIBING if update.get(name) is not None})
         return call
-
-    def end(self, session: str, call: str) -> None:
-        """Forget a tool call that has ended."""
-        self._calls.pop((session, call), None)
 
 
 def action_of(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -298,12 +283,6 @@ def action_of(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return name, {**args, **({"changes": changes} if changes else {}), **({} if own is None else {"input": own})}
 
 
-def chosen(request: RequestPermissionRequest, kinds: Iterable[str]) -> PermissionOption | None:
-    """Return the option of the first of these kinds that the agent offers; None without one.
-
-    Args:
-        request: The request for permission.
-        kinds: The kinds, such as `allow_once`, the preferred one first.
-    """
-    options = ((kind, option) for kind in kinds for option in request.options)
-    return next((option for kind, option in options if option.kind == kind), None)
+def option_of(request: RequestPermissionRequest, kind: str) -> PermissionOption | None:
+    """Return the first option of this kind that the agent offers, such as `allow_once`; None without one."""
+    return next((option for option in request.options if option.kind == kind), None)
