@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -175,21 +176,16 @@ class GatedCalls:
                     held.params = params
                     return held
         held = HeldCall(params, key, self._continuations.pop(key, None) if continues else None)
-        held.task = asyncio.create_task(self._run(held))
+        held.task = asyncio.create_task(self._authorized(held))
         self._tasks.add(held.task)
-        held.task.add_done_callback(self._end)
+        held.task.add_done_callback(partial(self._end, held))
         return held
 
-    def _end(self, task: asyncio.Task[Result]) -> None:
+    def _end(self, held: HeldCall, task: asyncio.Task[Result]) -> None:
+        held.ended_at = time.monotonic()
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # Otherwise Python reports it as never retrieved, if the client does not come again.
-
-    async def _run(self, held: HeldCall) -> Result:
-        try:
-            return await self._authorized(held)
-        finally:
-            held.ended_at = time.monotonic()
 
     async def _authorized(self, held: HeldCall) -> Result:
         async def on_wait(request: Request) -> None:
@@ -226,19 +222,16 @@ class GatedCalls:
                 await granted.report("failed")
             raise
         if result.get("resultType") == "input_required":
-            self._continue_later(held, granted, result)
+            # The client repeats the call with what the server asks it for.
+            if len(self._continuations) >= MAX_CONTINUATIONS:
+                self._continuations.pop(next(iter(self._continuations)))
+            self._continuations[continuation_key(held.params, result.get("requestState"))] = held.attempt
         elif "task" not in result:  # A task of the server still runs.
             await granted.report("failed" if result.get("isError") else "committed")
         if not held.client and len(json.dumps(result)) > MAX_RESULT:
             lost = "It ran, but its result is too large to wait for its client."
             return {"content": [text_block(lost)], **completed(params)}
         return result
-
-    def _continue_later(self, held: HeldCall, granted: Authorized, result: Result) -> None:
-        """Remember the attempt: the client repeats the call with what the server asks it for."""
-        if len(self._continuations) >= MAX_CONTINUATIONS:
-            self._continuations.pop(next(iter(self._continuations)))
-        self._continuations[continuation_key(held.params, result.get("requestState"))] = held.attempt
 
 
 def continuation_key(params: Params, state: Any) -> str:

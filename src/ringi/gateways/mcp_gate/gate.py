@@ -29,39 +29,6 @@ WAIT_SECONDS = 50.0
 """Seconds for which a call waits for people; many clients give up after 60."""
 
 
-class ConnectionGate:
-    """The authorization of the calls of one connection; opens the inbox when it is needed, again after a failure.
-
-    Args:
-        policy: The policy.
-        relay: The connection.
-        servers: The servers, which belong to the identity of a call.
-        stack: Closes the inbox.
-    """
-
-    def __init__(
-        self, policy: PolicyFile, relay: Relay, servers: Mapping[str, ServerAddress], stack: AsyncExitStack
-    ) -> None:
-        self._policy, self._relay, self._stack = policy, relay, stack
-        self._servers = {name: server.identity for name, server in sorted(servers.items())}
-        self._id, self._lock = uuid.uuid4().hex, asyncio.Lock()
-        self._gate: ClientGate | None = None
-
-    async def opened(self) -> ClientGate:
-        """Return the authorization.
-
-        Raises:
-            RingiError: The inbox cannot be opened now.
-        """
-        async with self._lock:
-            if self._gate is None:
-                session = Session(self._relay.client_name, self._id, str(Path.cwd()))
-                inbox = await self._stack.enter_async_context(open_asker())
-                scope = f"mcp-{hashed(session.client, session.folder, self._servers)}"
-                self._gate = ClientGate(self._policy.policy, inbox, session, scope=scope)
-            return self._gate
-
-
 async def serve_gate(servers: Mapping[str, ServerAddress], policy: PolicyFile, *, wait: float = WAIT_SECONDS) -> None:
     """Serve a gate over stdio until the client closes its connection; end this process if the server closes its own.
 
@@ -89,9 +56,22 @@ async def _serve(
     client: TransportStreams, servers: Mapping[str, ServerAddress], policy: PolicyFile, wait: float
 ) -> bool:
     async with AsyncExitStack() as stack, open_server(servers) as server:
-        relay = Relay(client, server)
-        gate = ConnectionGate(policy, relay, servers, stack)
-        calls = GatedCalls(relay, gate.opened, wait=wait, link=link)
+        relay, lock, id = Relay(client, server), asyncio.Lock(), uuid.uuid4().hex
+        gate: ClientGate | None = None
+
+        async def open_gate() -> ClientGate:
+            # The inbox is opened when it is needed, and again after a failure.
+            nonlocal gate
+            async with lock:
+                if gate is None:
+                    session = Session(relay.client_name, id, str(Path.cwd()))
+                    inbox = await stack.enter_async_context(open_asker())
+                    identities = {name: each.identity for name, each in sorted(servers.items())}
+                    scope = f"mcp-{hashed(session.client, session.folder, identities)}"
+                    gate = ClientGate(policy.policy, inbox, session, scope=scope)
+                return gate
+
+        calls = GatedCalls(relay, open_gate, wait=wait, link=link)
         try:
             return await relay.run({"tools/call": calls.call, "resources/read": calls.read})
         finally:
