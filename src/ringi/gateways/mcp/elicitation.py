@@ -88,7 +88,8 @@ class Elicitation:
         has_form = able.elicitation.form is not None or able.elicitation.url is None
         schema = schema_of(self._request) if has_form and self._requests.may_answer(self._request) else None
         if schema is not None:
-            return ElicitRequestFormParams(message=message_of(self._request), requested_schema=schema)
+            message = "\n\n".join(filter(None, [self._request.title, self._request.description]))
+            return ElicitRequestFormParams(message=message, requested_schema=schema)
         address = self._requests.address(self._request.id)
         if able.elicitation.url is None or address is None:
             return None
@@ -133,11 +134,6 @@ class Elicitation:
         else:
             body = {"decision": "approve", "data": result.content}
         await self._requests.answer(self._request.id, Answer.parse({**body, "digest": self._request.digest}))
-
-
-def message_of(request: Request) -> str:
-    """Return all that a person has to read before the form."""
-    return f"{request.title}\n\n{request.description}" if request.description else request.title
 
 
 def schema_of(request: Request) -> dict[str, Any] | None:

@@ -114,16 +114,11 @@ class ProcessRequests:
 
     def address(self, id: str) -> str | None:
         """Return the address of the page of a request."""
-        return page_of(self._server, id)
+        return None if self._server is None else f"{self._server.rstrip('/')}/r/{id}"
 
     async def _actor(self) -> str:
         # Not at the start: the server may be unreachable then, and reachable at the first call.
         return await self._inbox.actor() if isinstance(self._inbox, Client) else LOCAL
-
-
-def page_of(server: str | None, id: str) -> str | None:
-    """Return the address of the page of a request; None if the address of the server is not known."""
-    return None if server is None else f"{server.rstrip('/')}/r/{id}"
 
 
 def field(description: str | None = None) -> Any:

@@ -45,13 +45,20 @@ PATH, METHODS = "/mcp", ["POST", "DELETE"]
 """Without GET: nothing is sent to a client that has not called."""
 
 
-class McpEndpoint:
-    """The ASGI endpoint of MCP clients: authenticates each call, which is one of the caller's open connections."""
+class McpRoutes:
+    """The route of MCP clients, and its endpoint: it authenticates each call, an open connection of the caller."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
         self._components, self._auth, self._limits, self._streams = components, auth, limits, streams
         self._public_url = public_url()
         self._handler: McpHandler | None = None
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add no route: the only one streams."""
+
+    def streams(self) -> list[Route]:
+        """Return the route."""
+        return [StrictPlainRoute(PATH, self, methods=METHODS)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
@@ -183,20 +190,6 @@ def require_own(caller: Principal, request: Request) -> None:
     """Raise `NotFoundError` unless the caller has asked this request."""
     if request.tenant != caller.tenant or not request.is_from(caller.actor):
         raise NotFoundError("request", request.id)
-
-
-class McpRoutes:
-    """The route of MCP clients."""
-
-    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._parts = (components, auth, limits, streams)
-
-    def add_to(self, api: FastAPI) -> None:
-        """Add no route: the only one streams."""
-
-    def streams(self) -> list[Route]:
-        """Return the route."""
-        return [StrictPlainRoute(PATH, McpEndpoint(*self._parts), methods=METHODS)]
 
 
 EXTENSION = Extension(McpRoutes)

@@ -56,7 +56,11 @@ def mcp_server(
 
     async def list_own(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)
-        return await own_resources(requests_of(ctx)) if ctx.method == "resources/list" else result
+        if ctx.method != "resources/list":
+            return result
+        own = [(f"{each.title} ({each.status})", each.id) for each in await requests_of(ctx).find(LISTED)]
+        resources = [Resource(uri=f"{RESOURCES}{id}", name=id, title=title, mime_type=JSON) for title, id in own]
+        return ListResourcesResult(resources=resources)
 
     server: MCPServer[Any] = MCPServer(
         NAME,
@@ -83,16 +87,6 @@ def mcp_server(
             raise ResourceError(str(error)) from error
 
     return server
-
-
-async def own_resources(requests: OwnRequests) -> ListResourcesResult:
-    """Return the newest requests of the caller as resources."""
-    return ListResourcesResult(
-        resources=[
-            Resource(uri=f"{RESOURCES}{each.id}", name=each.id, title=f"{each.title} ({each.status})", mime_type=JSON)
-            for each in await requests.find(LISTED)
-        ]
-    )
 
 
 def process_server(url: str | None, page: str | None) -> MCPServer[Any]:
@@ -126,7 +120,9 @@ class McpHandler:
         self, key: str, max_body: int, until_closed: Callable[[Awaitable[object]], Coroutine[Any, Any, None]]
     ) -> None:
         self._until_closed = until_closed
-        security = RequestStateSecurity(keys=[key], ttl=STATE_SECONDS, bind_principal=id_of_caller)
+        security = RequestStateSecurity(
+            keys=[key], ttl=STATE_SECONDS, bind_principal=lambda context: str(_scope(context)[CALLER])
+        )
         server = mcp_server(lambda context: _scope(context)[OWN_REQUESTS], security)
         # Without a host, the SDK checks neither host nor origin.
         server.streamable_http_app(host="", max_request_body_size=max_body, max_sessions=MAX_SESSIONS)
@@ -183,12 +179,6 @@ async def no_body() -> Message:
 
 async def ignore(message: Message) -> None:
     """Send nothing."""
-
-
-def id_of_caller(context: ServerRequestContext[Any, Any]) -> str | None:
-    """Return the id of the caller, to whom the state between two calls is bound."""
-    id: str | None = _scope(context)[CALLER]
-    return id
 
 
 def _scope(context: ServerRequestContext[Any, Any]) -> Scope:
