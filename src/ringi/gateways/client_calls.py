@@ -129,7 +129,7 @@ class ClientGate:
         scope: str | None = None,
         can_edit: bool = True,
     ) -> None:
-        self._policy, self._inbox, self._session, self.can_edit = policy, inbox, session, can_edit
+        self._policy, self._inbox, self.session, self.can_edit = policy, inbox, session, can_edit
         self._scope = scope or session.thread_id
         self._numbers: dict[str, int] = {}
         self._asking: tuple[Policy, Policy] | None = None
@@ -189,19 +189,14 @@ class ClientGate:
             NotFoundError: There is none with this id.
         """
         request = await self._inbox.get(id)
-        if {**request.context, **self._session.context} != request.context:
+        if {**request.context, **self.session.context} != request.context:
             raise NotFoundError("request", id)
         return request
-
-    @property
-    def session(self) -> Session:
-        """The session."""
-        return self._session
 
     async def check_pauses(self, *, is_gated: bool) -> None:
         """Raise `PausedError` if the client is paused; a call that a rule allows may rely on a look a second ago."""
         if is_gated or time.monotonic() - self._checked_at > FRESH_SECONDS:
-            await self._inbox.check_pauses(self._session.client)
+            await self._inbox.check_pauses(self.session.client)
             self._checked_at = time.monotonic()
 
     def _current_policy(self, more: tuple[Rule, ...]) -> Policy:

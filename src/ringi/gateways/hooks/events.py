@@ -198,7 +198,8 @@ class HookCalls:
         """Return the request by which this call has begun."""
         event = self._event
         query = Query(thread_id=event.session.thread_id, statuses=("completed",), limit=RECENT)
-        begun = [request for request in await self._inbox.find(query) if _is_begun(request)]
+        receipts = [(request, request.receipt) for request in await self._inbox.find(query)]
+        begun = [request for request, receipt in receipts if receipt and receipt.is_begun_by(receipt.attempt)]
         own = (request for request in begun if request.receipt and request.receipt.attempt == event.call_id)
         return next(own, None) or next((request for request in begun if self._is_prompted(request)), None)
 
@@ -207,10 +208,6 @@ class HookCalls:
         attempt, granted = request.receipt.attempt if request.receipt else None, request.granted
         is_equal = granted is not None and (granted.name, granted.args) == (self._event.tool, self._event.args)
         return is_equal and (attempt or "").startswith(PROMPT)
-
-
-def _is_begun(request: Request) -> bool:
-    return request.receipt is not None and request.receipt.is_begun_by(request.receipt.attempt)
 
 
 async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> Reply:

@@ -85,10 +85,8 @@ def _with_own(path: Path, settings: Settings, own: dict[str, Settings]) -> Setti
         groups = _with_group(path, before.get(event, []), own.get(event))
         if groups or (event in before and not before[event]):
             hooks[event] = groups
-    return {**settings, "hooks": hooks} if hooks or (before == {} and "hooks" in settings) else _without(settings)
-
-
-def _without(settings: Settings) -> Settings:
+    if hooks or (before == {} and "hooks" in settings):
+        return {**settings, "hooks": hooks}
     return {name: value for name, value in settings.items() if name != "hooks"}
 
 
