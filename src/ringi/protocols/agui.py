@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from ag_ui.core import (
@@ -91,6 +92,10 @@ class AguiContext(NamedTuple):
 
     caller: Principal
     run_id: str
+    others_text: str
+    """The text shown in place of a question that the client may not read."""
+    base: str
+    """The base path of Ringi."""
     thread: Thread | None = None
     after: int = 0
     """The start of the stretch: after the pause whose questions the client has answered."""
@@ -98,12 +103,8 @@ class AguiContext(NamedTuple):
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
-    others_text: str = ""
-    """The text shown in place of a question that the client may not read."""
     thread_id: str = ""
     """The thread whose history the client requests; it need not exist."""
-    base: str = ""
-    """The base path of Ringi."""
 
 
 class AguiRoutes:
@@ -129,24 +130,25 @@ class AguiRoutes:
         return Opening(lambda connection: self._feed(connection, context))
 
     async def _connect(self, http: HttpRequest) -> AguiContext:
-        caller = self._auth.caller(http.scope)
-        turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
-        agent = str(http.path_params["agent"])
+        turn, agent, context = await self._read(http)
         if not await self._conversations.runner(agent).is_available(agent):
             raise NotFoundError("agent", agent)
-        try:
-            thread = await self._conversations.thread(caller, turn.thread_id)
-        except NotFoundError:
-            # A hidden thread must be indistinguishable from a missing one: a new conversation has an empty history.
-            thread = None
-        others_text, base = texts_for(http.scope).waits_for_others, base_of(http.scope)
-        return AguiContext(caller, turn.run_id, thread, others_text=others_text, thread_id=turn.thread_id, base=base)
+        thread = None
+        # A hidden thread must be indistinguishable from a missing one: a new conversation has an empty history.
+        with suppress(NotFoundError):
+            thread = await self._conversations.thread(context.caller, turn.thread_id)
+        return context._replace(thread=thread, thread_id=turn.thread_id)
 
-    async def _turn(self, http: HttpRequest) -> AguiContext:
+    async def _read(self, http: HttpRequest) -> tuple[AguiTurn, str, AguiContext]:
+        """Return the input of a call, the name of its agent, and its context without a thread."""
         caller = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
-        agent = str(http.path_params["agent"])
-        thread = await self._conversations.thread(caller, turn.thread_id)
+        others_text, base = texts_for(http.scope).waits_for_others, base_of(http.scope)
+        return turn, str(http.path_params["agent"]), AguiContext(caller, turn.run_id, others_text, base)
+
+    async def _turn(self, http: HttpRequest) -> AguiContext:
+        turn, agent, context = await self._read(http)
+        thread = await self._conversations.thread(context.caller, turn.thread_id)
         if not turn.resume:
             description = (await self._conversations.runner(agent).available_agents()).get(agent)
             if description is None:
@@ -159,29 +161,22 @@ class AguiRoutes:
                 input = message_input(message.text, str(last.get("id") or turn.run_id))
             poll = LongPoll(self._auth, self._streams, http.scope)
             thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, message.images)
-            return AguiContext(
-                caller,
-                turn.run_id,
-                thread,
-                others_text=texts_for(http.scope).waits_for_others,
-                base=base_of(http.scope),
-            )
-        require_person(caller)
+            return context._replace(thread=thread)
+        require_person(context.caller)
         try:
-            context = await self._resume(caller, turn, turn.resume, thread, channel_of(http.scope))
-            return context._replace(others_text=texts_for(http.scope).waits_for_others, base=base_of(http.scope))
+            return await self._resume(context, turn, turn.resume, thread, channel_of(http.scope))
         except ForbiddenError:
             raise
         except RingiError as error:
-            event = RunErrorEvent(message=str(error), code=status_of(error)[1])
-            return AguiContext(caller, turn.run_id, error=event_json(event))
+            return context._replace(error=event_json(RunErrorEvent(message=str(error), code=status_of(error)[1])))
 
     async def _resume(
-        self, caller: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
+        self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
     ) -> AguiContext:
         """Answer the requests of the entries; the others stay open, and given answers are not undone."""
         if thread is None:
             raise NotFoundError("thread", turn.thread_id)
+        caller = context.caller
         found = [(entry, await self._request(caller, thread, entry)) for entry in resume]
         asked = [(entry, request) for entry, request in found if request]
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
@@ -196,7 +191,7 @@ class AguiRoutes:
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
                 await self._conversations.answer(caller, request.id, answer, channel)
-        return AguiContext(caller, turn.run_id, thread, after, still_open=await self._open_questions(caller, pause_ids))
+        return context._replace(thread=thread, after=after, still_open=await self._open_questions(caller, pause_ids))
 
     async def _request(self, caller: Principal, thread: Thread, entry: Resume) -> Request | None:
         """Return the request of an entry; None for an entry without an answer whose request the client may not read."""

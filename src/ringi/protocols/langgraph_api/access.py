@@ -24,7 +24,7 @@ from ringi.protocols.langgraph_api.views import (
     REQUEST_PREFIX,
     Json,
     assistant_id,
-    langchain_messages,
+    langchain_message,
     request_values,
     request_view,
     state_view,
@@ -114,10 +114,8 @@ class Access:
             return ThreadTarget(
                 id, None, request, None if request.is_final or not is_served_to(self.caller, request) else request
             )
-        thread = require_readable_thread(
-            self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
-        )
-        return ThreadTarget(id, thread, None, await self._waiting(thread))
+        thread = await self._thread(id)
+        return ThreadTarget(id, thread, None, await self._waiting(thread) if thread else None)
 
     def record_served(self, id: str, waiting: Request | None) -> None:
         """Record the request that the caller is shown on a thread."""
@@ -162,7 +160,7 @@ class Access:
         runs, _ = await newest_runs(
             self._components.backend.stream, thread.key, self._components.settings.max_list, None
         )
-        messages = langchain_messages(messages_of(runs, self.image_location(thread)))
+        messages = [langchain_message(message) for message in messages_of(runs, self.image_location(thread))]
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
     async def answer(self, id: str, resume: object, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:

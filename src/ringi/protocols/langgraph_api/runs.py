@@ -9,7 +9,7 @@ from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import Access
-from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_messages, review_request
+from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_message, review_request
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
 from ringi.server.sse.run_output import (
@@ -139,5 +139,5 @@ class RunSender:
         return self._values(asked)
 
     def _values(self, asked: Json | None = None) -> bytes:
-        messages = langchain_messages(self._transcript.messages)
+        messages = [langchain_message(message) for message in self._transcript.messages]
         return encode_event("values", {**self._state, **({"messages": messages} if messages else {}), **(asked or {})})

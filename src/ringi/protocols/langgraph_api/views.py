@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import jsonable
@@ -14,6 +14,7 @@ from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 from ringi.runs.announcements import AgentDescription
+from ringi.runtimes.tool_calls import args_of as args_of_call
 
 Json = dict[str, Any]
 ALL_REQUESTS = "ringi"
@@ -99,13 +100,8 @@ def state_view(id: str, values: Json, checkpoint: str, at: object, waiting: Requ
     }
 
 
-def langchain_messages(messages: Sequence[Json]) -> list[Json]:
-    """Return AG-UI's messages as LangChain's."""
-    return [langchain_message(message) for message in messages]
-
-
 def langchain_message(message: Json) -> Json:
-    """Return one message."""
+    """Return a message of AG-UI as one of LangChain."""
     if message["role"] == "user":
         return human_message(message["id"], message["content"])
     bare = {"id": message["id"], "content": message.get("content", ""), "additional_kwargs": {}}
@@ -113,7 +109,7 @@ def langchain_message(message: Json) -> Json:
         return {**bare, "type": "tool", "tool_call_id": message["toolCallId"], "status": "success"}
     calls = [{**call["function"], "id": call["id"]} for call in message.get("toolCalls", ())]
     tool_calls = [
-        {"name": each["name"], "args": arguments(each["arguments"]), "id": each["id"], "type": "tool_call"}
+        {"name": each["name"], "args": args_of_call(each["arguments"]) or {}, "id": each["id"], "type": "tool_call"}
         for each in calls
     ]
     return {**bare, "type": "ai", "tool_calls": tool_calls, "invalid_tool_calls": [], "response_metadata": {}}
@@ -130,15 +126,6 @@ def content_block(part: Json) -> Json:
     if part["type"] != "image":
         return part
     return {"type": "image", "url": part["source"]["value"], "mime_type": part["source"]["mimeType"]}
-
-
-def arguments(text: str) -> Json:
-    """Return the arguments of a call; empty while they are incomplete."""
-    try:
-        value = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 class InterruptContent(NamedTuple):
