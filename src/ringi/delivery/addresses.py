@@ -106,15 +106,10 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or is_site_local)
 
 
-def trusted_context() -> ssl.SSLContext:
-    """Return a context that trusts the public authorities, or those in `SSL_CERT_FILE` or `SSL_CERT_DIR` instead."""
-    return httpx.create_ssl_context()
-
-
 def check_trust() -> None:
     """Raise `SettingError` if the authorities in the environment settings cannot be read."""
     try:
-        trusted_context()
+        httpx.create_ssl_context()
     except OSError as error:
         variable = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR") or ""
         raise SettingError("SSL_CERT_FILE", variable, f"name a readable file of certificates: {error}") from error

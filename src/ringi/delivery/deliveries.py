@@ -19,7 +19,6 @@ from ringi.delivery.waiting_erasures import KIND as ERASE
 from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
-from ringi.domain.events import Webhook
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -48,10 +47,6 @@ class Deliveries:
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
         self._erasures = WaitingErasures(inbox)
-
-    def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
-        """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
-        self.settings.check(webhooks, tenant)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""

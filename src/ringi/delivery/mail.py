@@ -15,9 +15,11 @@ from email.utils import formatdate
 from itertools import islice
 from urllib.parse import quote
 
+import httpx
+
 from ringi.base.alphabets import mixed_words, with_codes
 from ringi.base.texts import Language, translated
-from ringi.delivery.addresses import tls_error, trusted_context
+from ringi.delivery.addresses import tls_error
 from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
@@ -99,7 +101,7 @@ class Mailer:
     """Sends mails."""
 
     def __init__(self, settings: MailSettings, timeout: float) -> None:
-        self._settings, self._timeout, self._tls = settings, timeout, trusted_context()
+        self._settings, self._timeout, self._tls = settings, timeout, httpx.create_ssl_context()
 
     async def send(self, mailbox: Mailbox, id: str, type: str, request: Request) -> DeliveryResult:
         """Send one mail and return the outcome; never raises."""
@@ -119,7 +121,7 @@ class Mailer:
             ((code, _),) = refused.recipients.values()
             error = f"{code}: the mail server rejected the recipient"
         except (smtplib.SMTPException, OSError, ValueError) as failure:
-            code, error = None, tls_error(failure) or f"{error_name(failure)}: {failure}"
+            code, error = None, tls_error(failure) or f"{failure.__class__.__name__}: {failure}"
         return DeliveryResult(round(time.monotonic() - started, 3), code, error)
 
     def _send(self, message: EmailMessage) -> None:
@@ -146,11 +148,6 @@ class Mailer:
                 server.quit()
         finally:
             server.close()
-
-
-def error_name(error: Exception) -> str:
-    """Return the name of an error."""
-    return type(error).__name__
 
 
 def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:

@@ -25,7 +25,6 @@ from ringi.delivery.addresses import (
     AddressResolver,
     RefusedAddressError,
     tls_error,
-    trusted_context,
 )
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
@@ -161,7 +160,7 @@ class WebhookClient:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout))
         self._client = httpx.AsyncClient(
-            limits=limits, timeout=timeout, trust_env=False, follow_redirects=False, verify=trusted_context()
+            limits=limits, timeout=timeout, trust_env=False, follow_redirects=False, verify=httpx.create_ssl_context()
         )
 
     async def __aenter__(self) -> Self:

@@ -160,9 +160,7 @@ class DeliveryWorker:
             return NextStep("delivered")
         if result.code == GONE:
             return NextStep("gone")
-        if result.is_final:
-            return NextStep("failed")
-        if number >= min(max_attempts or len(schedule), len(schedule)):
+        if result.is_final or number >= min(max_attempts or len(schedule), len(schedule)):
             return NextStep("failed")
         wait = schedule[number] * (1 + random.uniform(0, self._settings.jitter))
         return NextStep("waiting", max(wait, min(result.retry_after or 0, LONGEST_WAIT)))

@@ -96,7 +96,7 @@ async def submit_for(components: ServerComponents, limits: AskLimits, caller: Pr
         NotFoundError: The caller may not read the thread.
         DifferentAskError: The id exists with other content.
     """
-    components.deliveries.check(ask.webhooks, caller.tenant)
+    components.deliveries.settings.check(ask.webhooks, caller.tenant)
     inbox = components.inbox.for_tenant(caller.tenant)
     if caller.role != "admin":
         await limits.check(inbox, caller, ask.id)
