@@ -16,6 +16,7 @@ from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
+from ringi_apps.engrammer.entries import Entry
 from ringi_apps.engrammer.insights import (
     AnswerFeedback,
     Insight,
@@ -25,7 +26,7 @@ from ringi_apps.engrammer.insights import (
     refusal_code,
 )
 from ringi_apps.engrammer.persistence import APPLICATION, append_entry, journal_id, read_playbook
-from ringi_apps.engrammer.playbook import Entry, Playbook
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import playbook_tokens
 from ringi_apps.engrammer.roles import generator_messages
 

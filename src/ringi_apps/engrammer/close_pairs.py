@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ringi_apps.engrammer.playbook import Bullet, Playbook
+from ringi_apps.engrammer.entries import Bullet
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.similarity import count_grams, rank_similar, round_score
 
 Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]

@@ -17,13 +17,14 @@ from ringi.base import failpoint, jsonable
 from ringi.domain import Key, Thread, is_person
 from ringi.errors import ForbiddenError, InvalidError, OutageError
 from ringi.runs import RunContext, run_context
+from ringi_apps.engrammer.entries import Entry, Tag
 from ringi_apps.engrammer.errors import NO_AGENT_FEEDBACK, BusyPlaybookError
 from ringi_apps.engrammer.generator import AnswerGenerator, NoteReader, cited_bullets, make_references, note_text
 from ringi_apps.engrammer.insights import AnswerFeedback
 from ringi_apps.engrammer.learning import build_learning_graph
 from ringi_apps.engrammer.notes import NOTE_ERRORS, PLAYBOOK
 from ringi_apps.engrammer.persistence import append_in_run, read_in_run, turns_of
-from ringi_apps.engrammer.playbook import Entry, Playbook, Tag
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.reflector import build_turn_update, describe_failure, request_reflection
 from ringi_apps.engrammer.roles import MAX_TEXT_LENGTH, generator_messages, reflector_messages, sum_usage
 from ringi_apps.engrammer.settings import EngrammerSettings

@@ -15,6 +15,7 @@ from ringi_apps.engrammer.entries import (
     MAX_BULLET_LENGTH,
     MAX_SCOPE_LENGTH,
     SECTIONS,
+    Content,
     Entry,
     EntryMetadata,
     Evidence,
@@ -22,30 +23,9 @@ from ringi_apps.engrammer.entries import (
     InsightType,
 )
 from ringi_apps.engrammer.errors import PlaybookError, changed_bullet
-from ringi_apps.engrammer.playbook import Content, Playbook
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import estimate_tokens, playbook_tokens, render_line, require_budget
 from ringi_apps.engrammer.similarity import SimilarBullet, find_similar
-
-__all__ = [
-    "MAX_BULLET_LENGTH",
-    "SECTIONS",
-    "AnswerFeedback",
-    "Evidence",
-    "Insight",
-    "InsightType",
-    "PlaybookOperation",
-    "Proposal",
-    "QuoteClaim",
-    "Trial",
-    "approved_entry",
-    "args_schema",
-    "build_proposal",
-    "check_operation",
-    "insight_id",
-    "refusal_code",
-    "rejection_entry",
-    "verify_quotes",
-]
 
 OperationKind: TypeAlias = Literal["add", "edit", "merge", "retire"]
 OTHERS = "others"

@@ -16,6 +16,7 @@ from ringi.base import Sentence, failpoint, sentences_text
 from ringi.domain import Action, Ask, Decision, Request, Wording, is_person
 from ringi.integrations.langgraph import ask_question
 from ringi.runs import RunContext, run_context
+from ringi_apps.engrammer.entries import Entry
 from ringi_apps.engrammer.errors import PlaybookError
 from ringi_apps.engrammer.evaluation import ProposalEvaluator
 from ringi_apps.engrammer.insights import (
@@ -31,7 +32,7 @@ from ringi_apps.engrammer.insights import (
     rejection_entry,
 )
 from ringi_apps.engrammer.persistence import append_in_run, read_in_run
-from ringi_apps.engrammer.playbook import Entry, Playbook
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.settings import EngrammerSettings
 from ringi_apps.engrammer.turns import Turns, merge_turns
 

@@ -17,8 +17,9 @@ from ringi.contracts import Backend, Store, change_record
 from ringi.domain import START, SYSTEM, THREAD, Event, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import RunContext, graph_state
+from ringi_apps.engrammer.entries import Entry, VersionedEntry
 from ringi_apps.engrammer.errors import BusyPlaybookError
-from ringi_apps.engrammer.playbook import Entry, Playbook, VersionedEntry
+from ringi_apps.engrammer.playbook import Playbook
 
 log = logging.getLogger(__name__)
 APPLICATION = "engrammer"

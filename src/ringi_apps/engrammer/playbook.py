@@ -18,7 +18,6 @@ from ringi_apps.engrammer.entries import (
     Content,
     Entry,
     EntryMetadata,
-    Evidence,
     InsightType,
     Rejection,
     Tag,
@@ -32,30 +31,8 @@ from ringi_apps.engrammer.errors import (
     duplicate_bullet,
     unknown_bullet,
 )
-from ringi_apps.engrammer.history import ProposalStats, blame, proposal_stats, undo_changes
+from ringi_apps.engrammer.history import undo_changes
 from ringi_apps.engrammer.similarity import normalize
-
-__all__ = [
-    "MAX_BULLET_LENGTH",
-    "SECTIONS",
-    "Bullet",
-    "BulletChange",
-    "Content",
-    "Entry",
-    "Evidence",
-    "InsightType",
-    "Playbook",
-    "PlaybookError",
-    "ProposalStats",
-    "Rejection",
-    "Tag",
-    "VersionDiff",
-    "VersionedEntry",
-    "blame",
-    "diff",
-    "fold",
-    "proposal_stats",
-]
 
 MOST_REJECTED = 200
 MOST_APPLIED = 1_000

@@ -33,8 +33,9 @@ from ringi_apps.engrammer.access import REQUESTS_PER_PAGE, CallerConversations
 from ringi_apps.engrammer.cautions import learning_context_of
 from ringi_apps.engrammer.entries import Entry, VersionedEntry
 from ringi_apps.engrammer.errors import OutdatedReadError, PlaybookError
+from ringi_apps.engrammer.history import blame
 from ringi_apps.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
-from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, blame, diff, fold
+from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, diff, fold
 from ringi_apps.engrammer.playbook_models import (
     BulletHistory,
     PlaybookChange,

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from ringi.base import jsonable
 from ringi.runs import clean_json, clean_text
-from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH, EvidenceSource
-from ringi_apps.engrammer.insights import MAX_BULLET_LENGTH, Evidence, Insight, QuoteClaim, insight_id, verify_quotes
+from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH, MAX_SCOPE_LENGTH, Evidence, EvidenceSource
+from ringi_apps.engrammer.insights import Insight, QuoteClaim, insight_id, verify_quotes
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.roles import MAX_INSIGHTS, RawInsight, Reflection, reflection_model
 from ringi_apps.engrammer.similarity import find_recent_rejection, normalize

@@ -14,9 +14,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH
+from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH, SECTIONS, InsightType
 from ringi_apps.engrammer.insights import AnswerFeedback
-from ringi_apps.engrammer.playbook import SECTIONS, InsightType, Playbook
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import render
 
 log = logging.getLogger(__name__)

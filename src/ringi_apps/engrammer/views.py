@@ -11,8 +11,9 @@ from ringi_apps.engrammer import models, playbook_models
 from ringi_apps.engrammer.access import ConversationSnapshot, answer_message
 from ringi_apps.engrammer.cautions import Caution, learning_context_of
 from ringi_apps.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
+from ringi_apps.engrammer.history import proposal_stats
 from ringi_apps.engrammer.notes import Note
-from ringi_apps.engrammer.playbook import Playbook, VersionDiff, proposal_stats
+from ringi_apps.engrammer.playbook import Playbook, VersionDiff
 from ringi_apps.engrammer.rendering import estimate_tokens, render
 
 Json = dict[str, Any]

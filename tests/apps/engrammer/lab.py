@@ -16,8 +16,9 @@ from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.testing.model import ModelOutput, ScriptedModel
 from ringi_apps.engrammer import Engrammer
+from ringi_apps.engrammer.entries import VersionedEntry
 from ringi_apps.engrammer.persistence import MakeEntry, append_entry, read_entries, read_playbook, turns_of
-from ringi_apps.engrammer.playbook import Playbook, VersionedEntry
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.roles import REFLECTOR_PROMPT_START, RawInsight, Reflection
 from ringi_apps.engrammer.turns import Turn
 

@@ -13,8 +13,9 @@ from tests.runs.world import of_type, until
 from ringi.errors import InvalidError, NotAuthorizedError, ThreadBusyError
 from ringi.privacy.candidates import Sweep
 from ringi_apps.engrammer import Signal
+from ringi_apps.engrammer.history import proposal_stats
 from ringi_apps.engrammer.learning import approved_operation
-from ringi_apps.engrammer.playbook import fold, proposal_stats
+from ringi_apps.engrammer.playbook import fold
 from ringi_apps.engrammer.roles import BulletTag, Reflection
 from ringi_apps.engrammer.turns import Turn
 

@@ -8,6 +8,8 @@ from tests.apps.engrammer.learned import GLUE, OIL, SAND, Journal, insight, play
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_instance, check_schema
 from ringi.testing.clock import NOON
+from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH
+from ringi_apps.engrammer.history import blame
 from ringi_apps.engrammer.insights import (
     PlaybookOperation,
     Proposal,
@@ -21,7 +23,7 @@ from ringi_apps.engrammer.insights import (
     rejection_entry,
     verify_quotes,
 )
-from ringi_apps.engrammer.playbook import MAX_BULLET_LENGTH, Playbook, blame
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import playbook_tokens
 
 BUDGET = 1_000

@@ -13,9 +13,10 @@ from tests.runs.world import opened
 from ringi.contracts.store import change_record
 from ringi.errors import ConflictError
 from ringi_apps.engrammer import persistence
+from ringi_apps.engrammer.entries import Entry
 from ringi_apps.engrammer.errors import BusyPlaybookError
 from ringi_apps.engrammer.persistence import append_entry, read_entries
-from ringi_apps.engrammer.playbook import Entry, Playbook, fold
+from ringi_apps.engrammer.playbook import Playbook, fold
 from ringi_apps.engrammer.roles import BulletTag, Reflection
 
 GLUE = "Clamp a glued joint for 30 minutes."

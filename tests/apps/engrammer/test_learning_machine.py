@@ -23,8 +23,9 @@ from ringi.domain.request import Request
 from ringi.errors import OutageError, UnavailableError
 from ringi_apps.engrammer import learning
 from ringi_apps.engrammer import persistence as storage
+from ringi_apps.engrammer.entries import Entry
 from ringi_apps.engrammer.errors import PlaybookError
-from ringi_apps.engrammer.playbook import Entry, Playbook, fold
+from ringi_apps.engrammer.playbook import Playbook, fold
 
 pytestmark = pytest.mark.timeout(240)
 TALKS = 3

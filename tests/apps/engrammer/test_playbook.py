@@ -10,9 +10,10 @@ from ringi.base.canonical_json import digest
 from ringi.errors import InvalidError
 from ringi.server.problems import document_of
 from ringi.testing.clock import NOON
-from ringi_apps.engrammer.entries import BulletChange, Content, Entry, Tag
+from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH, BulletChange, Content, Entry, Tag
 from ringi_apps.engrammer.errors import unknown_bullet
-from ringi_apps.engrammer.playbook import MAX_BULLET_LENGTH, Playbook, blame, diff, fold, proposal_stats
+from ringi_apps.engrammer.history import blame, proposal_stats
+from ringi_apps.engrammer.playbook import Playbook, diff, fold
 from ringi_apps.engrammer.rendering import render
 
 

@@ -19,7 +19,7 @@ from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_instance
 from ringi_apps.engrammer.entries import BulletChange, Content, Entry, Tag, format_bullet_id
 from ringi_apps.engrammer.errors import PlaybookError
-from ringi_apps.engrammer.history import bullets_in_entry
+from ringi_apps.engrammer.history import blame, bullets_in_entry, proposal_stats
 from ringi_apps.engrammer.insights import (
     PlaybookOperation,
     Proposal,
@@ -29,7 +29,7 @@ from ringi_apps.engrammer.insights import (
     refusal_code,
     rejection_entry,
 )
-from ringi_apps.engrammer.playbook import Playbook, VersionDiff, blame, diff, fold, proposal_stats
+from ringi_apps.engrammer.playbook import Playbook, VersionDiff, diff, fold
 from ringi_apps.engrammer.rendering import playbook_tokens, render
 from ringi_apps.engrammer.similarity import normalize
 

@@ -13,8 +13,8 @@ from tests.apps.engrammer.lab import Models, insight
 from tests.apps.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world, until
 
+from ringi_apps.engrammer.entries import Entry, Tag
 from ringi_apps.engrammer.persistence import append_entry
-from ringi_apps.engrammer.playbook import Entry, Tag
 
 AT = "/v1/playbooks/engrammer"
 CHANGES = f"{AT}/changes"
