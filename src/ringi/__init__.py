@@ -56,13 +56,12 @@ if TYPE_CHECKING:
         WaitTimeoutError,
     )
     from ringi.forms.field_parts import AttachedFile
-    from ringi.forms.form import (
+    from ringi.forms.fields import (
         Attachment,
         Boolean,
         Checkbox,
         Date,
         DateTime,
-        Form,
         MultiSelect,
         Number,
         Radio,
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
         Text,
         TextArea,
     )
+    from ringi.forms.form import Form
     from ringi.inbox.api import InboxAPI
     from ringi.inbox.inbox import Inbox, Limits
     from ringi.integrations.functions import gate, requires_approval
@@ -205,9 +205,10 @@ _export = lazy_exports(
             "UndecidedError UnderReviewError UnreachableError UnreadableError UnsupportedError WaitTimeoutError"
         ),
         "forms.field_parts": "AttachedFile",
-        "forms.form": (
-            "Attachment Boolean Checkbox Date DateTime Form MultiSelect Number Radio Select Slider Text TextArea"
+        "forms.fields": (
+            "Attachment Boolean Checkbox Date DateTime MultiSelect Number Radio Select Slider Text TextArea"
         ),
+        "forms.form": "Form",
         "inbox.api": "InboxAPI",
         "inbox.inbox": "Inbox Limits",
         "integrations.functions": "gate requires_approval",

@@ -14,7 +14,8 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
-from ringi.forms.form import Form, Select
+from ringi.forms.fields import Select
+from ringi.forms.form import Form
 from ringi.inbox.inbox import Inbox
 from ringi.testing import Clock, a_request, a_thread, store_request
 from ringi.testing.clock import NOON

@@ -16,7 +16,8 @@ from ringi.domain.record import Event, Query, Viewer
 from ringi.domain.request import Request
 from ringi.domain.urgency import place_of, urgent_query
 from ringi.domain.voting import Decider
-from ringi.forms.form import Form, Text
+from ringi.forms.fields import Text
+from ringi.forms.form import Form
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, answer_to
 

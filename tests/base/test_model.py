@@ -17,7 +17,8 @@ from ringi.domain.record import Erased, Event
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
-from ringi.forms.form import Form, Select
+from ringi.forms.fields import Select
+from ringi.forms.form import Form
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, a_thread, answer_to
 

@@ -11,7 +11,8 @@ from ringi.domain.people import reassigned_from
 from ringi.domain.record import Event, Viewer
 from ringi.domain.request import Request
 from ringi.errors import ClaimedError, DigestMismatchError, InvalidError, NotAuthorizedError, RequestEndedError
-from ringi.forms.form import Form, Number, Select
+from ringi.forms.fields import Number, Select
+from ringi.forms.form import Form
 from ringi.testing import a_request, answer_to
 from ringi.testing.clock import NOON
 

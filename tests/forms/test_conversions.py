@@ -14,22 +14,10 @@ from pydantic import BaseModel, Field, field_validator
 from tests.tiers import examples
 
 from ringi.errors import InvalidError
-from ringi.forms.form import (
-    Boolean,
-    Checkbox,
-    Date,
-    Form,
-    MultiSelect,
-    Number,
-    Option,
-    Radio,
-    Select,
-    Slider,
-    Text,
-    TextArea,
-    check_instance,
-    into,
-)
+from ringi.forms.field_parts import Option
+from ringi.forms.fields import Boolean, Checkbox, Date, MultiSelect, Number, Radio, Select, Slider, Text, TextArea
+from ringi.forms.form import Form, into
+from ringi.forms.json_schema import check_instance
 
 
 class Colour(Enum):

@@ -27,7 +27,8 @@ from ringi.errors import (
     SettingError,
     WaitTimeoutError,
 )
-from ringi.forms.form import Form, Select
+from ringi.forms.fields import Select
+from ringi.forms.form import Form
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.testing import Clock, store_request
 

@@ -16,7 +16,8 @@ from typing import Any
 from ringi.base.extras import missing
 from ringi.domain.ask import Action
 from ringi.errors import MissingExtraError, SettingError
-from ringi.forms.form import Form, Select, TextArea
+from ringi.forms.fields import Select, TextArea
+from ringi.forms.form import Form
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
 

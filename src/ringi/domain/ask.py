@@ -20,7 +20,7 @@ from ringi.domain.events import MOST, Webhook
 from ringi.domain.grants import Grant, GrantUse, NewGrant
 from ringi.domain.voting import Escalation, Escalations, Excluded, PersonName, PolicySource, Quorum, Stage, Tier
 from ringi.errors import FieldError, InvalidError
-from ringi.forms import form as forms
+from ringi.forms import json_schema
 from ringi.forms.form import Form, into
 
 Decision = Literal["approve", "edit", "reject", "respond"]
@@ -261,15 +261,15 @@ class Ask(StrictModel):
         if errors:
             raise InvalidError(errors)
         if self.data_schema is not None:
-            forms.check_schema(self.data_schema, field="schema")
+            json_schema.check_schema(self.data_schema, field="schema")
         if self.answer_schema is not None:
-            forms.check_schema(self.answer_schema, field="answer_schema")
+            json_schema.check_schema(self.answer_schema, field="answer_schema")
             for decision, button in buttons_with_values(self.actions).items():
-                forms.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
+                json_schema.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
         if self.action and self.action.args_schema is not None:
-            forms.check_schema(self.action.args_schema, field="action.schema")
+            json_schema.check_schema(self.action.args_schema, field="action.schema")
             if plain.action and not may_be_derived:
-                forms.check_instance(self.action.args_schema, plain.action.args, field="action.args")
+                json_schema.check_instance(self.action.args_schema, plain.action.args, field="action.args")
         return plain
 
     def plain(self) -> Self:
@@ -406,13 +406,13 @@ class Answer(StrictModel):
             InvalidError: The value does not fit the schema, or there is no single value.
         """
         if not self.data:
-            forms.check_instance(schema, self.message, field="message")
+            json_schema.check_instance(schema, self.message, field="message")
             return None
         if self.message:
             raise InvalidError.of("message", "send text as message or JSON as data, not both")
         if set(self.data) != {ANSWER} or self.data[ANSWER] is None:
             raise InvalidError.of("data", f'send {{"{ANSWER}": …}} with any JSON but null')
-        forms.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
+        json_schema.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
         return self.data
 
 

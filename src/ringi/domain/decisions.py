@@ -13,7 +13,7 @@ from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_stage
 from ringi.errors import ConflictError, FieldError, ForbiddenError, FreshSignInError, InvalidError
-from ringi.forms import form as forms
+from ringi.forms import json_schema
 from ringi.forms.arguments import check_edit
 
 MCP = "mcp"
@@ -358,7 +358,7 @@ def _checked_data(request: RequestData, answer: Answer) -> dict[str, Any] | None
     if request.form:
         return request.form.check(answer.data or {})
     if request.data_schema is not None:
-        forms.check_instance(request.data_schema, answer.data or {}, field="data")
+        json_schema.check_instance(request.data_schema, answer.data or {}, field="data")
         return answer.data or {}
     if answer.data and (answer.decision != "edit" or request.action):
         raise InvalidError.of("data", "is not accepted: this request has no form", "unexpected")

@@ -19,8 +19,8 @@ from ringi.domain.ask import Answer, Decision, Remembered, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_of
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
-from ringi.forms import form as forms
-from ringi.forms.form import Field as FormField
+from ringi.forms import json_schema
+from ringi.forms.fields import Field as FormField
 from ringi.forms.form import Form
 
 CATEGORY = "memory_category"
@@ -158,7 +158,7 @@ def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:
     if request.form:
         data = request.form.check(data)
     elif request.data_schema is not None:
-        forms.check_instance(request.data_schema, data, field="data")
+        json_schema.check_instance(request.data_schema, data, field="data")
     if not data:
         raise InvalidError.of("data", "is empty: delete the memory instead", "memory_empty")
     return data

@@ -17,8 +17,6 @@ from ringi.base.validation import path_of, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.json_schema import check_schema
 
-__all__ = ["fields_of", "fields_of_model", "schema_of"]
-
 Json: TypeAlias = dict[str, Any]
 LONG_TEXT = 200
 

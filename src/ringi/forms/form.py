@@ -15,42 +15,9 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
 from ringi.forms.field_parts import Option
 from ringi.forms.fields import (
-    Attachment,
-    Boolean,
-    Checkbox,
-    Date,
-    DateTime,
     Field,
-    MultiSelect,
-    Number,
-    Radio,
-    Select,
-    Slider,
-    Text,
-    TextArea,
 )
-from ringi.forms.json_schema import check_instance, check_json, check_schema
-
-__all__ = [
-    "Attachment",
-    "Boolean",
-    "Checkbox",
-    "Date",
-    "DateTime",
-    "Field",
-    "Form",
-    "MultiSelect",
-    "Number",
-    "Option",
-    "Radio",
-    "Select",
-    "Slider",
-    "Text",
-    "TextArea",
-    "check_instance",
-    "check_schema",
-    "into",
-]
+from ringi.forms.json_schema import check_json
 
 FIELDS: tuple[type[BaseModel], ...] = get_args(get_args(Field)[0])
 """The classes of fields."""

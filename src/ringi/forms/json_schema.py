@@ -27,8 +27,6 @@ from ringi.base.validation import (
 )
 from ringi.errors import FieldError, InvalidError
 
-__all__ = ["InstanceCheck", "check_instance", "check_json", "check_pattern", "check_schema", "matches_whole"]
-
 MAX_SCHEMA_BYTES = 64 * 1024
 MAX_SCHEMA_DEPTH = 24
 MAX_INSTANCE_BYTES = 256 * 1024

@@ -9,8 +9,7 @@ from typing import Any
 
 from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, SettingError
-from ringi.forms import InstanceCheck
-from ringi.forms import form as forms
+from ringi.forms import InstanceCheck, json_schema
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.frameworks import Served, find_runtime
@@ -161,7 +160,7 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     for agent in agents:
         if agent.name in by_name:
             raise SettingError("agents", agent.name, "give each agent its own name")
-        forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
+        json_schema.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         parse_body(Ask, {"title": agent.name, **agent.ask_defaults})
         _ = agent.served
         check_facts(agent)

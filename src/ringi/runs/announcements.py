@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ringi.base.model import StrictModel
-from ringi.forms import form as forms
+from ringi.forms import json_schema
 from ringi.runs.agent import Agent
 
 ANNOUNCED_SECONDS = 60.0
@@ -37,7 +37,7 @@ class AgentDescription(StrictModel):
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Raise `InvalidError` with a field of `input` if the schema does not allow the input."""
-        forms.check_instance(self.input_schema, input, field="input")
+        json_schema.check_instance(self.input_schema, input, field="input")
 
 
 DESCRIPTIONS: TypeAdapter[list[AgentDescription]] = TypeAdapter(list[AgentDescription])

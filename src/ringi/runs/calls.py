@@ -9,7 +9,7 @@ from ringi.base.canonical_json import canonical, jsonable
 from ringi.domain.ask import Ask, Decision, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
-from ringi.forms import form as forms
+from ringi.forms import json_schema
 from ringi.runs.model_form import clean_text
 
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -92,7 +92,7 @@ def as_text(value: Any) -> Any:
 def checkable(schema: Schema | None) -> Schema | None:
     """Return a schema that can check arguments here; the graph's own check follows."""
     try:
-        forms.check_schema(schema, field="schema")
+        json_schema.check_schema(schema, field="schema")
     except InvalidError:
         return None
     return schema or None

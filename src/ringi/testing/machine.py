@@ -20,7 +20,8 @@ from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import START, Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, RingiError
-from ringi.forms.form import Form, Select
+from ringi.forms.fields import Select
+from ringi.forms.form import Form
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.privacy.candidates import Erasure
 from ringi.testing.clock import NOON, Clock

@@ -9,7 +9,8 @@ import pytest
 from tests.apps.assistant.talk import Office
 
 from ringi.errors import DefinitionError
-from ringi.forms.form import Form, Text
+from ringi.forms.fields import Text
+from ringi.forms.form import Form
 from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, WorkflowNeeds, in_language
 from ringi_apps.assistant.definitions import Definitions
 

@@ -14,7 +14,7 @@ from ringi.base.canonical_json import canonical, jsonable
 from ringi.domain.ask import ANSWER, Ask, Button, Decision
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, SettingError, UndecidedError
-from ringi.forms import form as forms
+from ringi.forms import json_schema
 from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
@@ -76,7 +76,7 @@ def answer_value(request: Request) -> Any:
 def fits(schema: Schema, value: Any) -> bool:
     """Return True if a schema allows this value; an unusable schema is refused when the question is asked."""
     try:
-        forms.check_instance(schema, value, field=ANSWER)
+        json_schema.check_instance(schema, value, field=ANSWER)
     except InvalidError:
         return False
     return True
@@ -187,7 +187,7 @@ def declared_schema(name: str, declaration: Any) -> Schema:
     """Return a JSON Schema unchanged, or the schema of a type."""
     try:
         schema = declaration if isinstance(declaration, dict) else TypeAdapter(declaration).json_schema()
-        forms.check_schema(schema, field=name)
+        json_schema.check_schema(schema, field=name)
     except (PydanticUserError, InvalidError) as error:
         raise SettingError(name, declaration, f"{error}: {REMEDY}") from error
     if schema and not CONSTRAINTS & set(schema):
