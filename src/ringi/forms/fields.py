@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, Unpack
 
 import pydantic
@@ -302,78 +303,66 @@ class Slider(_Numeric):
         super()._check_parts()
 
 
-class Date(_Field):
-    """A day, as YYYY-MM-DD."""
-
-    type: Literal["date"] = "date"
+class _Moment(_Field):
     min: PlainText | None = LEFT_OUT
-    """The first day that is allowed."""
+    """The first day or time that is allowed."""
     max: PlainText | None = LEFT_OUT
-    """The last day that is allowed."""
+    """The last day or time that is allowed."""
     default: PlainText | None = LEFT_OUT
-    """The day that the field contains at first."""
-
-    if TYPE_CHECKING:
-
-        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
+    """The day or time that the field contains at first."""
 
     def accept(self, value: object) -> str:
-        day = check_day(value)
-        if self.min is not None and day < self.min:
-            why = f"{safe_repr(day)} is too early: send {self.min} or later"
-            raise FieldValidationError("", why, "too_early", min=self.min)
-        if self.max is not None and day > self.max:
-            why = f"{safe_repr(day)} is too late: send {self.max} or earlier"
-            raise FieldValidationError("", why, "too_late", max=self.max)
-        return day
-
-    def _check_parts(self) -> None:
-        for part in ("min", "max"):
-            if (bound := getattr(self, part)) is not None:
-                try:
-                    check_day(bound)
-                except ValueError as error:
-                    raise FieldValidationError(part, str(error)) from None
-        _check_order("min", self.min, "max", self.max)
-
-
-class DateTime(_Field):
-    """A time, as RFC 3339 with its offset from UTC; bounds with other offsets are compared correctly."""
-
-    type: Literal["datetime"] = "datetime"
-    min: PlainText | None = LEFT_OUT
-    """The first time that is allowed."""
-    max: PlainText | None = LEFT_OUT
-    """The last time that is allowed."""
-    default: PlainText | None = LEFT_OUT
-    """The time that the field contains at first."""
-
-    if TYPE_CHECKING:
-
-        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
-
-    def accept(self, value: object) -> str:
-        moment = check_moment(value)
-        if self.min is not None and moment < check_moment(self.min):
+        moment = self._read(value)
+        if self.min is not None and moment < self._read(self.min):
             why = f"{safe_repr(value)} is too early: send {self.min} or later"
             raise FieldValidationError("", why, "too_early", min=self.min)
-        if self.max is not None and moment > check_moment(self.max):
+        if self.max is not None and moment > self._read(self.max):
             why = f"{safe_repr(value)} is too late: send {self.max} or earlier"
             raise FieldValidationError("", why, "too_late", max=self.max)
         return str(value)
+
+    def _read(self, value: object) -> Any:
+        """Return the comparable form of an answer, or raise `FieldValidationError`."""
+        raise NotImplementedError
 
     def _check_parts(self) -> None:
         bounds = {}
         for part in ("min", "max"):
             if (bound := getattr(self, part)) is not None:
                 try:
-                    bounds[part] = check_moment(bound)
+                    bounds[part] = self._read(bound)
                 except ValueError as error:
                     raise FieldValidationError(part, str(error)) from None
         if len(bounds) == 2 and bounds["min"] > bounds["max"]:
             raise FieldValidationError(
                 "min", f"{safe_repr(self.min)} is later than max {safe_repr(self.max)}: swap them"
             )
+
+
+class Date(_Moment):
+    """A day, as YYYY-MM-DD."""
+
+    type: Literal["date"] = "date"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
+
+    def _read(self, value: object) -> str:
+        return check_day(value)
+
+
+class DateTime(_Moment):
+    """A time, as RFC 3339 with its offset from UTC; bounds with other offsets are compared correctly."""
+
+    type: Literal["datetime"] = "datetime"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
+
+    def _read(self, value: object) -> datetime:
+        return check_moment(value)
 
 
 class Boolean(_Field):
