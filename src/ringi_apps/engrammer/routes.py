@@ -63,21 +63,21 @@ class EngrammerRoutes:
             "/engrammerFlow_start",
             self.start,
             methods=["POST"],
-            **flow_documentation("EngrammerStarted", "EngrammerStart"),
+            **route_docs("EngrammerStarted", body="EngrammerStart"),
         )
         add(
             "/getEngrammerState",
             self.state,
             methods=["POST"],
-            **flow_documentation("EngrammerState", "EngrammerStateQuery"),
+            **route_docs("EngrammerState", body="EngrammerStateQuery"),
         )
         add(
             "/engrammerFlow_continue",
             self.continue_learning,
             methods=["POST"],
-            **flow_documentation("EngrammerContinued", "EngrammerContinue"),
+            **route_docs("EngrammerContinued", body="EngrammerContinue"),
         )
-        add("/engrammerFlow_getNote", self.note, methods=["POST"], **flow_documentation("EngrammerNote", "NoteQuery"))
+        add("/engrammerFlow_getNote", self.note, methods=["POST"], **route_docs("EngrammerNote", body="NoteQuery"))
         add(at, self.get, methods=["GET"], **route_docs("EngrammerConversation"))
         add(f"{at}/questions", self.ask, methods=["POST"], **route_docs("EngrammerRun", 202, body="EngrammerQuestion"))
         add(
@@ -212,11 +212,6 @@ class EngrammerRoutes:
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._components.settings.max_depth)
-
-
-def flow_documentation(model: str, body: str) -> dict[str, Any]:
-    """Return the OpenAPI documentation of an `engrammerFlow` route."""
-    return route_docs(model, body=body)
 
 
 def run_reply(thread: Thread) -> HttpResponse:
