@@ -161,7 +161,7 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
         thread = await start_turn(desk, id, conversation.agent, turn.text)
         ended = await desk.until(thread, *ENDED, limit=TURN_SECONDS)
         agent = desk.runner.agents[conversation.agent]
-        definitions = agent.assistant.definitions if isinstance(agent, AssistantAgent) and agent.assistant else None
+        definitions = agent.assistant.definitions if isinstance(agent, AssistantAgent) else None
         outcome = Outcome(conversation, number, definitions, list(recorder.answers), ended.status)
         outcomes.append(outcome)
         record(outcome)

@@ -60,7 +60,7 @@ class ConversationAccess:
         if thread is None and agent is None:
             raise NotFoundError("thread", id)
         agent_of_thread = runner.agents.get(thread.agent if thread else str(agent))
-        if not isinstance(agent_of_thread, AssistantAgent) or agent_of_thread.assistant is None:
+        if not isinstance(agent_of_thread, AssistantAgent):
             raise NotFoundError("assistant", id if thread else str(agent))
         memory = await memory_of(self._components.backend, thread) if thread else ContextMemory()
         definitions, now = agent_of_thread.assistant.definitions, self._components.inbox.clock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ringi.runs import Agent, State, no_output
@@ -42,7 +42,7 @@ JOB_SCHEMA = {
 class AssistantAgent(Agent):
     """The agent that runs the conversation of an assistant."""
 
-    assistant: Assistant | None = None
+    assistant: Assistant = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class CallerConversations:
         if not name and len(agents) > 1:
             raise InvalidError.of("agent", f"name one of {', '.join(sorted(agents))}")
         found = agents.get(name or next(iter(agents)))
-        if found is None or found.engrammer is None:
+        if found is None:
             raise NotFoundError("agent", name)
         return found.engrammer
 
@@ -132,8 +132,7 @@ class CallerConversations:
         """Return the Engrammer with a name, or all of them, default first."""
         if agent or not self.agents:
             return [self.engrammer(agent)]
-        engrammers = [each.engrammer for each in self.agents.values() if each.engrammer]
-        return sorted(engrammers, key=lambda each: each.name != DEFAULT_AGENT)
+        return sorted((each.engrammer for each in self.agents.values()), key=lambda each: each.name != DEFAULT_AGENT)
 
     async def conversation(self, id: str) -> ConversationSnapshot:
         """Return a conversation by the id of any of its threads.
@@ -144,9 +143,7 @@ class CallerConversations:
         threads = self._own(await self._threads(id), id)
         if not threads:
             raise NotFoundError("conversation", id)
-        agent = self.agents[threads[0].agent]
-        assert agent.engrammer
-        backend = self._components.backend
+        engrammer, backend = self.agents[threads[0].agent].engrammer, self._components.backend
         turns = [turn for thread in threads for turn in with_current_turn(thread, await turns_of(backend, thread))]
         requests = [request for thread in threads for request in await learning_requests(backend, thread, turns)]
         rejected_ids = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
@@ -155,19 +152,17 @@ class CallerConversations:
         finished = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
         unfinished = [each for each in requests if each.id not in finished]
         # After the requests: one that shows as answered, and not here, is still on its way.
-        store, tenant, name = backend.store, self._who.tenant, agent.engrammer.playbook_name
+        store, tenant, name = backend.store, self._who.tenant, engrammer.playbook_name
         playbook = await read_playbook(store, tenant, name)
         return ConversationSnapshot(
             id,
-            agent.engrammer,
+            engrammer,
             tuple(threads),
             tuple(sorted(turns, key=lambda turn: str(turn["at"]))),
             tuple(sorted(requests, key=lambda each: (each.created_at, each.id))),
             frozenset(each.id for each in requests if may_read(self._who, each)),
             {each.id: answer_message(each) for each in refusals},
-            await applied_versions(
-                backend.store, self._who.tenant, agent.engrammer.playbook_name, playbook, unfinished
-            ),
+            await applied_versions(store, tenant, name, playbook, unfinished),
             playbook,
         )
 

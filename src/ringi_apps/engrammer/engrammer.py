@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ringi.runs import Agent, State, no_output
@@ -41,7 +41,7 @@ OUTPUT_FIELDS = ("query", "response", "references", "phase")
 class EngrammerAgent(Agent):
     """The agent that answers questions in conversations."""
 
-    engrammer: Engrammer | None = None
+    engrammer: Engrammer = field(kw_only=True)
 
 
 @dataclass(frozen=True)
