@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
@@ -31,6 +31,7 @@ from ringi.server import (
 )
 from ringi_apps.engrammer.access import REQUESTS_PER_PAGE, CallerConversations
 from ringi_apps.engrammer.cautions import learning_context_of
+from ringi_apps.engrammer.engrammer import Engrammer
 from ringi_apps.engrammer.entries import Entry, VersionedEntry
 from ringi_apps.engrammer.errors import OutdatedReadError, PlaybookError
 from ringi_apps.engrammer.history import blame
@@ -61,23 +62,6 @@ UNDO_ATTEMPTS = 5
 """Number of retries of an undo after concurrent changes."""
 
 
-class ServedPlaybook(NamedTuple):
-    """A playbook of an Engrammer on this server."""
-
-    id: str
-    agent: str
-    budget: int
-    deduplicator_name: str
-    assignee: str | None
-    groups: tuple[str, ...]
-
-    def is_decided_by(self, who: Principal) -> bool:
-        """Return whether a caller may decide on proposals for the playbook."""
-        is_free = not self.assignee and not self.groups
-        is_theirs = who.name == self.assignee or bool(set(self.groups) & set(who.groups))
-        return who.role == "admin" or is_free or is_theirs
-
-
 class PlaybookRoutes:
     """Playbooks over HTTP; agents may read the current bullets but change nothing."""
 
@@ -99,16 +83,16 @@ class PlaybookRoutes:
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the playbooks of the Engrammers on this server."""
         who = self._authenticator.caller(http.scope)
-        items = [await self._summary(who, served) for served in self._served(who).values()]
+        items = [await self._summary(who, each) for each in self._served(who).values()]
         return reply(PlaybookPage(items=items, next=None))
 
     async def get(self, http: HttpRequest, id: str, version: Version = None) -> HttpResponse:
         """Return a playbook, now or at a version: its bullets and the text in the agent's prompt."""
-        who, served = self._authorize(http, id)
+        who, engrammer = self._authorize(http, id)
         history = await self._history(who, id)
         playbook = await self._at_version(who, id, history, version)
         pending = await self._pending_count(who, id) if version is None else 0
-        identity = {"id": served.id, "agent": served.agent, "budget": served.budget}
+        identity = {"id": id, "agent": engrammer.name, "budget": engrammer.budget}
         # Why, a person said to people.
         rejections = [] if who.role == "agent" else playbook.rejected
         requests = await self._requests(who, [each.request_id for each in rejections])
@@ -151,42 +135,41 @@ class PlaybookRoutes:
 
     async def change(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a playbook as a person; return the new entry."""
-        who, served = self._authorize(http, id)
+        who, engrammer = self._authorize(http, id)
         refuse_agent_change(who)
-        if not served.is_decided_by(who):
-            deciders = ", ".join([*served.groups, *filter(None, [served.assignee])])
-            raise ForbiddenError(f"only {deciders} may change the playbook of {served.agent!r}: ask one of them")
+        if not may_decide(who, engrammer):
+            deciders = ", ".join([*engrammer.groups, *filter(None, [engrammer.assignee])])
+            raise ForbiddenError(f"only {deciders} may change the playbook of {engrammer.name!r}: ask one of them")
         change = parse_body(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(change)
-        views = await self._entry_views(who, [await self._apply_change(who, served, change)])
+        views = await self._entry_views(who, [await self._apply_change(who, engrammer, change)])
         return reply(views[0])
 
     async def tidy(self, http: HttpRequest, id: str) -> HttpResponse:
         """Find similar bullets and ask people whether to merge or retire them."""
-        who, served = self._authorize(http, id)
+        who, engrammer = self._authorize(http, id)
         refuse_agent_change(who)
         runner = self._components.runner
         assert runner
         # One at a time: of two, both would ask the same.
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
-        thread = await runner.start(who.tenant, thread_id, served.deduplicator_name, {}, by=who.asker)
+        thread = await runner.start(who.tenant, thread_id, engrammer.deduplicator_name, {}, by=who.asker)
         return reply(RunStarted(thread_id=thread.id, run_id=str(thread.run_id)), 202)
 
-    async def _apply_change(self, who: Principal, served: ServedPlaybook, change: PlaybookChange) -> VersionedEntry:
+    async def _apply_change(self, who: Principal, engrammer: Engrammer, change: PlaybookChange) -> VersionedEntry:
         """Apply a change and return its entry; an undo is retried after concurrent changes."""
         now, history, made_entries = self._components.inbox.clock(), list[VersionedEntry](), list[Entry]()
+        backend, name = self._components.backend, engrammer.playbook_name
 
         async def refresh() -> None:
-            history[:] = await self._history(who, served.id)
+            history[:] = await self._history(who, name)
 
         def make(playbook: Playbook) -> Entry:
-            made_entries.append(check_budget(build_entry(change, playbook, history), playbook, served.budget, now))
+            made_entries.append(check_budget(build_entry(change, playbook, history), playbook, engrammer.budget, now))
             return made_entries[-1]
 
         async def append(first: Precheck) -> VersionedEntry:
-            after = await append_entry(
-                self._components.backend, who.tenant, served.id, make, by=who.actor, now=now, precheck=first
-            )
+            after = await append_entry(backend, who.tenant, name, make, by=who.actor, now=now, precheck=first)
             return VersionedEntry(after.version, now, who.actor, made_entries[-1])
 
         if change.op != "undo":
@@ -198,16 +181,16 @@ class PlaybookRoutes:
                 return await append(refresh)
         return await append(refresh)
 
-    async def _summary(self, who: Principal, served: ServedPlaybook) -> PlaybookSummary:
-        playbook = await read_playbook(self._store, who.tenant, served.id)
+    async def _summary(self, who: Principal, engrammer: Engrammer) -> PlaybookSummary:
+        playbook = await read_playbook(self._store, who.tenant, engrammer.playbook_name)
         return PlaybookSummary(
-            id=served.id,
-            agent=served.agent,
+            id=engrammer.playbook_name,
+            agent=engrammer.name,
             version=playbook.version,
             bullets=len(playbook.active),
             tokens=playbook_tokens(playbook),
-            budget=served.budget,
-            waiting=await self._pending_count(who, served.id),
+            budget=engrammer.budget,
+            waiting=await self._pending_count(who, engrammer.playbook_name),
         )
 
     async def _pending_count(self, who: Principal, id: str) -> int:
@@ -248,24 +231,26 @@ class PlaybookRoutes:
         found = await self._store.get_many(Request, [Key(who.tenant, id) for id in ids if id])
         return {request.id: request for request in found}
 
-    def _authorize(self, http: HttpRequest, id: str) -> tuple[Principal, ServedPlaybook]:
+    def _authorize(self, http: HttpRequest, id: str) -> tuple[Principal, Engrammer]:
         who = self._authenticator.caller(http.scope)
-        served = self._served(who).get(id)
-        if served is None:
+        engrammer = self._served(who).get(id)
+        if engrammer is None:
             raise NotFoundError("playbook", id)
-        return who, served
+        return who, engrammer
 
-    def _served(self, who: Principal) -> dict[str, ServedPlaybook]:
-        served: dict[str, ServedPlaybook] = {}
+    def _served(self, who: Principal) -> dict[str, Engrammer]:
+        """Return the first Engrammer of each playbook on this server, by the name of the playbook."""
+        served: dict[str, Engrammer] = {}
         for agent in CallerConversations(self._components, who).agents.values():
-            engrammer = agent.engrammer
-            assert engrammer
-            deciders = (engrammer.assignee, engrammer.groups)
-            playbook = ServedPlaybook(
-                engrammer.playbook_name, engrammer.name, engrammer.budget, engrammer.deduplicator_name, *deciders
-            )
-            served.setdefault(engrammer.playbook_name, playbook)
+            served.setdefault(agent.engrammer.playbook_name, agent.engrammer)
         return served
+
+
+def may_decide(who: Principal, engrammer: Engrammer) -> bool:
+    """Return whether a caller may decide on proposals for the playbook of an Engrammer."""
+    is_free = not engrammer.assignee and not engrammer.groups
+    is_theirs = who.name == engrammer.assignee or bool(set(engrammer.groups) & set(who.groups))
+    return who.role == "admin" or is_free or is_theirs
 
 
 def refuse_agent_change(who: Principal) -> None:
