@@ -27,7 +27,7 @@ from ringi.cli.commands.grants import accept, grants, revoke, suggestions
 from ringi.cli.commands.hook import claude_code, codex, install, uninstall
 from ringi.cli.commands.mcp import mcp
 from ringi.cli.commands.policy import policy_test
-from ringi.cli.commands.runs import abandon, ask_again, pause, pauses, resume, retry, runs
+from ringi.cli.commands.runs import abandon, ask_again, pause, pauses, retry, runs, unpause
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import (
     config,
@@ -84,7 +84,7 @@ COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
         ),
     ),
     "Operate": (
-        *(runs, retry, ask_again, abandon, pause, pauses, resume),
+        *(runs, retry, ask_again, abandon, pause, pauses, unpause),
         *(deliveries, redeliver, offboard, migrate, backup, restore),
     ),
     "Audit": (report, verify, erase, group("checks", {"plant": plant}, default=checks)),

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ringi.cli.texts import language, text_of, translations
+from ringi.errors import SettingError
 
 MARKS = ("required", "default: ", "env var: ")
 """The words of Typer after the help of an option."""
@@ -20,8 +21,18 @@ AS_IT_IS = "\b"
 """The line before a paragraph that Typer does not wrap: it would count characters, not columns."""
 
 
+RENAMED = {"resume": "use `ringi unpause` to end a pause"}
+"""The right command for a name that people may expect."""
+
+
 class GroupWithHeadings(TyperGroup):
     """A group that lists its commands below headings."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Refuse an expected name with the right one."""
+        if args[0] in RENAMED:
+            raise SettingError("command", args[0], RENAMED[args[0]])
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a line for each command, below the heading of its panel."""

@@ -134,7 +134,7 @@ def pauses(tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False
     say_list(found, text, json_)
 
 
-def resume(
+def unpause(
     id: Annotated[str, typer.Argument(help="The id of the pause, from `ringi pauses`.")],
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
@@ -144,7 +144,7 @@ def resume(
     """End a pause: the waiting runs go on."""
     by = name or person_name()
     run(with_inbox(url, tenant, lambda inbox: inbox.resume(id, by=by)))
-    say({"id": id}, text_of("resumed", id=id), json_)
+    say({"id": id}, text_of("unpaused", id=id), json_)
 
 
 def table_of(found: list[Pause]) -> str:
