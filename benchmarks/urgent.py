@@ -19,16 +19,15 @@ from typing import Any
 from tests import servers
 
 from benchmarks.measure import Row, folder
+from ringi.backends.postgres import pages
 from ringi.backends.postgres import store as postgres
-from ringi.backends.postgres import urgent as postgres_urgent
 from ringi.backends.postgres.database import Database as PostgresDatabase
 from ringi.backends.redis.lists import digits, filed, place_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
+from ringi.backends.sqlite import lists
 from ringi.backends.sqlite import store as sqlite
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.lists import SLOTS
-from ringi.backends.sqlite.urgent import find_urgent
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, microseconds
 from ringi.domain.request import Request
@@ -94,7 +93,7 @@ def copied(values: Values, id: str, at: datetime, due_at: datetime) -> Values:
     created, due = microseconds(at), microseconds(due_at)
     texts = [(ID, id), (iso(CREATED_AT), iso(at)), (digits(CREATED_AT), digits(at))]
     texts += [(iso(DUE_AT), iso(due_at)), (digits(DUE_AT), digits(due_at))]
-    numbers = {CREATED: created, CREATED * SLOTS: created * SLOTS, DUE: due}
+    numbers = {CREATED: created, CREATED * lists.SLOTS: created * lists.SLOTS, DUE: due}
     new: Values = {}
     for name, value in values.items():
         if isinstance(value, str):
@@ -125,7 +124,7 @@ async def on_sqlite() -> list[Row]:
 
 
 def sqlite_values(request: Request) -> Values:
-    return {"place": microseconds(request.created_at) * SLOTS, **sqlite.columns_of(request)}
+    return {"place": microseconds(request.created_at) * lists.SLOTS, **sqlite.columns_of(request)}
 
 
 @asynccontextmanager
@@ -136,7 +135,7 @@ async def sqlite_side(count: int) -> AsyncIterator[Find]:
             await asyncio.to_thread(fill_sqlite, database, count)
 
             async def find(query: Query) -> Sequence[Any]:
-                return await database.read(lambda connection: find_urgent(connection, query))
+                return await database.read(lambda connection: lists.find(connection, Request, query))
 
             yield find
 
@@ -173,7 +172,7 @@ async def postgres_side(url: str, count: int) -> AsyncIterator[Find]:
         await fill_postgres(database, count)
 
         async def find(query: Query) -> Sequence[Any]:
-            return await postgres_urgent.find_urgent(database, query)
+            return await pages.find(database, Request, query)
 
         yield find
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from tests.runs.world import World, at_work, checked, of_type, opened, other, until, working
 
+from ringi.backends.orders import listing_of
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.lists import conditions
+from ringi.backends.sqlite.lists import where_of
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
 from ringi.contracts.backend import Job
@@ -289,10 +290,10 @@ async def test_a_process_without_agents_leaves_the_runs_to_those_that_have_them(
 )
 async def test_looking_for_work_reads_an_index_and_no_table(file: str, kind: Any, query: Query, index: str) -> None:
     async with opened(file), Database(file.removeprefix("sqlite:///")) as database:
-        where, values = conditions(query)
+        where = where_of(kind, listing_of(kind, query))
         order = "created_at DESC, id DESC, tenant DESC"
         sql = f"EXPLAIN QUERY PLAN SELECT body FROM {kind.record}s WHERE {where} ORDER BY {order} LIMIT 200"
-        plan = [row[3] for row in await database.read(lambda c: c.execute(sql, values).fetchall())]
+        plan = [row[3] for row in await database.read(lambda c: c.execute(sql, where.values).fetchall())]
         assert any(index in step for step in plan), plan
         assert all("INDEX" in step for step in plan if step.startswith(("SCAN", "SEARCH"))), plan
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.postgres.search import FIRST, search
+from ringi.backends.orders import listing_of
+from ringi.backends.postgres.pages import FIRST, search
 from ringi.domain.record import Query
+from ringi.domain.request import Request
 
 
 class Requests:
@@ -32,8 +34,8 @@ class Requests:
 async def test_the_index_is_asked_only_if_many_requests_are_left(
     monkeypatch: pytest.MonkeyPatch, count: int, in_two_ways: int
 ) -> None:
-    monkeypatch.setattr("ringi.backends.postgres.search.NEAR", 0)
+    monkeypatch.setattr("ringi.backends.postgres.pages.NEAR", 0)
     requests = Requests(count)
     database: Any = requests
-    assert await search(database, Query(tenant="t", text="refund")) == []
+    assert await search(database, listing_of(Request, Query(tenant="t", text="refund"))) == []
     assert requests.in_two_ways == in_two_ways

@@ -11,7 +11,6 @@ import pytest
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database, migrate
 from ringi.backends.sqlite.store import SqliteStore, change_of, save
-from ringi.backends.sqlite.urgent import find_urgent
 from ringi.domain.ask import Action
 from ringi.domain.record import Query, Viewer, cursor_of
 from ringi.domain.request import Request
@@ -44,7 +43,7 @@ async def test_a_request_that_ends_while_a_list_is_read_is_not_missed(
                 save(other, ended)
 
     connection.set_trace_callback(end)
-    found = lists.find(connection, "requests", Query(tenant="tenant-1"))
+    found = lists.find(connection, Request, Query(tenant="tenant-1"))
 
     assert seen
     assert [Request.model_validate_json(body) for body in found] == [asked]
@@ -81,7 +80,7 @@ class Filled(NamedTuple):
     connection: sqlite3.Connection
     requests: list[Request]
 
-    def steps(self, query: Query, look: Callable[[sqlite3.Connection, str, Query], Any]) -> int:
+    def steps(self, query: Query, look: Callable[[sqlite3.Connection, type[Request], Query], Any]) -> int:
         """Return how many steps SQLite takes."""
         taken = 0
 
@@ -91,7 +90,7 @@ class Filled(NamedTuple):
             return 0
 
         self.connection.set_progress_handler(step, 1)
-        look(self.connection, "requests", query)
+        look(self.connection, Request, query)
         self.connection.set_progress_handler(None, 0)
         return taken
 
@@ -165,7 +164,7 @@ def test_an_urgent_page_takes_no_more_steps_among_many(
     files: list[Filled], filters: dict[str, Any], hours: int
 ) -> None:
     query = PENDING.model_copy(update={**filters, "order": "urgent", "now": NOON + timedelta(hours=hours)})
-    few, many = (file.steps(query, lambda connection, _, asked: find_urgent(connection, asked)) for file in files)
+    few, many = (file.steps(query, lists.find) for file in files)
     assert many <= few * 1.25
 
 
@@ -175,5 +174,5 @@ def test_an_urgent_page_from_the_middle_takes_no_more_steps_among_many(files: li
         query = PENDING.model_copy(update={"order": "urgent", "now": NOON - timedelta(hours=2)})
         middle = next(each for each in file.requests[len(file.requests) // 2 :] if each.priority is None)
         after = query.model_copy(update={"before": urgent_query(query).cursor_of(middle)})
-        taken.append(file.steps(after, lambda connection, _, asked: find_urgent(connection, asked)))
+        taken.append(file.steps(after, lists.find))
     assert taken[1] <= taken[0] * 1.25

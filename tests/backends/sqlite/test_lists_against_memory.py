@@ -40,5 +40,6 @@ NEW = {"tenant": "ours", "at": NOON, "title": "?"}
 @given(case=listing.CASES, chunk=st.sampled_from([1, 2, 64]))
 def test_sqlite_lists_as_memory_does(case: listing.Case, chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lists, "CHUNK", chunk)
+        for name in ("FIRST_CHUNK", "MAX_CHUNK"):
+            patch.setattr(lists, name, chunk)
         asyncio.run(listing.compare(fresh(), case))

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.tiers import WIDE
 
-from ringi.backends.sqlite import lists, urgent
+from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
@@ -48,7 +48,8 @@ class TestSqliteListsInSmallSteps(ListsConformance, SearchesConformance):
 
     @pytest.fixture
     def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
-        monkeypatch.setattr(lists, "CHUNK", 1)
+        for name in ("FIRST_CHUNK", "MAX_CHUNK"):
+            monkeypatch.setattr(lists, name, 1)
         return SqliteStore(database)
 
     @pytest.fixture
@@ -61,8 +62,8 @@ class TestSqliteUrgentInSmallSteps(UrgencyConformance):
 
     @pytest.fixture
     def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
-        for name, number in (("FEW", 2), ("LEAST_CHUNK", 1), ("MAX_CHUNK", 2)):
-            monkeypatch.setattr(urgent, name, number)
+        for name, number in (("FEW", 2), ("LEAST_CHUNK", 1), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
+            monkeypatch.setattr(lists, name, number)
         return SqliteStore(database)
 
     @pytest.fixture

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from ringi.backends.audiences import audiences_of
+from ringi.backends.orders import listing_of
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.endings import ended_query, is_by_end
-from ringi.domain.endings import place_of as ended_place_of
 from ringi.domain.journal import Journal
 from ringi.domain.memories import person_in
 from ringi.domain.record import (
@@ -21,14 +19,12 @@ from ringi.domain.record import (
     Position,
     Query,
     Record,
-    microseconds,
-    parsed_cursor,
     parsed_number,
     query_terms,
 )
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.domain.urgency import is_urgent, unordered, urgent_query
+from ringi.domain.urgency import unordered
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -70,38 +66,17 @@ class MemoryStore(Store):
         return [record for record in found if isinstance(record, kind)]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        if is_urgent(query) and kind.record == Request.record:
-            return self._urgent(kind, query)
-        if is_by_end(query) and kind.record == Request.record:
-            return self._by_end(kind, query)
-        matching = self._matching(kind, query)
-        return shared(matching, query) if query.expired_at else matching[: query.limit]
+        found = self._listed(kind, query)
+        return shared(found, query) if query.expired_at else found[: query.limit]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return len(self._matching(kind, unordered(query))[: query.limit])
+        return len(self._listed(kind, unordered(query))[: query.limit])
 
-    def _urgent(self, kind: type[R], query: Query) -> list[R]:
-        urgent = urgent_query(query)
-        matching = [record for record in self._matching(kind, unordered(query)) if isinstance(record, Request)]
-        found = [(urgent.place_of(record), record) for record in matching]
-        later = sorted((each for each in found if urgent.is_later(each[0])), key=itemgetter(0))
-        return [record for _, record in later[: query.limit]]
-
-    def _by_end(self, kind: type[R], query: Query) -> list[R]:
-        ended = ended_query(query)
-        matching = [record for record in self._matching(kind, ended.query) if isinstance(record, Request)]
-        found = [(ended_place_of(record), record) for record in matching]
-        later = sorted((each for each in found if ended.is_later(each[0])), key=itemgetter(0), reverse=True)
-        return [record for _, record in later[: query.limit]]
-
-    def _matching(self, kind: type[R], query: Query) -> list[R]:
-        cursor = parsed_cursor(query.before) if query.before else None
-        sought = query_terms(query.text or "")
-        records = [r for r in self._records.values() if isinstance(r, kind)]
-        matching = [r for r in records if matches(r, query) and mentions(r, sought)]
-        if cursor:
-            matching = [r for r in matching if place_of(r) < cursor]
-        return sorted(matching, key=place_of, reverse=True)
+    def _listed(self, kind: type[R], query: Query) -> list[R]:
+        listing, sought = listing_of(kind, query), query_terms(query.text or "")
+        records = (record for record in self._records.values() if isinstance(record, kind))
+        matching = (record for record in records if matches(record, listing.query) and mentions(record, sought))
+        return listing.later((listing.place_of(record), record) for record in matching)
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -119,11 +94,6 @@ class MemoryStore(Store):
         if self._cursors.get(name, START) != old:
             raise ConflictError.cursor_moved(name, old)
         self._cursors[name] = new
-
-
-def place_of(record: Record) -> tuple[int, str, str]:
-    """Return the sort key of records."""
-    return microseconds(record.created_at), record.id, record.tenant
 
 
 def shared(overdue: Sequence[R], query: Query) -> list[R]:

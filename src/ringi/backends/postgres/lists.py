@@ -1,8 +1,8 @@
-"""Lists of requests, newest first, in a time independent of their number.
+"""Lists of requests, in a time independent of their number.
 
-The table `shown` has a row for each audience of a request, in list order. A page is the newest part of the few lists
-that a query reads. Lookups per row are separate subqueries: for a join, the planner would read a whole table when its
-estimates are wrong. Limits are literal in the text, for the same reason.
+The table `shown` has a row for each audience and for the tool of a request, with an index for each order. A page is the
+first part of the few lists that a query reads. Lookups per row are separate subqueries: for a join, the planner would
+read a whole table when its estimates are wrong. Limits are literal in the text, for the same reason.
 """
 
 from __future__ import annotations
@@ -16,31 +16,22 @@ from ringi.backends.audiences import (
     EVERYTHING,
     LISTED,
     conditions_of,
-    has_index,
     list_partitions,
     required_audiences,
     required_lists,
     tool_list,
 )
+from ringi.backends.orders import LEAST, Listing, Span, listing_of
+from ringi.backends.rows import TABLES
+from ringi.backends.sql import Where
 from ringi.contracts.backend import RESUME, RUN
-from ringi.domain.record import Query, index_terms, microseconds, parsed_cursor, query_terms
+from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
+from ringi.domain.urgency import rank_spans
 
-NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
-ListPosition = tuple[int, str, str]
-"""The list position of a request: its created_at, id and tenant."""
-# NOT IN scans the jobs once: the planner has no useful statistics for a table that changes so fast.
-THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
-  SELECT lane FROM jobs WHERE kind IN ('{RUN}', '{RESUME}')
-)"""
-REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
-  SELECT key FROM jobs WHERE kind = '{RESUME}'
-)"""
-UNLISTED = ("tool", "agent", "tier")
-"""The conditions of a query with a column on requests that the lists of audiences do not answer."""
-MARKS = ("unacknowledged", "attention", "unexecuted")
-"""The conditions of a query that have a column and an index of their own."""
+BODY = f"SELECT body FROM requests WHERE {SAME.format('requests')}"
+TEXT = f"FROM texts WHERE {SAME.format('texts')} AND texts.created_at = shown.created_at"
 UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
 UNSETTLED_OF_THREADS = f"""
 SELECT wanted.n, found.body
@@ -78,26 +69,42 @@ class Statement(NamedTuple):
     values: list[Any]
 
 
-class Where:
-    """Conditions of one statement and their values, numbered as they come."""
+class PostgresWhere(Where):
+    """Conditions of a statement of PostgreSQL, whose values have numbers."""
 
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.values: list[Any] = []
-
-    def add(self, sql: str, *values: Any) -> None:
-        """Add a condition; each `?` in it is replaced by the placeholder of the next value."""
-        for value in values:
-            sql = sql.replace("?", self.mark(value), 1)
-        self.parts.append(sql)
+    is_marked = "{}"
+    is_due = "expires_at <= ?"
+    has_text = "strpos(texts.search, ?) > 0"
+    # NOT IN scans the jobs once: the planner has no useful statistics for a table that changes so fast.
+    is_jobless = {
+        "threads": f"""threads.tenant || '/' || threads.id NOT IN (
+          SELECT lane FROM jobs WHERE kind IN ('{RUN}', '{RESUME}')
+        )""",
+        "requests": f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
+          SELECT key FROM jobs WHERE kind = '{RESUME}'
+        )""",
+    }
 
     def mark(self, value: Any) -> str:
-        """Return the placeholder of a value."""
         self.values.append(value)
         return f"${len(self.values)}"
 
-    def __str__(self) -> str:
-        return " AND ".join(self.parts) or "true"
+    def constant(self, number: int) -> str:
+        return f"{self.mark(number)}::bigint"
+
+    def add_audience(self, names: list[str]) -> None:
+        self.add("audiences && ?::text[]", names)
+
+    def add_lookup(self, source: str, more: Where) -> None:
+        """Add conditions on the row of another table, whose values are among those of this statement."""
+        if more.parts:
+            self.parts.append(f"(SELECT {more} {source})")
+
+    def part(self) -> PostgresWhere:
+        """Return a place for further conditions of the same statement."""
+        part = PostgresWhere()
+        part.values = self.values
+        return part
 
 
 def terms_of(request: Request) -> list[int]:
@@ -111,33 +118,144 @@ def number_of(tenant: str, term: str) -> int:
     return number - 2**31
 
 
-def find(table: str, query: Query) -> Statement:
-    """Return the statement for the bodies of at most `query.limit` matching records, newest first."""
-    if table == "requests" and query.expired_at:
-        return overdue(query)
-    return bodies(table, page(table, query))
+def terms_in(query: Query) -> list[int]:
+    """Return the numbers of the terms of a query's text."""
+    return [number_of(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
 
 
-def bodies(table: str, page: Statement) -> Statement:
-    """Return the statement for the bodies of a page."""
-    body = f"SELECT body FROM {table} WHERE {SAME.format(table)}"
-    return Statement(f"SELECT ({body}) FROM ({page.sql}) AS shown ORDER BY {NEWEST_FIRST}", page.values)
+def lists_of(listing: Listing) -> list[list[str]]:
+    """Return sets of lists that each have every match; any may be the shortest."""
+    query, lists = listing.query, required_lists(listing.query) or [[EVERYTHING]]
+    if listing.spans[0].key == "created_at":
+        return lists[:1]
+    if query.tool is not None:
+        return lists[:2]
+    # The list of everything has an index by agent.
+    by_agent = listing.is_ascending and query.agent is not None and lists != [[EVERYTHING]]
+    return [lists[0], [EVERYTHING]] if by_agent else lists[:1]
 
 
-def count(table: str, query: Query) -> Statement:
-    """Return the statement that counts matching records, up to `query.limit`."""
-    is_on_lists = table == "requests" and query.tenant is not None and len(required_lists(query)) < 2
-    way = page(table, query)
-    if is_on_lists and conditions_of(query) <= LISTED:
-        way = numbers(query)
-    elif is_on_lists and conditions_of(query) <= ENDED:
-        way = ends(query)
-    return Statement(f"SELECT count(*) FROM ({way.sql}) AS found", way.values)
+def scan(listing: Listing, spans: Sequence[Span], names: list[str]) -> Statement:
+    """Return the statement for the bodies of a page in some spans of one index, from the lists with these names."""
+    where = PostgresWhere()
+    page, order = scan_lists(where, listing, spans, names)
+    return Statement(f"SELECT ({BODY}) FROM ({page}) AS shown ORDER BY {order}", where.values)
+
+
+def scan_lists(where: PostgresWhere, listing: Listing, spans: Sequence[Span], names: list[str]) -> tuple[str, str]:
+    """Return the scan of some lists, each only as far as the page needs, and its order."""
+    query, key = listing.query, spans[0].key
+    sources = [f"unnest({where.mark(names)}::text[]) AS a (audience)"]
+    where.add("shown.tenant = ? AND shown.audience = a.audience", query.tenant)
+    if key == "created_at":
+        place = where.place("shown", listing)
+        sources.append(f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)")
+        where.add("shown.shelf = s.shelf")
+    elif key == "ended_at":
+        place = where.place("shown", listing)
+        # Not as a column: the index by partition is in another order.
+        where.add("shown.ended_at IS NOT NULL AND shown.shelf || '' = ANY(?::text[])", list_partitions(query))
+    else:
+        place = [f"shown.{name}" for name in (key, "created_at", "id")]
+        sources += add_urgent(where, listing, spans, names, ", ".join(place))
+    if not listing.is_ascending:
+        where.add_later("shown", listing)
+    if query.ended_since:
+        where.add("shown.ended_at >= ?", microseconds(query.ended_since))
+    add_unlisted(where, listing, names)
+    order = ", ".join(place if listing.is_ascending else [f"{each} DESC" for each in place])
+    end = f"ORDER BY {order} LIMIT {query.limit:d}"
+    each = f"SELECT {', '.join(dict.fromkeys(['shown.tenant', *place]))} FROM shown WHERE {where} {end}"
+    return f"SELECT DISTINCT shown.* FROM {', '.join(sources)}, LATERAL ({each}) AS shown {end}", order
+
+
+def add_urgent(
+    where: PostgresWhere, listing: Listing, spans: Sequence[Span], names: list[str], place: str
+) -> list[str]:
+    """Add the conditions of a part of the order `urgent`, and return its further sources."""
+    query = listing.query
+    if names == [EVERYTHING]:
+        # As a constant, for the index by agent.
+        where.add(f"shown.audience = '{EVERYTHING}'")
+    if query.agent is not None:
+        where.add("shown.agent = ?", query.agent)
+    if query.kind is not None:
+        where.add("shown.shelf = ANY(?::text[])", list_partitions(query))
+    if spans[0].key == "deadline":
+        where.add(f"shown.deadline <= ? AND ({place}) > (?, ?, ?)", spans[0].last, *start_of(spans[0]))
+        if query.priority or query.tier:
+            ranks = [rank for first, last in rank_spans(query) for rank in range(first, last + 1)]
+            where.add("shown.rank = ANY(?::smallint[])", ranks)
+        return []
+    where.add("(shown.deadline IS NULL OR shown.deadline > ?)", listing.soon)
+    # Only one lower bound: by another one, PostgreSQL would begin at its bound and skip up to this one.
+    where.add(f"({place}) > (s.first, s.at, s.id) AND shown.rank <= s.last")
+    bounds = zip(*((*start_of(span), span.last) for span in spans), strict=True)
+    firsts, ats, ids, lasts = (where.mark(list(parts)) for parts in bounds)
+    starts = f"unnest({firsts}::smallint[], {ats}::bigint[], {ids}::text[], {lasts}::smallint[])"
+    return [f"{starts} AS s (first, at, id, last)"]
+
+
+def start_of(span: Span) -> tuple[Any, ...]:
+    """Return the key, the time and the id after which a span is read."""
+    return span.after or (span.first, LEAST, "")
+
+
+def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> None:
+    """Add the conditions of a query that the index of the lists with these names does not answer."""
+    query, key, more, texts = listing.query, listing.spans[0].key, where.part(), where.part()
+    for others in required_audiences(query):
+        if others != names:
+            more.add_audience(others)
+    # In the order `urgent`, the ranks have the tier, and the lists have the agent.
+    equal = ("tool",) if listing.is_ascending else ("tool", "agent", "tier")
+    more.add_equal("requests", query, equal if query.tool is None or names != [tool_list(query.tool)] else equal[1:])
+    where.add_lookup(f"FROM requests WHERE {SAME.format('requests')}", more)
+    if key != "created_at":
+        texts.add_text(query)
+        where.add_lookup(TEXT, texts)
+
+
+def scan_for_text(listing: Listing, size: int) -> Statement:
+    """Return the scan of `size` list entries for a text: position, and body of each match.
+
+    The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
+    """
+    where = PostgresWhere()
+    more = listing._replace(query=listing.query.model_copy(update={"limit": size}))
+    some, _ = scan_lists(where, more, listing.spans, lists_of(listing)[0])
+    texts = where.part()
+    texts.add_text(listing.query)
+    numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
+    return Statement(
+        f"SELECT CASE WHEN has THEN ({BODY}) END, n, created_at, id, tenant FROM ({numbered}) AS shown,"
+        f" LATERAL (SELECT {texts} AS has {TEXT} OFFSET 0) AS texts"
+        f" WHERE has OR n = {size:d} ORDER BY created_at DESC, id DESC LIMIT {listing.query.limit:d}",
+        where.values,
+    )
+
+
+def gather(kind: type[Record], listing: Listing, terms: Sequence[int] = ()) -> Statement:
+    """Return the statement for the bodies of a page from another index, such as that of terms: fast if few match."""
+    where, tables = searched(kind, listing)
+    if terms:
+        where.add("texts.terms @> ?::integer[]", list(terms))
+    end = where.ordered(TABLES[kind.record], listing)
+    return Statement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
+
+
+def searched(kind: type[Record], listing: Listing) -> tuple[PostgresWhere, str]:
+    """Return all conditions of a query and its cursor, and the tables to read."""
+    where, table = PostgresWhere(), TABLES[kind.record]
+    where.add_query(table, listing.query)
+    where.add_later(table, listing)
+    has_text = kind is Request and query_terms(listing.query.text or "")
+    return where, "requests JOIN texts USING (tenant, created_at, id)" if has_text else table
 
 
 def overdue(query: Query) -> Statement:
     """Return the statement for the longest overdue records."""
-    where, tables = searched(query)
+    where, tables = searched(Request, listing_of(Request, query))
     sql = f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
     return Statement(sql, where.values)
 
@@ -145,171 +263,26 @@ def overdue(query: Query) -> Statement:
 def shares(query: Query) -> Statement:
     """Return the statement for a page of overdue records with a share for each tenant."""
     assert query.expired_at
-    where = conditions(query)
+    where, _ = searched(Request, listing_of(Request, query.model_copy(update={"text": None})))
     due = where.mark(microseconds(query.expired_at))
     return Statement(SHARES.format(where=where, due=due, limit=f"{query.limit:d}"), where.values)
 
 
-def page(table: str, query: Query) -> Statement:
-    """Return the statement for tenant, creation time and id of the records on a page."""
-    if table != "requests":
-        return others(table, query)
-    if has_index(query) or query.tenant is None:
-        return chosen(query)
-    where = Where()
-    return Statement(scan_lists(where, query, parsed_cursor(query.before) if query.before else None), where.values)
-
-
-def scan_lists(where: Where, query: Query, below: ListPosition | None) -> str:
-    """Return the scan of an audience's lists from a position, each only as far as the page needs."""
-    names = (required_lists(query) or [[EVERYTHING]])[0]
-    where.add("shown.tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
-    add_unlisted_conditions(where, query, names)
-    if query.ended_since:
-        where.add("shown.ended_at >= ?", microseconds(query.ended_since))
-    if below:
-        at, id, tenant = below
-        is_before = "<=" if str(query.tenant) < tenant else "<"
-        where.add(f"(shown.created_at, shown.id) {is_before} (?, ?)", at, id)
-    newest = f"ORDER BY shown.created_at DESC, shown.id DESC LIMIT {query.limit:d}"
-    each = f"SELECT shown.tenant, shown.created_at, shown.id FROM shown WHERE {where} {newest}"
-    lists = f"unnest({where.mark(names)}::text[]) AS a (audience)"
-    lists += f", unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
-    most = f"ORDER BY {NEWEST_FIRST} LIMIT {query.limit:d}"
-    return f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each {most}"
-
-
-def add_unlisted_conditions(where: Where, query: Query, names: list[str]) -> None:
-    """Add the conditions of a query that the lists with these names do not answer."""
-    more = Where()
-    more.values = where.values
-    for others in required_audiences(query):
-        if others != names:
-            more.add("audiences && ?::text[]", others)
-    for name in UNLISTED:
-        if (value := getattr(query, name)) is not None and names != [tool_list(value)]:
-            more.add(f"{name} = ?", value)
-    if more.parts:
-        where.parts.append(f"(SELECT {more} FROM requests WHERE {SAME.format('requests')})")
-
-
-def scan_for_text(query: Query, pieces: Sequence[str], below: ListPosition | None, size: int) -> Statement:
-    """Return the scan of `size` list entries for a text: position, and body of each match.
-
-    The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
-    """
-    where, texts = Where(), Where()
-    some = scan_lists(where, query.model_copy(update={"limit": size}), below)
-    texts.values = where.values
-    add_text_conditions(texts, pieces)
-    numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
-    its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
-    has = f"SELECT {texts} AS has FROM texts WHERE {its} OFFSET 0"
-    body = f"CASE WHEN has THEN (SELECT body FROM requests WHERE {SAME.format('requests')}) END"
-    return Statement(
-        f"SELECT {body}, n, created_at, id, tenant FROM ({numbered}) AS shown, LATERAL ({has}) AS texts"
-        f" WHERE has OR n = {size:d} ORDER BY created_at DESC, id DESC LIMIT {query.limit:d}",
-        where.values,
-    )
-
-
-def numbers(query: Query) -> Statement:
-    """Return the count scan of an audience's lists up to the limit; a request is in one partition at a time."""
-    where, limit = Where(), f"LIMIT {query.limit:d}"
-    (audience,) = required_lists(query) or [[EVERYTHING]]
-    where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
-    # Without an order it would read the whole table for a person without requests.
-    each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
-    partitions = f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
-    some = f"SELECT each.id FROM {partitions}, LATERAL ({each}) AS each"
-    names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
-    return Statement(f"SELECT DISTINCT its.id FROM {names}, LATERAL ({some} {limit}) AS its {limit}", where.values)
-
-
-def ends(query: Query) -> Statement:
-    """Return the count scan of an audience's requests by end time."""
-    where, limit = Where(), f"LIMIT {query.limit:d}"
+def count(query: Query) -> Statement | None:
+    """Return the statement that counts matching requests in the lists alone, if these answer all conditions."""
+    (names, *more), asked, where = required_lists(query) or [[EVERYTHING]], conditions_of(query), PostgresWhere()
+    if query.tenant is None or more or not (asked <= LISTED or asked <= ENDED):
+        return None
+    limit, sources = f"LIMIT {query.limit:d}", f"unnest({where.mark(names)}::text[]) AS a (audience)"
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
-    where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
-    (audience,) = required_lists(query) or [[EVERYTHING]]
-    names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
-    each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
-    return Statement(f"SELECT DISTINCT each.id FROM {names}, LATERAL ({each}) AS each {limit}", where.values)
-
-
-def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
-    """Return the index scan for rare records or for terms."""
-    where, tables = searched(query)
-    if terms:
-        where.add("texts.terms @> ?::integer[]", list(terms))
-    return _newest(tables, where, query, "requests")
-
-
-def searched(query: Query) -> tuple[Where, str]:
-    """Return all conditions of a query on requests, and the tables to read."""
-    where, pieces = conditions(query), query_terms(query.text or "")
-    add_text_conditions(where, pieces)
-    return where, "requests JOIN texts USING (tenant, created_at, id)" if pieces else "requests"
-
-
-def others(table: str, query: Query) -> Statement:
-    """Return the scan of threads or journals; conditions on requests do not apply to them."""
-    where = Where()
-    if query.tenant is not None:
-        where.add("tenant = ?", query.tenant)
-    if query.statuses:
-        where.add("status = ANY(?::text[])", list(query.statuses))
-    if query.unleased_at:
-        where.add("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", microseconds(query.unleased_at))
-    if query.jobless:
-        where.parts.append(THREADS_JOBLESS)
-    if query.before:
-        where.add("(created_at, id, tenant) < (?, ?, ?)", *parsed_cursor(query.before))
-    return _newest(table, where, query, table)
-
-
-def conditions(query: Query) -> Where:
-    """Return all conditions of a query on requests, except its text."""
-    where = Where()
-    for name in ("tenant", "kind", "priority", "thread_id", *UNLISTED):
-        if (value := getattr(query, name)) is not None:
-            where.add(f"requests.{name} = ?", value)
-    if query.statuses:
-        where.add("status = ANY(?::text[])", list(query.statuses))
-    for names in required_audiences(query):
-        where.add("audiences && ?::text[]", names)
-    if query.ended_since:
-        where.add("ended_at >= ?", microseconds(query.ended_since))
-    if query.expired_at:
-        where.add("expires_at <= ?", microseconds(query.expired_at))
-    where.parts += [name for name in MARKS if getattr(query, name)]
-    if query.unsettled:
-        where.parts.append(UNSETTLED)
-    if query.jobless:
-        where.parts.append(REQUESTS_JOBLESS)
-    if query.before:
-        at, id, tenant = parsed_cursor(query.before)
-        where.add("(requests.created_at, requests.id, requests.tenant) < (?, ?, ?)", at, id, tenant)
-    return where
-
-
-def add_listed_text(where: Where, query: Query) -> None:
-    """Add the condition that the text of a listed request contains each piece."""
-    if pieces := query_terms(query.text or ""):
-        texts = Where()
-        texts.values = where.values
-        add_text_conditions(texts, pieces)
-        its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
-        where.parts.append(f"(SELECT {texts} FROM texts WHERE {its})")
-
-
-def add_text_conditions(where: Where, pieces: Sequence[str]) -> None:
-    """Add the condition that a request's text contains each piece."""
-    for piece in pieces:
-        where.add("strpos(texts.search, ?) > 0", piece)
-
-
-def _newest(tables: str, where: Where, query: Query, table: str) -> Statement:
-    order = f"{table}.created_at DESC, {table}.id DESC, {table}.tenant DESC"
-    sql = f"SELECT {table}.tenant, {table}.created_at, {table}.id FROM {tables} WHERE {where} ORDER BY {order}"
-    return Statement(f"{sql} LIMIT {query.limit:d}", where.values)
+    if asked <= LISTED:
+        # Without an order it would read the whole table for a person without requests.
+        where.add("shown.shelf = s.shelf")
+        shelves = f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
+        each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
+        each = f"SELECT each.id FROM {shelves}, LATERAL ({each}) AS each {limit}"
+    else:
+        where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
+        each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
+    found = f"SELECT DISTINCT its.id FROM {sources}, LATERAL ({each}) AS its {limit}"
+    return Statement(f"SELECT count(*) FROM ({found}) AS found", where.values)

@@ -13,21 +13,18 @@ from pydantic_core import to_json
 from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.claimed_jobs import row_of
-from ringi.backends.postgres import lists
+from ringi.backends.orders import listing_of
+from ringi.backends.postgres import lists, pages
 from ringi.backends.postgres.changes import TYPES, change_all, fence_all
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.ended import find_ended
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
-from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
-from ringi.backends.postgres.urgent import find_urgent
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.urgency import is_urgent, unordered
+from ringi.domain.urgency import unordered
 from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
@@ -132,33 +129,22 @@ class PostgresStore(Store):
         return [record_of(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page(kind, query, partial(self._bodies, kind.record))
+        return await page(kind, query, partial(self._bodies, kind))
 
-    async def _bodies(self, record: str, query: Query) -> list[str]:
-        if record == Request.record and is_urgent(query):
-            return await find_urgent(self._database, query)
-        if record == Request.record and is_by_end(query):
-            return await find_ended(self._database, query)
-        if record == Request.record and is_search(query):
-            return await search(self._database, query)
-        sql, values = lists.find(TABLES[record], query)
-        alone = partial(self._database.fetch, sql, *values)
-        if record == Request.record and is_first_of_thread(query):
-            rows = await self._unsettled.result(query, alone)
-        else:
-            rows = await alone()
-        if query.expired_at and query.tenant is None and len(rows) >= query.limit:
-            sql, values = lists.shares(query)
-            rows = await self._database.fetch(sql, *values) or rows
-        return [body for (body,) in rows]
+    async def _bodies(self, kind: type[R], query: Query) -> list[str]:
+        if kind is Request and query.expired_at:
+            found = await pages.read(self._database, lists.overdue(query))
+            if query.tenant is None and len(found) >= query.limit:
+                return await pages.read(self._database, lists.shares(query)) or found
+            return found
+        if kind is Request and is_first_of_thread(query):
+            sql, values = lists.gather(kind, listing_of(kind, query))
+            rows = await self._unsettled.result(query, partial(self._database.fetch, sql, *values))
+            return [body for (body,) in rows]
+        return await pages.find(self._database, kind, query)
 
     async def count(self, kind: type[R], query: Query) -> int:
-        query = unordered(query)
-        if kind.record == Request.record and is_search(query):
-            return len(await search(self._database, query))
-        sql, values = lists.count(TABLES[kind.record], query)
-        ((number,),) = await self._database.fetch(sql, *values)
-        return int(number)
+        return await pages.count(self._database, kind, unordered(query))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None

@@ -1,21 +1,22 @@
-"""Lists of requests, newest first, in a time independent of their number.
+"""Lists of requests in a time independent of their number.
 
-A request has a position: its creation time, and a number within the same microsecond. The table `shown` has a row for
-each audience of a request, and `search` the terms of its text, both in the order of positions. A page is found by a
-scan from the newest position down, only as far as the page needs.
+A request has a position: its creation time, and a number within the same microsecond. The tables `shown`, `ended` and
+`urgent` have a row for each audience and for the tool of a request, in the orders of lists, and `search` the terms of
+its text in the order of positions. A page is found by a scan from its first place on, only as far as the page needs.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from heapq import merge
-from itertools import cycle, groupby, islice
-from typing import Any, TypeVar
+from itertools import chain, cycle, groupby, islice
+from operator import itemgetter
+from typing import Any
 
 from ringi.backends.audiences import (
     ENDED,
@@ -24,30 +25,25 @@ from ringi.backends.audiences import (
     conditions_of,
     has_index,
     list_partitions,
-    required_audiences,
     required_lists,
 )
+from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
+from ringi.backends.rows import TABLES
+from ringi.backends.sql import Where
 from ringi.contracts.backend import RESUME, RUN
-from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
+from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
+from ringi.domain.urgency import rank_spans
 
-T = TypeVar("T")
-Row = tuple[int, str, str, str]
-"""created_at, id, tenant, body: the greater is first in a list."""
-ROW = "created_at, id, tenant, body"
-NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
+Row = tuple[Any, ...]
+"""The place of a request, and its body."""
+Key = tuple[Any, ...]
+"""What an index compares; the last is the position of the request."""
 SLOTS = 32
 """Positions per microsecond: 2**63 of them end in the year 11104."""
-LAST = 2**63 - 1
-CHUNK = 64
-THREADS_JOBLESS = f"""NOT EXISTS (
-  SELECT 1 FROM jobs WHERE jobs.lane = threads.tenant || '/' || threads.id AND jobs.kind IN ('{RUN}', '{RESUME}')
-)"""
-REQUESTS_JOBLESS = f"""NOT EXISTS (
-  SELECT 1 FROM jobs WHERE jobs.key = '{RESUME}:' || requests.tenant || '/' || requests.id
-)"""
-MARKS = ("unacknowledged", "attention", "unexecuted")
-"""The conditions of a query that have a column and an index of their own."""
+LEAST_CHUNK, FIRST_CHUNK, MAX_CHUNK = 16, 64, 4096
+FEW = 200
+"""The most requests that are sorted for one page."""
 EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
 FIRST_OF = f"SELECT {{}} FROM requests WHERE {EXPIRING} AND tenant {{}} ORDER BY {{}} LIMIT 1"
 SHARERS = f"""
@@ -59,6 +55,41 @@ SELECT tenant FROM (SELECT tenant, ({FIRST_OF.format("expires_at", "= each.tenan
 WHERE due <= ? ORDER BY due, tenant LIMIT ?
 """
 """The tenants with overdue records, found in one step per tenant, however many records each has."""
+ORDERS = {
+    "created_at": ("place",),
+    "ended_at": ("at", "place"),
+    "deadline": ("deadline", "created_at", "id", "place"),
+    "rank": ("rank", "created_at", "id", "place"),
+}
+"""The columns of each index; the last is the position of the request."""
+SHELF = "audience = {} AND shelf = {} AND tenant = ?"
+AMONG = "(SELECT value FROM json_each(?))"
+
+
+class SqliteWhere(Where):
+    """Conditions of a statement of SQLite, whose placeholders have no numbers."""
+
+    is_marked = "{} = 1"
+    is_due = f"{EXPIRING} AND expires_at <= ?"
+    has_text = "instr(search, ?) > 0"
+    is_jobless = {
+        "threads": f"""NOT EXISTS (
+          SELECT 1 FROM jobs WHERE lane = threads.tenant || '/' || threads.id AND jobs.kind IN ('{RUN}', '{RESUME}')
+        )""",
+        "requests": f"""NOT EXISTS (
+          SELECT 1 FROM jobs WHERE key = '{RESUME}:' || requests.tenant || '/' || requests.id
+        )""",
+    }
+
+    def mark(self, value: Any) -> str:
+        self.values.append(value)
+        return "?"
+
+    def constant(self, number: int) -> str:
+        return f"{number:d}"
+
+    def add_audience(self, names: list[str]) -> None:
+        self.add(f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN {AMONG})", json.dumps(names))
 
 
 def free_place(connection: sqlite3.Connection, created_at: int) -> int:
@@ -90,15 +121,21 @@ def mark_of(tenant: str) -> str:
     return blake2b(tenant.encode(), digest_size=4).hexdigest()
 
 
-def find(connection: sqlite3.Connection, table: str, query: Query) -> list[str]:
-    """Return the bodies of at most `query.limit` matching records, newest first."""
-    if table == "requests" and query.expired_at:
+def find(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[str]:
+    """Return the bodies of at most `query.limit` matching records, in order."""
+    if kind is Request and query.expired_at:
         return overdue(connection, query)
-    if table == "requests" and not has_index(query):
-        return [body for *_, body in newest(connection, query)]
-    where, values = conditions(query)
-    sql = f"SELECT body FROM {table} WHERE {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
-    return [body for (body,) in connection.execute(sql, [*values, query.limit])]
+    return [row[-1] for row in page(connection, kind, query)]
+
+
+def page(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[Row]:
+    """Return the rows of at most `query.limit` matching records, in order."""
+    scan = Scan(connection, kind, listing_of(kind, query))
+    if kind is not Request or has_index(query):
+        return scan.in_order()
+    with snapshot(connection):
+        few = scan.few()
+        return scan.in_order(*few) if few else first_to_finish(scan.ways())
 
 
 def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
@@ -106,7 +143,8 @@ def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
     found = longest_overdue(connection, query)
     if query.tenant is not None or len(found) < query.limit:
         return found
-    tenants = connection.execute(SHARERS, [*_us(query.expired_at), query.limit]).fetchall()
+    assert query.expired_at
+    tenants = connection.execute(SHARERS, [microseconds(query.expired_at), query.limit]).fetchall()
     share = max(1, query.limit // max(1, len(tenants)))
     of_each = (query.model_copy(update={"tenant": tenant, "limit": share}) for (tenant,) in tenants)
     return [body for mine in of_each for body in longest_overdue(connection, mine)] or found
@@ -114,50 +152,41 @@ def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
 
 def longest_overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
     """Return the bodies of the longest overdue records."""
-    where, values = conditions(query)
-    sql = f"SELECT body FROM requests WHERE {where} ORDER BY expires_at LIMIT ?"
-    return [body for (body,) in connection.execute(sql, [*values, query.limit])]
+    where = where_of(Request, listing_of(Request, query))
+    sql = f"SELECT body FROM requests WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
+    return [body for (body,) in connection.execute(sql, where.values)]
 
 
-def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
+def where_of(kind: type[Record], listing: Listing) -> SqliteWhere:
+    """Return all conditions of a query, and that records are behind the previous page."""
+    where = SqliteWhere()
+    where.add_query(TABLES[kind.record], listing.query)
+    where.add_later(TABLES[kind.record], listing)
+    return where
+
+
+def count(connection: sqlite3.Connection, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
-    if table == "requests" and not has_index(query):
-        return count_listed(connection, query)
-    where, values = conditions(query)
-    sql = f"SELECT 1 FROM {table} WHERE {where} LIMIT ?"
-    return number(connection, sql, [*values, query.limit])
-
-
-def count_listed(connection: sqlite3.Connection, query: Query) -> int:
-    """Return the number of matching requests, from the lists alone if they cover all conditions."""
+    if kind is not Request or has_index(query):
+        where = where_of(kind, listing_of(kind, query))
+        return number(connection, f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}", where.values, query.limit)
     audience, *more = required_lists(query) or [[EVERYTHING]]
-    tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
-    among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
-    values = [json.dumps(audience), *tenant[1]]
-    if not more and conditions_of(query) <= LISTED:
-        there = f"{among} AND shelf IN (SELECT value FROM json_each(?))"
-        sql = f"SELECT DISTINCT place FROM shown WHERE {there} LIMIT ?"
-        return number(connection, sql, [*values, json.dumps(list_partitions(query)), query.limit])
-    if not more and conditions_of(query) <= ENDED and query.ended_since:
-        sql = f"SELECT DISTINCT place FROM ended WHERE {among} AND at >= ? LIMIT ?"
-        return number(connection, sql, [*values, microseconds(query.ended_since), query.limit])
-    return len(newest(connection, query))
+    where, asked = SqliteWhere(), conditions_of(query)
+    where.add(f"audience IN {AMONG}", json.dumps(audience))
+    if query.tenant is not None:
+        where.add("tenant = ?", query.tenant)
+    if not more and asked <= LISTED:
+        where.add(f"shelf IN {AMONG}", json.dumps(list_partitions(query)))
+        return number(connection, f"SELECT DISTINCT place FROM shown WHERE {where}", where.values, query.limit)
+    if not more and asked <= ENDED and query.ended_since:
+        where.add("at >= ?", microseconds(query.ended_since))
+        return number(connection, f"SELECT DISTINCT place FROM ended WHERE {where}", where.values, query.limit)
+    return len(page(connection, kind, query))
 
 
-def number(connection: sqlite3.Connection, sql: str, values: Sequence[object]) -> int:
-    """Return the number of rows of a statement."""
-    return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
-
-
-def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:
-    """Return the rows of at most `query.limit` matching requests, newest first."""
-    where, values = conditions(query)
-    with snapshot(connection):
-        scans = [chosen(connection, scan, where, values, query.limit) for scan in descending_scans(connection, query)]
-        rows = first_to_finish(scans)
-        crowd = f"SELECT {ROW} FROM requests NOT INDEXED WHERE place < 0 AND {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
-        rows += connection.execute(crowd, [*values, query.limit]).fetchall()
-    return sorted(rows, reverse=True)[: query.limit]
+def number(connection: sqlite3.Connection, sql: str, values: Sequence[object], limit: int) -> int:
+    """Return the number of rows of a statement, up to a limit."""
+    return int(connection.execute(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*values, limit]).fetchone()[0])
 
 
 @contextmanager
@@ -170,106 +199,161 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def first_to_finish(scans: Sequence[Iterator[list[T]]]) -> list[T]:
+def first_to_finish(scans: Sequence[Generator[None, None, list[Row]]]) -> list[Row]:
     """Return the result of the first way to finish: all find the same, but one may take a million steps."""
-    found: list[list[T]] = [[] for _ in scans]
-    for n in cycle(range(len(scans))):
-        rows = next(scans[n], None)
-        if rows is None:
-            break
-        found[n] += rows
-    return found[n]
+    for scan in cycle(scans):
+        try:
+            next(scan)
+        except StopIteration as end:
+            rows: list[Row] = end.value
+            return rows
+    return []
 
 
-def chosen(
-    connection: sqlite3.Connection, places: Iterator[int], where: str, values: Sequence[object], limit: int
-) -> Iterator[list[Row]]:
-    """Yield the matching rows at these positions in chunks, until no later position can be on the page."""
-    here = "place IN (SELECT value FROM json_each(?))"
-    sql = f"SELECT {ROW} FROM requests NOT INDEXED WHERE {here} AND {where} ORDER BY place DESC"
-    found: list[Row] = []
-    while some := list(islice(places, CHUNK + len(found))):
-        rows = connection.execute(sql, (json.dumps(some), *values)).fetchall()
-        found += rows
-        yield rows
-        if len(found) >= limit and found[limit - 1][0] > some[-1] // SLOTS:
-            return
+class Scan:
+    """Finds a page of one listing on one connection."""
+
+    def __init__(self, connection: sqlite3.Connection, kind: type[Record], listing: Listing) -> None:
+        self._connection, self._listing, table = connection, listing, TABLES[kind.record]
+        where = where_of(kind, listing)
+        place = ", ".join(where.place(table, listing))
+        self._sql, self._values = f"SELECT {place}, body FROM {table} {{}} WHERE {where} {{}}", where.values
+        self._end = where.ordered(table, listing)
+        # An ascending index has the order of the page: what it takes if all match is the page.
+        first = max(listing.query.limit, LEAST_CHUNK) if listing.is_ascending else FIRST_CHUNK
+        self._chunk = min(first, MAX_CHUNK)
+
+    def in_order(self, places: str = "", *values: Any) -> list[Row]:
+        """Return the page by an index of its own, or of those at the positions that a statement finds."""
+        if places:
+            return self._rows(f"AND place IN ({places}) {self._end}", *values)
+        return self._connection.execute(self._sql.format("", self._end), self._values).fetchall()
+
+    def few(self) -> Sequence[Any]:
+        """Return the statement for the positions of all with the agent, or the priority and the tier, unless many.
+
+        The list by deadline does not have them together, and would be read to its end.
+        """
+        query, ways = self._listing.query, list[tuple[str, list[Any]]]()
+        if self._listing.is_ascending and query.agent is not None:
+            agent = f"INDEXED BY urgent_by_agent WHERE audience = '{EVERYTHING}' AND tenant = ? AND agent = ?"
+            ways.append((agent, [query.tenant, query.agent]))
+        if self._listing.is_ascending and (query.priority is not None or query.tier is not None):
+            ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({ranks_of(query)})"
+            ways.append((ranked, [json.dumps(lists_of(query)[0]), query.tenant]))
+        for where, values in ways:
+            sql = f"SELECT place FROM urgent {where}"
+            if number(self._connection, sql, values, FEW + 1) <= FEW:
+                return sql, *values
+        return ()
+
+    def ways(self) -> list[Generator[None, None, list[Row]]]:
+        """Return scans that each find the page."""
+        query, spans = self._listing.query, self._listing.spans
+        lists = lists_of(query)
+        ways = [self._chosen(spans, names) for names in lists]
+        newest = spans if spans[0].key == "created_at" else [Span("created_at", LEAST, MOST, None)]
+        if self._listing.is_ascending and (query.text or query.kind):
+            ways += [self._chosen(newest, names) for names in lists]
+        if query.tenant is not None and lookup_terms(query_terms(query.text or "")):
+            ways.append(self._chosen(newest, None))
+        return ways
+
+    def _chosen(self, spans: list[Span], names: list[str] | None) -> Generator[None, None, list[Row]]:
+        """Find the page among the requests in spans of some lists, or of the terms, as far as needed.
+
+        In spans of another order all are read: fast if few match.
+        """
+        size, is_up, is_own = self._chunk, self._listing.is_ascending, spans == self._listing.spans
+        keys = chain.from_iterable(self._keys(span, names) for span in spans)
+        # Those without a position in the order of creation are few.
+        found = self._rows("AND place < 0") if spans[0].is_descending else []
+        while some := list(islice(keys, size)):
+            found += self._rows(f"AND place IN {AMONG}", json.dumps([key[-1] for key in some]))
+            is_full = is_own and len(found) >= self._listing.query.limit
+            if is_full and (is_up or is_before(self._first(found)[-1], some[-1])):
+                break
+            size = min(size + size // 2, MAX_CHUNK)
+            yield
+        return self._first(found)
+
+    def _first(self, found: list[Row]) -> list[Row]:
+        return sorted(found, reverse=not self._listing.is_ascending)[: self._listing.query.limit]
+
+    def _rows(self, more: str, *values: Any) -> list[Row]:
+        return self._connection.execute(self._sql.format("NOT INDEXED", more), [*self._values, *values]).fetchall()
+
+    def _keys(self, span: Span, names: list[str] | None) -> Iterator[Key]:
+        """Yield the keys of a span of some lists in order, each once."""
+        walks = [self._walk(span, *source) for source in self._sources(span, names)]
+        return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=span.is_descending)))
+
+    def _sources(self, span: Span, names: list[str] | None) -> list[tuple[str, list[Any], tuple[str, ...]]]:
+        """Return the parts of indexes to walk: table and conditions, their values, and the columns of the order."""
+        query, order, where = self._listing.query, ORDERS[span.key], SqliteWhere()
+        if names is None:
+            terms = lookup_terms(query_terms(query.text or ""))
+            match = " AND ".join(f'"{mark_of(str(query.tenant))}{term}"' for term in terms)
+            return [("search WHERE search MATCH ?", [match], ("rowid",))]
+        if query.tenant is None:
+            return [("requests WHERE true", [], order)]
+        if span.key == "created_at":
+            has = f"SELECT 1 FROM shown WHERE {SHELF.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
+            sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({has})"
+            lists = json.dumps(names), json.dumps(list_partitions(query))
+            pairs = self._connection.execute(sql, (*lists, query.tenant, bounds(span)[1][0])).fetchall()
+            return [(f"shown WHERE {SHELF.format('?', '?')}", [*pair, query.tenant], order) for pair in pairs]
+        where.add("audience = ? AND tenant = ?", None, query.tenant)
+        if span.key == "ended_at":
+            where.add("place >= 0")
+        elif query.agent is not None:
+            where.add("agent = ?", query.agent)
+        if span.key == "deadline":
+            # For the index, which has no others. The plus keeps the index by rank from being used.
+            where.add(f"deadline IS NOT NULL AND +rank IN ({ranks_of(query)})")
+        elif span.key == "rank":
+            where.add("(deadline IS NULL OR deadline > ?)", self._listing.soon)
+        table = "ended" if span.key == "ended_at" else "urgent"
+        return [(f"{table} WHERE {where}", [name, *where.values[1:]], order) for name in names]
+
+    def _walk(self, span: Span, rows: str, values: list[Any], order: tuple[str, ...]) -> Iterator[Key]:
+        """Yield the keys in order, read in chunks, only as far as the caller iterates."""
+        names, marks = ", ".join(order), ", ".join("?" for _ in order)
+        end = ", ".join(f"{name} DESC" for name in order) if span.is_descending else names
+        # Both bounds name the same columns: by another one, SQLite would begin at its bound and skip up to this one.
+        sql = f"SELECT {names} FROM {rows} AND ({names}) > ({marks}) AND ({names}) < ({marks}) ORDER BY {end} LIMIT ?"
+        (low, high), size, found = bounds(span), self._chunk, [()]
+        while found:
+            found = self._connection.execute(sql, (*values, *low, *high, size)).fetchall()
+            yield from found
+            if len(found) < size:
+                return
+            low, high = (low, found[-1]) if span.is_descending else (found[-1], high)
+            size = min(2 * size, MAX_CHUNK)
 
 
-def descending_scans(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
-    """Return scans from the cursor down that each visit every matching request."""
-    below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
-    if query.tenant is None:
-        return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
-    sought = lookup_terms(query_terms(query.text or ""))
-    scans = [listed(connection, query, below, names) for names in ways(query)]
-    if sought:
-        match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)
-        scans.append(walk(connection, "SELECT rowid FROM search WHERE search MATCH ? AND {}", "rowid", [match], below))
-    return scans
+def bounds(span: Span) -> tuple[Key, Key]:
+    """Return the keys between which a span is."""
+    if not span.is_descending:
+        low = (*span.after, MOST) if span.after else (span.first, LEAST, "", LEAST)
+        return low, (span.last + 1, LEAST, "", LEAST)
+    *key, at = span.after[: len(ORDERS[span.key])] if span.after else (*[MOST][: len(ORDERS[span.key]) - 1], None)
+    place = MOST if at is None else min(max((at + 1) * SLOTS, 0), MOST)
+    return (*[span.first][: len(key)], -1), (*key, place)
 
 
-def ways(query: Query) -> list[list[str]]:
+def is_before(row: Row, key: Key) -> bool:
+    """Return whether a row is before all that follow a key in a descending index."""
+    last = (*key[:-1], key[-1] // SLOTS + 1)
+    return row[: len(last)] >= last
+
+
+def lists_of(query: Query) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
-    first, *others = required_lists(query) or [[EVERYTHING]]
-    return [first, *others[:1]] if query.tool is not None else [first]
+    lists = required_lists(query) or [[EVERYTHING]]
+    return lists[: 1 if query.tool is None else 2]
 
 
-def listed(connection: sqlite3.Connection, query: Query, below: int, audiences: list[str]) -> Iterator[int]:
-    """Yield the positions in the partitions of some lists, each once."""
-    here = "audience = {} AND shelf = {} AND tenant = ?"
-    some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
-    sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({some})"
-    values = (json.dumps(audiences), json.dumps(list_partitions(query)), query.tenant, below)
-    rows = connection.execute(sql, values).fetchall()
-    sql = f"SELECT place FROM shown WHERE {here.format('?', '?')} AND {{}}"
-    walks = [walk(connection, sql, "place", [*row, query.tenant], below) for row in rows]
-    return (place for place, _ in groupby(merge(*walks, reverse=True)))
-
-
-def walk(connection: sqlite3.Connection, sql: str, place: str, values: list[Any], below: int) -> Iterator[int]:
-    """Yield positions in descending order, read in chunks, only as far as the caller iterates."""
-    sql = f"{sql.format(f'{place} >= 0 AND {place} < ?')} ORDER BY {place} DESC LIMIT ?"
-    size = CHUNK
-    while size:
-        places = [each for (each,) in connection.execute(sql, (*values, below, size))]
-        yield from places
-        below, size = (places[-1], 2 * size) if len(places) == size else (0, 0)
-
-
-def conditions(query: Query) -> tuple[str, list[Any]]:
-    """Return the WHERE clause of a query and its values."""
-    parts = [(sql, values) for sql, values in possible_conditions(query) if values]
-    parts += [(f"{name} = 1", []) for name in MARKS if getattr(query, name)]
-    if query.unsettled:
-        parts.append(("(status = 'pending' OR unacknowledged = 1 OR attention = 1)", []))
-    if query.jobless:
-        parts.append((THREADS_JOBLESS if query.unleased_at else REQUESTS_JOBLESS, []))
-    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
-
-
-def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
-    """Return every condition that a query can set; those without values do not count."""
-    names = ("tenant", "kind", "priority", "thread_id", "tool", "agent", "tier")
-    equal = {name: getattr(query, name) for name in names}
-    expired, unleased, ended = _us(query.expired_at), _us(query.unleased_at), _us(query.ended_since)
-    return [
-        *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),
-        (f"status IN ({marks(query.statuses)})", list(query.statuses)),
-        *(("instr(search, ?) > 0", [piece]) for piece in query_terms(query.text or "")),
-        (f"{EXPIRING} AND expires_at <= ?", expired),
-        ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
-        ("ended_at >= ?", ended),
-        ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),
-        *((f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN ({marks(names)}))", names)
-          for names in required_audiences(query)),
-    ]  # fmt: skip
-
-
-def marks(values: Sequence[object]) -> str:
-    """Return a placeholder for each value."""
-    return ", ".join("?" for _ in values)
-
-
-def _us(at: Any) -> list[Any]:
-    return [microseconds(at)] if at else []
+def ranks_of(query: Query) -> str:
+    """Return the ranks that have the priority and the tier of a query, as a list in a statement."""
+    return ", ".join(f"{rank:d}" for first, last in rank_spans(query) for rank in range(first, last + 1))

@@ -11,19 +11,16 @@ from pydantic_core import to_json
 from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.ended import find_ended
 from ringi.backends.sqlite.jobs import SUBMIT, job_rows
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import rows_of, save_items
-from ringi.backends.sqlite.urgent import find_urgent
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.urgency import is_urgent, unordered
+from ringi.domain.urgency import unordered
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -92,15 +89,10 @@ class SqliteStore(Store):
         return [record_of(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        table = TABLES[kind.record]
-        if is_urgent(query) and kind.record == Request.record:
-            return await page(kind, query, lambda part: self._database.read(lambda c: find_urgent(c, part)))
-        if is_by_end(query) and kind.record == Request.record:
-            return await page(kind, query, lambda part: self._database.read(lambda c: find_ended(c, part)))
-        return await page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
+        return await page(kind, query, lambda part: self._database.read(lambda c: find(c, kind, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return await self._database.read(lambda c: count(c, TABLES[kind.record], unordered(query)))
+        return await self._database.read(lambda c: count(c, kind, unordered(query)))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None

@@ -1,0 +1,114 @@
+"""Pages of lists, each in one statement if possible.
+
+A full-text search looks first among the newest requests, then in two ways at once. A scan of the lists is fast for
+frequent text, and the index of terms for rare text. The planner's estimates are wrong by orders of magnitude for one of
+the two, so the first to finish is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+
+from ringi.backends.audiences import has_index
+from ringi.backends.orders import Listing, listing_of
+from ringi.backends.postgres import lists
+from ringi.backends.postgres.database import Database
+from ringi.domain.record import Query, Record, query_terms
+from ringi.domain.request import Request
+
+FIRST, NEAR, MAX_STEP = 100, 4_000, 100_000
+"""Requests scanned at first, the distance at which an end is near, and requests scanned at once."""
+HEAD_START = 0.02
+"""Seconds after which the term index is no longer assumed to be faster."""
+
+
+async def find(database: Database, kind: type[Record], query: Query) -> list[str]:
+    """Return the bodies of at most `query.limit` matching records, in order."""
+    listing = listing_of(kind, query)
+    if kind is not Request or has_index(query) or query.tenant is None:
+        return await read(database, lists.gather(kind, listing))
+    if listing.spans[0].key == "created_at" and query_terms(query.text or ""):
+        return await search(database, listing)
+    ways = [scan(database, listing, names) for names in lists.lists_of(listing)]
+    if terms := lists.terms_in(query):
+        ways.append(read(database, lists.gather(kind, listing, terms)))
+    return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
+
+
+async def count(database: Database, kind: type[Record], query: Query) -> int:
+    """Return the number of matching records, up to `query.limit`."""
+    listing, is_listed = listing_of(kind, query), kind is Request and not has_index(query) and query.tenant is not None
+    if is_listed and query_terms(query.text or ""):
+        return len(await search(database, listing))
+    statement = lists.count(query) if is_listed else None
+    if statement is None:
+        names = lists.lists_of(listing)[0]
+        page = lists.scan(listing, listing.spans, names) if is_listed else lists.gather(kind, listing)
+        statement = lists.Statement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
+    ((number,),) = await database.fetch(statement.sql, *statement.values)
+    return int(number)
+
+
+async def read(database: Database, statement: lists.Statement) -> list[str]:
+    """Return the bodies that a statement finds."""
+    return [body for (body,) in await database.fetch(statement.sql, *statement.values)]
+
+
+async def scan(database: Database, listing: Listing, names: list[str]) -> list[str]:
+    """Read a page from the lists with these names, a statement for each index.
+
+    A request keeps its place for the time that the cursor carries, so the indexes may be read one after the other.
+    """
+    found = list[str]()
+    for _, spans in groupby(listing.spans, lambda span: span.key):
+        if left := listing.query.limit - len(found):
+            part = listing._replace(query=listing.query.model_copy(update={"limit": left}))
+            found += await read(database, lists.scan(part, [*spans], names))
+    return found
+
+
+async def search(database: Database, listing: Listing) -> list[str]:
+    """Return the bodies of at most `query.limit` requests with a text, newest first."""
+    scan = ListScan(database, listing)
+    await scan.scan_next(FIRST)
+    while not scan.is_done and scan.remaining_estimate <= NEAR:
+        await scan.scan_next(scan.remaining_estimate)
+    terms = lists.terms_in(listing.query)
+    if scan.is_done or not terms:
+        return await scan.finish()
+    return await database.first_result(read(database, lists.gather(Request, listing, terms)), scan.finish(HEAD_START))
+
+
+class ListScan:
+    """A scan of the lists. A request keeps its position, so it is visited once, even with changes between two steps."""
+
+    def __init__(self, database: Database, listing: Listing) -> None:
+        self._database, self._listing = database, listing
+        self.bodies: list[str] = []
+        self.is_done, self._scanned = False, 0
+
+    @property
+    def remaining_estimate(self) -> int:
+        """Return an estimate of the remaining requests to scan: a generous one, at least a hundred."""
+        missing = self._listing.query.limit - len(self.bodies)
+        return max(100, 3 * self._scanned * missing // (2 * max(1, len(self.bodies))))
+
+    async def scan_next(self, size: int) -> None:
+        """Scan the next `size` requests."""
+        query = self._listing.query
+        left = query.model_copy(update={"limit": query.limit - len(self.bodies)})
+        statement = lists.scan_for_text(self._listing._replace(query=left), size)
+        rows = await self._database.fetch(statement.sql, *statement.values)
+        self.bodies += [body for body, *_ in rows if body is not None]
+        self.is_done = len(self.bodies) == query.limit or not rows or rows[-1][1] < size
+        self._scanned += size
+        if rows:
+            self._listing = self._listing._replace(after=tuple(rows[-1][2:]))
+
+    async def finish(self, after: float = 0.0) -> list[str]:
+        """Scan the rest, in increasingly long steps."""
+        await asyncio.sleep(after)
+        while not self.is_done:
+            await self.scan_next(min(max(self.remaining_estimate, self._scanned), MAX_STEP))
+        return self.bodies

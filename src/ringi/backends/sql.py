@@ -1,0 +1,113 @@
+"""The statements that all stores in SQL have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ringi.backends.audiences import required_audiences
+from ringi.backends.orders import Listing
+from ringi.domain.record import Query, microseconds, query_terms
+
+EQUAL = ("kind", "priority", "thread_id", "tool", "agent", "tier")
+"""The conditions on requests that are the value of a column."""
+MARKS = ("unacknowledged", "attention", "unexecuted")
+"""The conditions on requests that have a column and an index of their own."""
+
+
+class Where(ABC):
+    """Conditions of one statement, and their values in the order of their placeholders."""
+
+    is_marked: ClassVar[str]
+    """The condition that a column of truth values is true, as in the partial indexes."""
+    is_due: ClassVar[str]
+    """The condition that a request is due at a time."""
+    has_text: ClassVar[str]
+    """The condition that the text of a request contains a piece."""
+    is_jobless: ClassVar[dict[str, str]]
+    """The condition that a record of a table has no unfinished job."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, sql: str, *values: Any) -> None:
+        """Add a condition; each `?` in it stands for the next value."""
+        for value in values:
+            sql = sql.replace("?", self.mark(value), 1)
+        self.parts.append(sql)
+
+    @abstractmethod
+    def mark(self, value: Any) -> str:
+        """Return the placeholder of a value."""
+
+    @abstractmethod
+    def constant(self, number: int) -> str:
+        """Return a number as a part of a statement that may stand in it several times."""
+
+    @abstractmethod
+    def add_audience(self, names: list[str]) -> None:
+        """Add the condition that a request has one of these audiences."""
+
+    def add_query(self, table: str, query: Query) -> None:
+        """Add all conditions of a query; those on requests do not apply to other tables."""
+        self.add_equal(table, query, ("tenant",))
+        if query.statuses:
+            self.add(f"status IN ({', '.join('?' for _ in query.statuses)})", *query.statuses)
+        if table == "requests":
+            self._add_of_requests(query)
+        elif query.unleased_at:
+            at = microseconds(query.unleased_at)
+            self.add("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", at)
+        if query.jobless and table in self.is_jobless:
+            self.add(self.is_jobless[table])
+
+    def add_equal(self, table: str, query: Query, names: Sequence[str]) -> None:
+        """Add those of some conditions of a query that are set; each is the value of a column."""
+        for name in names:
+            if (value := getattr(query, name)) is not None:
+                self.add(f"{table}.{name} = ?", value)
+
+    def _add_of_requests(self, query: Query) -> None:
+        self.add_equal("requests", query, EQUAL)
+        for names in required_audiences(query):
+            self.add_audience(names)
+        if query.ended_since:
+            self.add("ended_at >= ?", microseconds(query.ended_since))
+        if query.expired_at:
+            self.add(self.is_due, microseconds(query.expired_at))
+        self.parts += [self.is_marked.format(name) for name in MARKS if getattr(query, name)]
+        if query.unsettled:
+            marks = " OR ".join(self.is_marked.format(name) for name in MARKS[:2])
+            self.add(f"(status = 'pending' OR {marks})")
+        self.add_text(query)
+
+    def add_text(self, query: Query) -> None:
+        """Add the condition that the text of a request contains each piece of a query's text."""
+        for piece in query_terms(query.text or ""):
+            self.add(self.has_text, piece)
+
+    def place(self, table: str, listing: Listing) -> list[str]:
+        """Return the columns or expressions that are the place of a record."""
+        created = [f"{table}.created_at", f"{table}.id"]
+        if listing.soon is not None:
+            soon = self.constant(listing.soon)
+            is_rest = f"({table}.deadline IS NULL OR {table}.deadline > {soon})"
+            return [is_rest, f"CASE WHEN {is_rest} THEN {table}.rank ELSE {table}.deadline END", *created]
+        return [f"{table}.ended_at", *created] if listing.spans[0].key == "ended_at" else [*created, f"{table}.tenant"]
+
+    def add_later(self, table: str, listing: Listing) -> None:
+        """Add the condition that a record is behind the previous page."""
+        if listing.after:
+            sign, marks = ">" if listing.is_ascending else "<", ", ".join("?" for _ in listing.after)
+            self.add(f"({', '.join(self.place(table, listing))}) {sign} ({marks})", *listing.after)
+
+    def ordered(self, table: str, listing: Listing) -> str:
+        """Return the end of a statement that puts records in order, up to the limit."""
+        direction = "ASC" if listing.is_ascending else "DESC"
+        order = ", ".join(f"{each} {direction}" for each in self.place(table, listing))
+        return f"ORDER BY {order} LIMIT {listing.query.limit:d}"
+
+    def __str__(self) -> str:
+        return " AND ".join(self.parts) or "true"
