@@ -22,7 +22,7 @@ from ringi.integrations.askers import Asker, Call, CallAsker, InboxAsker, InboxO
 from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.question import FactFunction, edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
-from ringi.runs.context import approved_by
+from ringi.runs.context import APPROVAL, setting
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def requires_approval(
             options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
             granted = await gate.authorize(signature.bind(args, kwargs), key, options)
             try:
-                with approved_by(granted.request):
+                with setting(APPROVAL, granted.request):
                     result = await signature.call(function, granted.args)
             except Exception as error:
                 await granted.report_error(error)
@@ -108,7 +108,7 @@ def requires_approval(
             options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
             granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
             try:
-                with approved_by(granted.request):
+                with setting(APPROVAL, granted.request):
                     result = signature.call(function, granted.args)
             except Exception as error:
                 granted.run(functools.partial(granted.report_error, error))

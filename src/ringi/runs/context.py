@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from ringi.base.canonical_json import canonical, digest
 from ringi.base.loops import running_loop
@@ -27,6 +27,7 @@ from ringi.policy.question import FACTS
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
@@ -39,7 +40,7 @@ ANSWER_REFUSED = reason_of("answer_refused")
 ATTEMPT = "attempt"
 """The key in the continuation of a request with the attempt of the run that asked; absent for the first one."""
 APPROVAL: ContextVar[Request | None] = ContextVar("ringi_approval", default=None)
-"""The request that approves the call that runs."""
+"""The request that approves the call that runs; None for a call without approval."""
 
 
 class RunContext:
@@ -380,13 +381,13 @@ def idempotency_key() -> str | None:
 
 
 @contextmanager
-def approved_by(request: Request | None) -> Iterator[None]:
-    """Run a call in the body of the `with` statement under the key of a request; None for a call without approval."""
-    token = APPROVAL.set(request)
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set a context variable in the body of the `with` statement."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        APPROVAL.reset(token)
+        variable.reset(token)
 
 
 class CallOutcomes:
@@ -426,7 +427,7 @@ class CallOutcomes:
             suspensions: The errors by which the framework pauses the call: then its outcome is open.
         """
         try:
-            with approved_by(request):
+            with setting(APPROVAL, request):
                 yield
         except suspensions:
             raise

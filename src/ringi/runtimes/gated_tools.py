@@ -6,8 +6,7 @@ passes it before the tool runs: then the gate asks by a pause of the run, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
@@ -96,16 +95,7 @@ class GatedCall:
 
 
 CURRENT: ContextVar[GatedCall | None] = ContextVar("ringi_gated_call", default=None)
-
-
-@contextmanager
-def running(call: GatedCall) -> Iterator[None]:
-    """Set the call of the tool that runs."""
-    token = CURRENT.set(call)
-    try:
-        yield
-    finally:
-        CURRENT.reset(token)
+"""The call of the tool that runs."""
 
 
 def gate_of(function: object) -> Gate | None:

@@ -22,6 +22,7 @@ from ringi.domain.ask import ANSWER, Ask, digest_of, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutError
 from ringi.inbox.api import InboxAPI
+from ringi.runs.context import setting
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
 from ringi.runtimes.pydantic_ai.runtime import schemas_of
@@ -104,11 +105,8 @@ class RingiEventWaiter(ExternalEventWaiter):
         token = self._numbered("wait", name)
         if not await self._exists(token):
             wait = Wait(self, timeout)
-            reset = WAIT.set(wait)
-            try:
+            with setting(WAIT, wait):
                 answer = await ask(token)
-            finally:
-                WAIT.reset(reset)
             if answer is not None:
                 return answer
             if wait.requests is not None:

@@ -26,7 +26,7 @@ from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import as_text, checkable
-from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest
+from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest, setting
 from ringi.runs.run_states import clean_json, json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
@@ -37,7 +37,7 @@ from ringi.runtimes.langgraph.memories import Memories
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
-from ringi.runtimes.langgraph.usage_meter import UsageMeter
+from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -177,7 +177,7 @@ class GraphRun:
             reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools, graphs)
             input = Command(resume=reads.values) if values else None
         try:
-            with self._meter.counting(), reads.watching(self._saver):
+            with setting(METER, self._meter), reads.watching(self._saver):
                 await self.run(input, out, graphs, self.runtime_context(run.input, run.by))
         except ValidationError as error:
             if not answers or not is_invalid_resume(error):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
@@ -54,40 +53,13 @@ class UsageMeter(BaseCallbackHandler):
         self._started = dict[UUID, tuple[tracing.ModelCall, int]]()
         """The calls that have not ended, with the value of a timer at their start."""
 
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        """Count the calls in this block, and in the tasks and threads that it starts."""
-        token = METER.set(self)
-        try:
-            yield
-        finally:
-            METER.reset(token)
-
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **about: Any) -> None:
         """Record the start of a call of a chat model."""
-        self._start(run_id, tags, metadata)
+        self._start(run_id, about)
 
-    def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **about: Any) -> None:
         """Record the start of a call of a model without messages."""
-        self._start(run_id, tags, metadata)
+        self._start(run_id, about)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """Count a call."""
@@ -97,10 +69,10 @@ class UsageMeter(BaseCallbackHandler):
         """Count a failed call, with the tokens of its partial answer."""
         self._end(run_id, response, error)
 
-    def _start(self, run_id: UUID, tags: list[str] | None, metadata: dict[str, Any] | None) -> None:
-        if WRAPPER_MODEL in (tags or ()):
+    def _start(self, run_id: UUID, about: Mapping[str, Any]) -> None:
+        if WRAPPER_MODEL in (about.get("tags") or ()):
             return
-        of = metadata or {}
+        of = about.get("metadata") or {}
         names = {"requested": text_or_none(of.get("ls_model_name")), "provider": text_or_none(of.get("ls_provider"))}
         call = tracing.ModelCall(self._thread_id, time.time_ns(), **names)
         with self._lock:
@@ -120,6 +92,7 @@ class UsageMeter(BaseCallbackHandler):
 
 
 METER: ContextVar[UsageMeter | None] = ContextVar("ringi_usage_meter", default=None)
+"""Counts the calls in a block that sets it, and in the tasks and threads that the block starts."""
 register_configure_hook(METER, inheritable=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from contextvars import ContextVar
 from types import CellType, FunctionType
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -19,7 +19,8 @@ from ringi.contracts.runtime import Run
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running
+from ringi.runs.context import setting
+from ringi.runtimes.gated_tools import CURRENT, AskFirst, Gate, GatedCall, gate_of, is_by_person
 from ringi.runtimes.tool_calls import ToolCall, args_of
 
 Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
@@ -29,16 +30,6 @@ OUTER: ContextVar[str] = ContextVar("ringi_outer_call", default="")
 """The place of the call that runs an agent that is a tool, before the places of its calls; empty outside of one."""
 AGENT_CELL = "self"
 """The name by which the SDK's function holds the agent that it runs."""
-
-
-@contextmanager
-def within(place: str) -> Iterator[None]:
-    """Set the place of the call of an agent that is a tool."""
-    token = OUTER.set(f"{place}/")
-    try:
-        yield
-    finally:
-        OUTER.reset(token)
 
 
 class ToolInvocation(NamedTuple):
@@ -157,8 +148,11 @@ class ToolPauses:
                 raise NotAuthorizedError(id, f"the gate of {key.tool!r} asks a person, and none approved") from error
             if refusal is not None:
                 return refusal
-        is_nested = nested_agent(call.tool) is not None
-        with running(gated) if gated.gate else nullcontext(), within(gated.place) if is_nested else nullcontext():
+        with ExitStack() as variables:
+            if gated.gate:
+                variables.enter_context(setting(CURRENT, gated))
+            if nested_agent(call.tool) is not None:
+                variables.enter_context(setting(OUTER, f"{gated.place}/"))
             return await self._recorded(invoke, request)(call.context, call.input)
 
     def _recorded(self, invoke: Invoke, request: Request | None) -> Invoke:

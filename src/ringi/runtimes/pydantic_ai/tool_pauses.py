@@ -31,7 +31,9 @@ from ringi.contracts.runtime import Run
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
+from ringi.runs.context import setting
 from ringi.runtimes.gated_tools import (
+    CURRENT,
     AgentTools,
     AskFirst,
     Gate,
@@ -40,7 +42,6 @@ from ringi.runtimes.gated_tools import (
     denial_of,
     gate_of,
     is_by_person,
-    running,
     with_gate,
 )
 from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, newest_calls, question_id
@@ -194,7 +195,7 @@ class PausingToolset(WrapperToolset[Any]):
             raise ApprovalRequired
         content = self.calls.contents[id] = content_of(tool_args)
         checked = with_check(tool, content, id)
-        with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
+        with setting(CURRENT, call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
             return await super().call_tool(name, tool_args, ctx, checked)
 
 
