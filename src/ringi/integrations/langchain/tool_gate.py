@@ -253,7 +253,7 @@ class ToolGate:
             description=self._words,
         )
         # A schema may be too large to check a person's edit: then the tool checks it, as always.
-        return with_schema(question, call_schema(tool))
+        return with_schema(question, call_schema(tool) if tool else None)
 
     def _apply_answer(self, call: GatedCall, rule: Rule, request: Request) -> Grant | ToolMessage:
         self._gate = rule

@@ -262,7 +262,9 @@ class AnswerReads(BaseCallbackHandler):
         name = str((serialized or {}).get("name"))
         sent = self._sent.get(parent_run_id, {})
         # A middleware may give the call another id, or call the tool itself.
-        ids = {tool_call_id} if tool_call_id in sent else {tool_call_id, *named(sent, name)}
+        ids = {tool_call_id}
+        if tool_call_id not in sent:
+            ids |= {id for id, tool in sent.items() if tool == name}
         if {(id, name) for id in ids} & {self._waiting[id].call for id in self.unread}:
             raise self._refusal("ungated", name)
         reviewed = {self._granted[id] for id in ids - self._gated if id in self._granted}
@@ -312,11 +314,6 @@ def calls_sent(inputs: Any) -> dict[str | None, str]:
     calls = [inputs.get("tool_call")] if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else ()
     shaped = (each for each in calls if isinstance(each, dict) and {"id", "name", "args"} <= each.keys())
     return {each["id"]: each["name"] for each in shaped if isinstance(each["id"], str | None)}
-
-
-def named(calls: Mapping[str | None, str], tool: str) -> set[str | None]:
-    """Return the ids of the calls of a tool."""
-    return {id for id, name in calls.items() if name == tool}
 
 
 def digest_of_call(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:

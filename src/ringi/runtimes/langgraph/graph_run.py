@@ -79,10 +79,10 @@ class InterruptQuestion(NamedTuple):
         """True if the graph may refuse an answer that matches the schema."""
         return self.schema is not None and self.format is not OWN
 
-    @property
-    def waiting_calls(self) -> WaitingCalls:
-        """The calls that must not run without an answer."""
-        return WaitingCalls(self.call, frozenset(key for ask in self.asks if (key := call_key(ask))))
+    def waiting_calls(self, requests: Sequence[Request], tools: Mapping[str, BaseTool]) -> WaitingCalls:
+        """Return the calls that must not run without an answer, with their reviews once they are answered."""
+        calls = frozenset(key for ask in self.asks if (key := call_key(ask)))
+        return WaitingCalls(self.call, calls, reviews_of(self, requests, tools))
 
     def for_people(self) -> Question:
         """Return the question as all frameworks ask it."""
@@ -165,15 +165,13 @@ class GraphRun:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
                 await run.prune_checkpoints()
                 self._saver.forget()
-            input: Any = self.graph_input(run.input)
+            with agent_code():
+                input: Any = self.agent.input(run.input)
         else:
             asked = {question.interrupt_id: question for question in position.questions}
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
-            waiting = {
-                id: question.waiting_calls._replace(reviews=reviews_of(question, answers.get(id, ()), self._tools))
-                for id, question in asked.items()
-            }
+            waiting = {id: each.waiting_calls(answers.get(id, ()), self._tools) for id, each in asked.items()}
             reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools, graphs)
             input = Command(resume=reads.values) if values else None
         try:
@@ -203,7 +201,9 @@ class GraphRun:
         )
         metadata: Any = snapshot.metadata or {}
         has_begun = metadata.get(RUN) == self._run.id
-        self._set_asks(metadata.get(ASKS, True) if has_begun else hitl_enabled())
+        # Otherwise a rejected call would run if questions are disabled before its run resumes.
+        asks = metadata.get(ASKS, True) if has_begun else hitl_enabled()
+        self._config["configurable"][ASKS] = self._config["metadata"][ASKS] = asks
         lost = lost_interrupts(saved, {task.id for task in snapshot.tasks})
         # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
@@ -220,15 +220,13 @@ class GraphRun:
             has_earlier=snapshot.parent_config is not None,
         )
 
-    def graph_input(self, input: dict[str, Any]) -> Any:
-        """Return the graph's own input."""
-        with agent_code():
-            return self.agent.input(input)
-
     def output(self, position: GraphPosition) -> dict[str, Any]:
         """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
         with agent_code():
-            converted = self._convert_output(position.values)
+            if self.agent.output is None:
+                converted: Any = final_values(output_of(position.values, self._graph.output_channels))
+            else:
+                converted = self.agent.output(position.values or {})
         try:
             output = jsonable(converted)
             canonical(output)
@@ -237,11 +235,6 @@ class GraphRun:
         if not isinstance(output, dict):
             raise UnfitValuesError(self.agent.name, f"show a dict, not {type(converted).__name__}")
         return output
-
-    def _convert_output(self, state: Any) -> Any:
-        if self.agent.output is None:
-            return final_values(output_of(state, self._graph.output_channels))
-        return self.agent.output(state or {})
 
     def runtime_context(self, input: dict[str, Any], by: str | None) -> Any:
         """Return `runtime.context` for a run with this input."""
@@ -285,11 +278,6 @@ class GraphRun:
     def read(self) -> frozenset[str]:
         """The ids of the questions whose answers code of the agent has read."""
         return frozenset(self._reads.values.keys() - self._reads.unread)
-
-    def _set_asks(self, asks: bool) -> None:
-        # Otherwise a rejected call would run if questions are disabled before its run resumes.
-        for part in ("configurable", "metadata"):
-            self._config[part][ASKS] = asks
 
 
 def store_of(agent: Agent, host: RunContext) -> BaseStore | None:

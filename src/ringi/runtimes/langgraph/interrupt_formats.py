@@ -156,13 +156,9 @@ def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> An
     return [inbox_response(request) for request in requests]
 
 
-def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return a plain interrupt as a question."""
-    return (plain_interrupts.question(value, AnswerSpec(schema)),)
-
-
 OWN = InterruptFormat(read_own, answer_own)
-PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
+PLAIN = InterruptFormat(lambda value, schema: (), plain_interrupts.answer)
+"""The format of all values that are in no other one."""
 BATCHED = InterruptFormat(read_batched, answer_batched)
 REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), BATCHED)
 """The formats in which the model receives the reason for a refused call."""

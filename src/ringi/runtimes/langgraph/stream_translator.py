@@ -217,12 +217,6 @@ def matched_length(text: str, model_text: str) -> int:
     return len(model_text) if text.startswith(model_text) and _tokens(text)[: len(words)] == words else 0
 
 
-def separate_paragraphs(unsent: str) -> str:
-    """Return the rest of an answer if it is separate, after a blank line; else an empty text."""
-    blank_line = _BLANK_LINE.match(unsent)
-    return unsent[blank_line.end() :] if blank_line else ""
-
-
 def contains_text(text: str, model_text: str, *, is_unrelated: bool = False) -> bool:
     """Return whether a text repeats the words of a model.
 
@@ -256,7 +250,7 @@ def unsent_part(
         unsent, first, continues_in = text, None, None
     elif matched == len(text) or known.continues_in(place):
         unsent, first, continues_in = text[matched:], known, known
-    elif own := separate_paragraphs(text[matched:]):
+    elif (blank_line := _BLANK_LINE.match(text, matched)) and (own := text[blank_line.end() :]):
         later = within[within.index(known) + 1 :]
         is_sent = any(matched_length(own, each.text) == len(own) for each in later)
         unsent, first, continues_in = "" if is_sent else own, known, None

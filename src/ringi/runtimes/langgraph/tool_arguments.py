@@ -63,13 +63,8 @@ def is_injected(hint: Any, kinds: Kinds = (InjectedToolArg, ToolRuntime)) -> boo
     return any(is_injected(each, inner) for each in get_args(hint))
 
 
-def call_schema(tool: BaseTool | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of the arguments that the model may set; None for an unknown tool."""
-    return None if tool is None else schema_of(tool)
-
-
 @once_per_tool
-def schema_of(tool: BaseTool) -> dict[str, Any] | None:
+def call_schema(tool: BaseTool) -> dict[str, Any] | None:
     """Return the JSON Schema of the arguments that the model may set."""
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
@@ -99,8 +94,7 @@ def extra_arguments_schema(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
 
 def check_tool(tool: BaseTool | None, args: Args) -> None:
     """Raise `InvalidError` for arguments that a tool's own schema refuses, and for those that it does not name."""
-    schema = call_schema(tool)
-    if tool is None or schema is None:
+    if tool is None or (schema := call_schema(tool)) is None:
         return
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
