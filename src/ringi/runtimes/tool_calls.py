@@ -11,6 +11,7 @@ from ringi.contracts.runtime import Question, Run, Standing
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.display import Code
 from ringi.domain.request import Request
+from ringi.domain.thread import ModelCalls
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
 from ringi.runs.context import content_digest
@@ -19,11 +20,13 @@ from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
 """The settings of `Agent` that these runtimes cannot apply."""
+MAX_NAME = 200
+"""The number of characters of a model's name that are stored."""
 TEXT_BLOCKS = ("text", "input_text", "output_text")
 GATED = "gated"
 """The key of a stored question that says whether the gate of the tool asks it."""
 PLACE = "place"
-"""The key of a stored question with its place in the run; absent in states from before it existed."""
+"""The key of a stored question with its place in the run."""
 AGENT = "agent"
 """The key in the context of a request with the name of the agent that makes the call."""
 NOTE = (
@@ -138,7 +141,7 @@ def unique_ids(ids: Sequence[str]) -> list[str]:
     return unique
 
 
-def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool = False) -> dict[str, Any]:
+def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[str, Any]:
     """Return a question as JSON, for the state of a pause.
 
     Args:
@@ -147,20 +150,21 @@ def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool = False) ->
         place: The place of the question in the run.
         is_gated: Whether a gate asks it.
     """
-    question = {"id": id, PLACE: place, "ask": ask.model_dump(mode="json", by_alias=True)}
-    return {**question, **({GATED: True} if is_gated else {})}
-
-
-def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Return the questions of the state of a pause."""
-    return tuple(read_question(each) for each in stored)
+    return {"id": id, PLACE: place, GATED: is_gated, "ask": ask.model_dump(mode="json", by_alias=True)}
 
 
 def read_question(stored: Mapping[str, Any]) -> Question:
     """Return one question of the state of a pause."""
-    ask, is_gated, place = Ask.parse_stored(stored["ask"]), bool(stored.get(GATED)), stored.get(PLACE, "")
+    ask, is_gated, place = Ask.parse_stored(stored["ask"]), stored[GATED], stored[PLACE]
     digest = content_digest(ask) if place else digest_of(ask)
     return Question(stored["id"], (ask,), (digest,), place=place, has_recipients=is_gated, must_ask=is_gated)
+
+
+def counted(model: str, calls: int, seconds: float, *, read: int, cached: int, written: int) -> ModelCalls:
+    """Return the use of a model; a provider without a report gives zeros."""
+    tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
+    reported = tokens if read + written > 0 else {"unreported_calls": calls}
+    return ModelCalls(model=model[:MAX_NAME], calls=calls, seconds=round(seconds, 3), **reported)
 
 
 def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
@@ -188,7 +192,7 @@ class StoredRun:
         if data is None:
             return Standing("new")
         if "questions" in data:
-            return Standing("paused", read_questions(data["questions"]), values={})
+            return Standing("paused", tuple(map(read_question, data["questions"])), values={})
         return Standing("done", values=data["values"])
 
     async def rewind(self, position: str) -> None:

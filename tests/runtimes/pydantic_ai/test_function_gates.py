@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -207,16 +206,3 @@ async def test_in_a_shortened_history_each_call_has_its_own_answer_and_key(amoun
 
     assert (result.status, len(keys), len(set(keys))) == ("done", 4, 4)
     assert {request.id for request in await harness.inbox.find()} == set(keys)
-
-
-async def test_a_state_from_before_turns_and_rewrites_were_stored_goes_on() -> None:
-    shop = Shop([("c1", "refund", {"order": 7, "amount": 30})], ["Done."])
-    run = shop.direct()
-    (question,) = (await run.advance()).questions
-    assert run.run.stored
-    state = json.loads(run.run.stored)
-    state["data"] = {name: value for name, value in state["data"].items() if name not in ("turn", "rewrites")}
-    run.run.stored = json.dumps(state)
-
-    assert (await run.advance(ended(question, "approve"))).status == "done"
-    assert shop.effects == [(7, 30)]

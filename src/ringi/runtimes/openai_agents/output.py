@@ -13,17 +13,16 @@ from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, Run
-from ringi.domain.thread import ModelCalls
 from ringi.runs.run_states import json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
+from ringi.runtimes.openai_agents.run_state import call_id_of
 from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
-from ringi.runtimes.tool_calls import args_of
+from ringi.runtimes.tool_calls import args_of, counted
 
 TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
 UNKNOWN = "unknown"
 NESTED = "agents as tools"
 """The name under which the calls of agents that are tools are counted: the SDK reports only their sums."""
-MAX_NAME = 200
 
 
 class OutputWriter:
@@ -97,11 +96,6 @@ class OutputWriter:
         return f"{self._run_id}-{self.messages}"
 
 
-def call_id_of(raw: dict[str, Any]) -> str | None:
-    """Return the id of a call, or of the call that an output belongs to."""
-    return raw.get("call_id") or raw.get("id")
-
-
 def tool_name(raw: dict[str, Any]) -> str:
     """Return the name of a called tool; tools of the provider have only a type."""
     return str(raw.get("name") or raw.get("type", UNKNOWN).removesuffix("_call"))
@@ -141,32 +135,21 @@ class RunWatch(RunHooks[Any]):
         """Count a call, and note the places of the calls that it makes."""
         self._pauses.note_answer(agent.name, response)
         self._counted.add(response.usage)
-        self._run.count_usage(calls_of(response.usage, model_name(agent), 1, time.perf_counter() - self._started))
+        usage, seconds = response.usage, time.perf_counter() - self._started
+        cached = usage.input_tokens_details.cached_tokens or 0
+        tokens = {"read": usage.input_tokens, "cached": cached, "written": usage.output_tokens}
+        self._run.count_usage(counted(model_name(agent), 1, seconds, **tokens))
 
     def count_nested(self, before: Usage, after: Usage) -> None:
         """Count the calls that the stretch made beyond its own: those of agents that are tools."""
         names = ("requests", "input_tokens", "output_tokens")
         rest = {name: getattr(after, name) - getattr(before, name) - getattr(self._counted, name) for name in names}
         if rest["requests"] > 0:
-            self._run.count_usage(calls_of(Usage(**rest), NESTED, rest["requests"], 0.0))
-
-
-def calls_of(usage: Usage, model: str, calls: int, seconds: float) -> ModelCalls:
-    """Return the use of a model; a provider without a report gives zeros."""
-    if usage.input_tokens + usage.output_tokens <= 0:
-        return ModelCalls(model=model, calls=calls, unreported_calls=calls, seconds=round(seconds, 3))
-    return ModelCalls(
-        model=model,
-        calls=calls,
-        input_tokens=usage.input_tokens,
-        cached_tokens=usage.input_tokens_details.cached_tokens or 0,
-        output_tokens=usage.output_tokens,
-        seconds=round(seconds, 3),
-    )
+            tokens = {"read": rest["input_tokens"], "cached": 0, "written": rest["output_tokens"]}
+            self._run.count_usage(counted(NESTED, rest["requests"], 0.0, **tokens))
 
 
 def model_name(agent: Agent[Any]) -> str:
     """Return the name of an agent's model; a model object without a name has that of its class."""
     model = get_default_model() if agent.model is None else agent.model
-    name = model if isinstance(model, str) else getattr(model, "model", None) or type(model).__name__
-    return str(name)[:MAX_NAME]
+    return str(model if isinstance(model, str) else getattr(model, "model", None) or type(model).__name__)

@@ -121,7 +121,7 @@ def call_key(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def call_id_of(raw: Mapping[str, Any]) -> str:
-    """Return the id of a call."""
+    """Return the id of a call, or of the call that an output belongs to."""
     return str(raw.get("call_id") or raw.get("id") or "")
 
 

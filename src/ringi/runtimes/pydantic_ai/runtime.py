@@ -23,7 +23,6 @@ from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
-from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
@@ -31,6 +30,7 @@ from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, too
 from ringi.runtimes.tool_calls import (
     Message,
     StoredRun,
+    counted,
     messages_of,
     refuse_settings,
     result_values,
@@ -47,11 +47,10 @@ REWRITES: TypeAdapter[dict[str, Rewrite]] = TypeAdapter(dict[str, Rewrite])
 TURN = "turn"
 """The key in the state with the number of requests to the model: histories may be shortened, so it is not counted."""
 REWRITTEN = "rewrites"
-"""The key in the state with what the agent makes of the arguments of calls; absent in states from before it existed."""
+"""The key in the state with what the agent makes of the arguments of calls."""
 OPTIONS = ("model", "model_settings", "usage_limits")
 """The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 UNKNOWN = "unknown"
-MAX_NAME = 200
 
 
 class PydanticAIRuntime:
@@ -85,7 +84,7 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data = self._own_data()
-        turn = turn_of(data) if data else 0
+        turn: int = data[TURN] if data else 0
         options, approvals = self._resumed(data, turn, answers) if data else (self._begun(), {})
         out.begin()
         writer = OutputWriter(out, self._run.id, turn)
@@ -114,7 +113,7 @@ class AgentRun(StoredRun):
     ) -> tuple[dict[str, Any], dict[str, Approval]]:
         requests, rewrites = (
             REQUESTS.validate_python(data["requests"]),
-            REWRITES.validate_python(data.get(REWRITTEN, {})),
+            REWRITES.validate_python(data[REWRITTEN]),
         )
         results, approvals, notes = results_of(requests, self._place(turn), answers, rewrites)
         options = {
@@ -155,9 +154,7 @@ class AgentRun(StoredRun):
             return
         read, written = after.input_tokens - before.input_tokens, after.output_tokens - before.output_tokens
         cached = after.cache_read_tokens - before.cache_read_tokens
-        tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
-        reported = tokens if read + written > 0 else {"unreported_calls": calls}
-        self._run.count_usage(ModelCalls(model=name[:MAX_NAME], calls=calls, seconds=round(seconds, 3), **reported))
+        self._run.count_usage(counted(name, calls, seconds, read=read, cached=cached, written=written))
 
     async def _paused(
         self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter, calls: StretchCalls
@@ -224,17 +221,6 @@ def history_message(message: Message) -> ModelMessage:
         return ModelResponse(parts=[TextPart(message.text)])
     part = SystemPromptPart if message.role in ("system", "developer") else UserPromptPart
     return ModelRequest(parts=[part(message.text)])
-
-
-def turn_of(data: Mapping[str, Any]) -> int:
-    """Return the number of requests to the model before a pause; earlier states have only the messages."""
-    turn: int | None = data.get(TURN)
-    return responses_in(ModelMessagesTypeAdapter.validate_python(data["messages"])) if turn is None else turn
-
-
-def responses_in(messages: Sequence[ModelMessage]) -> int:
-    """Return the number of answers of a model."""
-    return sum(isinstance(message, ModelResponse) for message in messages)
 
 
 def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
