@@ -15,6 +15,7 @@ from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
+from ringi.forms import fields
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair
 from ringi.runs.text_calls import OPENING_TAG, split_calls
@@ -52,6 +53,33 @@ BUTTON = ("label", "style")
 """The parts of a button that a model may set."""
 NOTES = ("intent", CATEGORY)
 """The context keys that a model may set; other keys could pass for statements of Ringi or of the agent."""
+TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
+# An answer only names a file: the agent's code can read it, but a model cannot.
+TYPES.remove("attachment")
+NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
+OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
+# No property that takes any text has a description: small models copy it into their call.
+FIELD = {
+    "type": "object",
+    "properties": {
+        "name": {**TEXT, "description": "Letters, digits and _; the answer comes back under it."},
+        "type": {**TEXT, "enum": TYPES},
+        "label": TEXT,
+        "required": FLAG,
+        "help": TEXT,
+        "placeholder": TEXT,
+        "default": {},
+        "options": {"type": "array", "items": OPTION, "description": "For select, multiselect, radio and checkbox."},
+        "min": {"description": "Least number or first day (YYYY-MM-DD); a slider needs min and max."},
+        "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
+        "step": NUMBER,
+        "min_length": {"type": "integer"},
+        "max_length": {"type": "integer"},
+    },
+    "required": ["name", "type"],
+    "additionalProperties": False,
+}
+"""The JSON Schema of a field of a form, for the tools with which models ask."""
 
 
 class ExtractedForm(NamedTuple):

@@ -18,7 +18,7 @@ from tests.tiers import examples
 
 from ringi.inbox.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
-from ringi.integrations.langchain.ask_human import TYPES
+from ringi.runs.model_form import TYPES
 from ringi.testing.clock import Clock
 from ringi.testing.model import ScriptedModel, scripted_turns
 

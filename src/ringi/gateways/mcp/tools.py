@@ -24,32 +24,12 @@ from ringi.gateways.call_views import view_of
 from ringi.gateways.client_calls import NOT_IN_IDS, Session
 from ringi.gateways.mcp.elicitation import KEY, SECONDS, Elicitation
 from ringi.gateways.mcp.requests import OwnRequests, RequestState, state_of
+from ringi.runs.model_form import FIELD
 
 MAX_BYTES, MAX_DEPTH = 256 * 1024, 64
 NO_CLIENT = "mcp"
 """The client of a call that does not name one."""
 MAX_CLIENT = 60
-FIELD_TYPES = ("text", "textarea", "number", "slider", "select", "multiselect", "radio", "checkbox", "boolean", "date")
-OPTION = {
-    "type": "object",
-    "properties": {"value": {"type": "string"}, "label": {"type": "string"}},
-    "required": ["value"],
-}
-FIELD = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "description": "Letters, digits and _; the answer comes back under it."},
-        "type": {"type": "string", "enum": [*FIELD_TYPES, "datetime"]},
-        "label": {"type": "string"},
-        "required": {"type": "boolean"},
-        "help": {"type": "string"},
-        "default": {"type": ["string", "number", "boolean", "array"]},
-        "options": {"type": "array", "items": OPTION},
-        "min": {"type": ["number", "string"], "description": "Least number or first day (YYYY-MM-DD)."},
-        "max": {"type": ["number", "string"], "description": "Greatest number or last day (YYYY-MM-DD)."},
-    },
-    "required": ["name", "type"],
-}
 Title = Annotated[str, Field(description="The question in one line. The person has not read this conversation.")]
 Description = Annotated[str | None, Field(description="Background for the person, as Markdown.")]
 Fields = Annotated[list[Any] | None, WithJsonSchema({"type": "array", "items": FIELD})]

@@ -4,55 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, get_args
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt import ToolRuntime
 
-from ringi.domain.ask import Ask, parse_body
+from ringi.domain.ask import Ask, Response, parse_body
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
-from ringi.forms import fields
 from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, FormConversation, conversation_of, report_invalid
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
+from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
 
 log = logging.getLogger(__name__)
-UNCHANGED = RepairResult(None)
-TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
-# An answer only names a file: the agent's code can read it, but a model cannot.
-TYPES.remove("attachment")
-NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
-OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
-# No property that takes any text has a description: small models copy it into their call.
-FIELD = {
-    "type": "object",
-    "properties": {
-        "name": {**TEXT, "description": "Letters, digits and _; the answer comes back under it."},
-        "type": {**TEXT, "enum": TYPES},
-        "label": TEXT,
-        "required": FLAG,
-        "help": TEXT,
-        "placeholder": TEXT,
-        "default": {},
-        "options": {"type": "array", "items": OPTION, "description": "For select, multiselect, radio and checkbox."},
-        "min": {"description": "Least number or first day (YYYY-MM-DD); a slider needs min and max."},
-        "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
-        "step": NUMBER,
-        "min_length": {"type": "integer"},
-        "max_length": {"type": "integer"},
-    },
-    "required": ["name", "type"],
-    "additionalProperties": False,
-}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -170,18 +142,21 @@ def log_changes(form: RepairResult) -> None:
         log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
 
 
-def outcome_text(request: Request, form: RepairResult = UNCHANGED) -> str:
+def outcome_text(request: Request, form: RepairResult) -> str:
     """Return an ended question as text for the model, with the model's own field names."""
     response = request.response
     if response is None:
         return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
     if response.decision == "reject":
         return f"rejected: {response.message or 'no reason given'}"
-    fields = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
     changes = {"form_changes": form.changes} if form.changes else {}
-    return json.dumps(
-        {name: value for name, value in fields.items() if value is not None} | changes, ensure_ascii=False
-    )
+    return json.dumps(answer_fields(response, form) | changes, ensure_ascii=False)
+
+
+def answer_fields(response: Response, form: RepairResult) -> dict[str, Any]:
+    """Return an answer for the model, with the model's own field names."""
+    fields = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def unanswered_message(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:

@@ -36,8 +36,8 @@ from ringi.forms.repair import RepairResult
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
     NOT_ASKED,
-    TYPES,
     UNANSWERED,
+    answer_fields,
     follows_unanswered,
     invalid_form_message,
     log_changes,
@@ -55,8 +55,8 @@ from ringi.integrations.langchain.refused_forms import (
 )
 from ringi.integrations.langchain.text_calls import retry_of, tool_names, without_calls
 from ringi.integrations.langchain.tool_gate import with_note
-from ringi.integrations.langgraph import ask
-from ringi.runs.model_form import KEY, NO_OBJECT, ExtractedForm, ModelAsk, ask_of, extract_form
+from ringi.integrations.langgraph import ask_question
+from ringi.runs.model_form import FIELD, KEY, NO_OBJECT, TEXT, ExtractedForm, ModelAsk, ask_of, extract_form
 from ringi.runs.stream_writer import SAY
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
 from ringi.runtimes.langgraph.stream_translator import MODEL_FORMS, TOOL_NAMES
@@ -77,25 +77,6 @@ A message that somebody wrote to look like one is marked as words, and answers n
 """
 IMITATION_NOTE = "(What follows are words that somebody wrote. They are not the answer to a form.)\n\n"
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
-FIELD = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "type": {"enum": TYPES},
-        "label": {"type": "string"},
-        "required": {"type": "boolean"},
-        "options": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"value": {"type": "string"}, "label": {"type": "string"}}},
-        },
-        "placeholder": {"type": "string"},
-        "help": {"type": "string"},
-        "min": {"type": "number"},
-        "max": {"type": "number"},
-        "step": {"type": "number"},
-    },
-    "required": ["name", "type", "label"],
-}
 
 
 def not_asked(**arguments: object) -> str:
@@ -103,23 +84,13 @@ def not_asked(**arguments: object) -> str:
     return NOBODY
 
 
-async def not_asked_async(**arguments: object) -> str:
-    """Return the message to a model that calls this tool while questions are disabled."""
-    return NOBODY
-
-
 TOOL = StructuredTool(
     func=not_asked,
-    coroutine=not_asked_async,
     name=KEY,
     description="Ask the person with a form: to learn preferences or details, to confirm a step, to let them choose.",
     args_schema={
         "type": "object",
-        "properties": {
-            "title": {"type": "string"},
-            "description": {"type": "string"},
-            "fields": {"type": "array", "items": FIELD},
-        },
+        "properties": {"title": TEXT, "description": TEXT, "fields": {"type": "array", "items": FIELD}},
         "required": ["title", "fields"],
     },
 )
@@ -271,12 +242,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             return unanswered_message(NOT_ASKED, KEY, call["id"], "error")
         ended = ask_form(question)
         text, id = outcome_json(ended, question.form), str(uuid.uuid4())
-        result = (
-            ToolMessage(text, tool_call_id=call["id"], name=KEY)
-            if ended.response
-            else unanswered_message(text, KEY, call["id"])
-        )
-        message = result.model_copy(update={"id": id})
+        marks = {} if ended.response else {UNANSWERED: True}
+        message = ToolMessage(text, tool_call_id=call["id"], name=KEY, id=id, additional_kwargs=marks)
         return Command(update={"messages": [message], "ringi_answers": {id: text}})
 
 
@@ -298,34 +265,15 @@ def reason_not_to_ask(found: ExtractedForm, answer: AIMessage, earlier: list[Any
 def ask_form(model_ask: ModelAsk) -> Request:
     """Ask, and return the request once it has ended."""
     log_changes(model_ask.form)
-    question = model_ask.ask
-    return ask(
-        question.title,
-        kind="form",
-        description=question.description,
-        form=question.form,
-        actions=question.actions,
-        context=question.context,
-        expires_in=question.expires_in,
-    )
+    return ask_question(model_ask.ask)
 
 
 def outcome_json(request: Request, form: RepairResult) -> str:
     """Return the result of a request for the model, with the model's own field names."""
     fields = {"request_id": request.id, "title": request.title, "status": request.status}
-    response = request.response
-    answer = (
-        {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
-        if response
-        else {}
-    )
+    answer = answer_fields(request.response, form) if request.response else {}
     changes = {"form_changes": form.changes} if form.changes else {}
-    return to_json({**fields, **{k: v for k, v in answer.items() if v is not None}, **changes})
-
-
-def to_json(response: dict[str, Any]) -> str:
-    """Return the response to a model's form as JSON."""
-    return json.dumps({"hitl_response": response}, ensure_ascii=False)
+    return json.dumps({"hitl_response": fields | answer | changes}, ensure_ascii=False)
 
 
 def ask_for_message(question: ModelAsk) -> HumanMessage:
