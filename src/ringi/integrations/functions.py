@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 
 from ringi import sync
 from ringi.base.canonical_json import digest
-from ringi.base.loops import running_loop
+from ringi.base.loops import running_loop, without_await
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
@@ -398,14 +398,3 @@ def key_of(key: Key | None, args: Args) -> str | None:
     if not isinstance(found, str) or not found:
         raise InvalidError.of("key", f"{found!r} is not a text: return one that identifies the call")
     return found
-
-
-def without_await(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that never waits."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    work.close()
-    raise RuntimeError("this code cannot wait")

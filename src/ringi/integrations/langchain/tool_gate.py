@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +17,11 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic import SkipValidation
 
+from ringi.base.loops import without_await
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.integrations.langchain.ask_human import AskHuman
+from ringi.integrations.langchain.ask_human import AskHuman, messages_of
 from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import FactFunction, afind_facts, edit_denial, find_facts, question_of, with_schema
@@ -30,12 +31,9 @@ from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.gated_steps import place_of
 from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
+from ringi.runtimes.tool_calls import NOTE
 
 LONGEST = 20_000
-EDITED = (
-    "A person changed the arguments of this call before it ran, on purpose: it ran with {args}. "
-    "Do not repeat the original call.\n\n"
-)
 DENIED = "The policy denies this call of {tool}: {reason}. It did not run, and nobody was asked; do not repeat it."
 REJECTED = "A person rejected this call of {tool}: {reason}. It did not run; do not repeat it as it is."
 UNANSWERED = "Nobody consented to this call of {tool} ({status}). It did not run."
@@ -74,7 +72,7 @@ class Grant(NamedTuple):
         """Return the tool's result for the model, with a note if its call was changed."""
         if not self.is_edited or not isinstance(result, ToolMessage):
             return result
-        note = EDITED.format(args=json.dumps(self.args, ensure_ascii=False))
+        note = NOTE.format(args=json.dumps(self.args, ensure_ascii=False))
         return result.model_copy(update={"content": with_note(note, result.content)})
 
 
@@ -100,50 +98,43 @@ class ToolGate:
         self._gate: Rule | None = None
 
     def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
-        """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
+        """Do the same as `aenter` without await: no rule approves, and a fact that has to be awaited is unknown."""
+        return without_await(self.aenter(call, tool, is_blocking=True))
+
+    async def aenter(self, call: GatedCall, tool: BaseTool | None, *, is_blocking: bool = False) -> Grant | ToolMessage:
+        """Return the authorized call, or a message to the model instead.
+
+        A rule approves it if Ringi runs the agent and records that; a person is asked if a rule requires it.
+        """
         try:
-            current = find_facts(self._facts, self._policy.facts_of_denial(*call), *call)
+            current = await self._find(self._policy.facts_of_denial(*call), call, is_blocking)
             if denial := self._denial(call, tool, current):
                 if self._host:
-                    self._host.deny_without_await(self._denied_ask(call, current), *denial)
-                return self._denied(call, denial)
+                    question = question_of(self._policy, None, *call, facts=current, context={TOOL_CALL_ID: self._id})
+                    if is_blocking:
+                        self._host.deny_without_await(question, *denial)
+                    else:
+                        await self._host.deny(question, *denial)
+                return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
             if not self._asks:
                 return Grant(call.args)
             facts, names = self._facts_about(call, current)
-            # Only async calls can wait for a fact.
-            facts |= find_facts(self._facts, names, *call)
-            return self._enter(call, tool, facts)
-        except InvalidError as error:
-            return self.message(call, UNFIT.format(tool=call.tool, error=error))
-
-    def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
-        rule = self._rule(call, tool, facts)
-        if rule is None:
-            return Grant(call.args)
-        known = self._earlier_result(call) or self._refuse_repeat(call)
-        return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
-
-    async def aenter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
-        """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
-        try:
-            current = await afind_facts(self._facts, self._policy.facts_of_denial(*call), *call)
-            if denial := self._denial(call, tool, current):
-                if self._host:
-                    await self._host.deny(self._denied_ask(call, current), *denial)
-                return self._denied(call, denial)
-            if not self._asks:
-                return Grant(call.args)
-            facts, names = self._facts_about(call, current)
-            facts |= await afind_facts(self._facts, names, *call)
+            facts |= await self._find(names, call, is_blocking)
             rule = self._rule(call, tool, facts)
-            approver = self._approver(call, rule, facts) if rule else None
-            if rule is None or approver is None or self._host is None:
-                return self._enter(call, tool, facts)
-            question = self._question(call, tool, rule, facts)
-            place = place_of(self._config, content_digest(question), self._id)
-            return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
+            if rule is None:
+                return Grant(call.args)
+            approver = self._approver(call, rule, facts)
+            if approver and self._host and not is_blocking:
+                question = self._question(call, tool, rule, facts)
+                place = place_of(self._config, content_digest(question), self._id)
+                return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
+            known = self._earlier_result(call) or self._refuse_repeat(call)
+            return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
+
+    async def _find(self, names: Collection[str], call: GatedCall, is_blocking: bool) -> dict[str, Any]:
+        return find_facts(self._facts, names, *call) if is_blocking else await afind_facts(self._facts, names, *call)
 
     def _facts_about(self, call: GatedCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
@@ -204,12 +195,6 @@ class ToolGate:
     def _is_exempt(self, tool: BaseTool | None) -> bool:
         """Return whether `otherwise` does not apply: the tool asks people itself, or nothing can run."""
         return tool is None or asks_itself(tool)
-
-    def _denied(self, call: GatedCall, denial: Denial) -> ToolMessage:
-        return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
-
-    def _denied_ask(self, call: GatedCall, facts: Mapping[str, Any]) -> Ask:
-        return question_of(self._policy, None, *call, facts=facts, context={TOOL_CALL_ID: self._id})
 
     def _rule(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
         verdict = self._policy.decide(*call, facts)
@@ -387,9 +372,7 @@ def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | lis
 
 def model_text(request: ToolCallRequest) -> str | None:
     """Return the model's text next to its call: people are shown it with the call."""
-    state = request.state
-    messages = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
-    for message in reversed(messages):
+    for message in reversed(messages_of(request.state)):
         if isinstance(message, AIMessage):
             return message.text.strip()[:LONGEST] or None
     return None
