@@ -113,6 +113,11 @@ def digest(value: object) -> str:
     return sha256_of(canonical(value))
 
 
+def hashed(*parts: object) -> str:
+    """Return a short hash of JSON values, for an id."""
+    return digest([*parts]).removeprefix("sha256:")[:32]
+
+
 def sha256_of(text: bytes) -> str:
     """Return `sha256:` and the hex digest of a text."""
     return "sha256:" + hashlib.sha256(text).hexdigest()

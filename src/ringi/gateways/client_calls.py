@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from ringi.base.canonical_json import digest, jsonable
+from ringi.base.canonical_json import digest, hashed, jsonable
 from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
 from ringi.client.client import Client
@@ -34,7 +34,7 @@ from ringi.errors import (
 from ringi.forms.form import Form
 from ringi.gateways.call_views import view_of
 from ringi.inbox.api import InboxAPI
-from ringi.integrations.askers import Call, InboxAsker, InboxOptions, hashed
+from ringi.integrations.askers import Call, InboxAsker, InboxOptions
 from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
 from ringi.policy.rules import Policy, Rule

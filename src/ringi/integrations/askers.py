@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
-from ringi.base.canonical_json import digest
+from ringi.base.canonical_json import digest, hashed
 from ringi.base.settings import hitl_enabled
 from ringi.connect import open
 from ringi.domain.ask import Ask, Outcome
@@ -212,11 +212,6 @@ class InboxAsker(Asker):
 
     def _id(self, name: str) -> str:
         return f"gate-{hashed(name, self._key)}"
-
-
-def hashed(*parts: object) -> str:
-    """Return a short hash of JSON values."""
-    return digest([*parts]).removeprefix("sha256:")[:32]
 
 
 class HostAsker(Asker):

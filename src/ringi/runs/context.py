@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from ringi.base.canonical_json import canonical, digest
+from ringi.base.canonical_json import digest, hashed
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.base.texts import reason_of
@@ -217,8 +216,7 @@ class RunContext:
             The approved request.
         """
         # A rule of another name, after a deploy, approves the same call: its effect keeps the key.
-        identity = canonical([checkpoint_thread(self.key), self.run_id, place, content_digest(ask)])
-        id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
+        id = f"p-{hashed(checkpoint_thread(self.key), self.run_id, place, content_digest(ask))}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             try:
@@ -242,8 +240,7 @@ class RunContext:
         """
         self._refuse(ask)
         call = (ask.action.name, ask.action.args) if ask.action else ()
-        identity = canonical([checkpoint_thread(self.key), "deny", rule, *call])
-        id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
+        id = f"p-{hashed(checkpoint_thread(self.key), 'deny', rule, *call)}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             return await self.inbox.submit_denied(complete, rule=rule, reason=reason, by=self.by)
@@ -331,9 +328,8 @@ def request_id(key: Key, run_id: str, question: Question, position: int, refusal
         refusals: How many answers to it do not count.
     """
     where = [run_id, question.place] if question.place else [question.id]
-    identity: list[Any] = [checkpoint_thread(key), *where, question.digests[position]]
-    identity += [{"position": position, "refusals": refusals}] if position or refusals else []
-    return f"q-{hashlib.sha256(canonical(identity)).hexdigest()[:32]}"
+    more = [{"position": position, "refusals": refusals}] if position or refusals else []
+    return f"q-{hashed(checkpoint_thread(key), *where, question.digests[position], *more)}"
 
 
 def content_digest(ask: Ask) -> str:

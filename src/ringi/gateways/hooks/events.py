@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
 
+from ringi.base.canonical_json import hashed
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
@@ -17,7 +18,6 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, Session, answered, ask_form
 from ringi.inbox.api import InboxAPI
-from ringi.integrations.askers import hashed
 from ringi.integrations.finish_words import parse_decision
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, PolicyFile, Rule

@@ -12,13 +12,13 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from ringi.base.canonical_json import hashed
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.decisions import MCP
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.askers import hashed
 from ringi.server.app import MCP_SESSION
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of, bearer_token
 from ringi.server.auth.permissions import (

@@ -16,12 +16,12 @@ from urllib.parse import quote, urlsplit
 from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
+from ringi.base.canonical_json import hashed
 from ringi.connect import resolved_url
 from ringi.gateways.client_calls import ClientGate, Session, open_asker
 from ringi.gateways.mcp_gate.calls import GatedCalls
 from ringi.gateways.mcp_gate.relay import Relay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
-from ringi.integrations.askers import hashed
 from ringi.policy.rules import PolicyFile
 
 log = logging.getLogger(__name__)

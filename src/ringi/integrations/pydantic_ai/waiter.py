@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -17,7 +16,7 @@ from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.external_events import ExternalEventError, ExternalEventWaiter
 
-from ringi.base.canonical_json import canonical
+from ringi.base.canonical_json import hashed
 from ringi.domain.ask import ANSWER, Ask, digest_of, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutError
@@ -147,7 +146,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         turn = f"turn {conversation.usage.requests}"
         ids = {}
         for question, ask in self._asks(requests, timeout, schemas_of(agent) if agent else {}):
-            ids[question] = await self._submit(ask, request_id(self._key, turn, question, digest_of(ask)))
+            ids[question] = await self._submit(ask, f"w-{hashed(self._key, turn, question, digest_of(ask))}")
         return await self._results(requests, ids)
 
     async def ask(self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas) -> dict[str, str]:
@@ -181,7 +180,7 @@ class RingiEventWaiter(ExternalEventWaiter):
     def _numbered(self, *content: str) -> str:
         """Return the next id for this content: a run may ask the same more than once."""
         self._counts[content] += 1
-        return request_id(self._key, *content, str(self._counts[content]))
+        return f"w-{hashed(self._key, *content, str(self._counts[content]))}"
 
     def _addressed(self, ask: Ask, timeout: timedelta | None) -> Ask:
         expires_in = timeout.total_seconds() if timeout else None
@@ -193,11 +192,6 @@ class RingiEventWaiter(ExternalEventWaiter):
         except NotFoundError:
             return False
         return True
-
-
-def request_id(*identity: str) -> str:
-    """Return the id of a request."""
-    return f"w-{hashlib.sha256(canonical(list(identity))).hexdigest()[:32]}"
 
 
 def payload_of(request: Request) -> JsonValue:
