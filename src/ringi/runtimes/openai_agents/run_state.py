@@ -198,7 +198,4 @@ def finished(items: list[Any]) -> list[Any]:
 
 def history_of(data: Any) -> list[Any]:
     """Return the conversation that an earlier run of the thread left."""
-    if not isinstance(data, dict):
-        return []
-    found = data.get("history") or data.get("run_state", {}).get("original_input") or []
-    return [{"role": "user", "content": found}] if isinstance(found, str) else list(found)
+    return list(data["history"]) if isinstance(data, dict) else []
