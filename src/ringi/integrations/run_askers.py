@@ -17,7 +17,7 @@ from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import FactFunction, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
-from ringi.runtimes.langgraph.gated_steps import gated_steps, place_of
+from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, place_of
 from ringi.runtimes.langgraph.graph_run import ASKS
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class RunAsker(HostAsker):
 
     def __init__(self, host: RunContext, config: Any) -> None:
         super().__init__(host)
-        self._is_asking, self._steps = config["configurable"].get(ASKS), gated_steps(config)
+        self._is_asking, self._steps = config["configurable"].get(ASKS), config["configurable"][GATED_STEPS]
         self._config, self._place = config, str(config["configurable"].get("checkpoint_ns"))
 
     def asks(self) -> bool:

@@ -47,6 +47,7 @@ from ringi.runs.reconciler import RUNNER
 from ringi.runs.run import CallPolicy, ExecutedRun, UsageSums
 from ringi.runs.run_states import RunStates
 from ringi.runs.runner import Runner
+from ringi.runs.stream_writer import interrupt_of
 
 MAX_ATTEMPTS = 5
 """The number of workers that may die in one stretch before the run is given up."""
@@ -430,7 +431,7 @@ class RunExecutor:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
                 self._leased_run.acknowledge(request)
-        self._leased_run.pause(values, [request for request in requests if not request.is_final])
+        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
         failpoint("run.before_park")
         usage = self._lease.usage()
         return await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))

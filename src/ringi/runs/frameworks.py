@@ -53,19 +53,14 @@ def find_runtime(agent: Agent) -> Served:
             missed = error
             continue
         if runtime and (description := runtime.describe(agent)):
-            check_policy(agent, description)
+            if getattr(agent, "policy", None) is not None and not description.checks_calls:
+                why = f"the runtime of {description.framework} does not ask it about each call: gate functions with"
+                raise SettingError(f"agents.{agent.name}.policy", "…", f"{why} `ringi.requires_approval` instead")
             return Served(runtime, description)
     if missed:
         raise missed
     what = f"{type(agent.target).__name__} is not an agent of an installed framework"
     raise SettingError("agents", agent.name, f"{what}: {KNOWN}")
-
-
-def check_policy(agent: Agent, description: Description) -> None:
-    """Raise `SettingError` for a policy that the runtime of an agent would not ask about each call."""
-    if getattr(agent, "policy", None) is not None and not description.checks_calls:
-        why = f"the runtime of {description.framework} does not ask it about each call: gate functions with"
-        raise SettingError(f"agents.{agent.name}.policy", "…", f"{why} `ringi.requires_approval` instead")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ag_ui.core import UserMessage
 
@@ -22,7 +22,7 @@ from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdr
 from ringi.runs.context import CallOutcomes
 from ringi.runs.lease import Lease
 from ringi.runs.messages import client_id
-from ringi.runs.stream_writer import Emitter, interrupt_of
+from ringi.runs.stream_writer import Emitter
 
 log = logging.getLogger(__name__)
 MAX_TOGETHER = 8
@@ -31,14 +31,8 @@ MAX_TOGETHER = 8
 
 def user_messages(run: Run) -> list[UserMessage]:
     """Return the user messages that began a run; empty if the input is not a conversation."""
-    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m) for n, m in enumerate(words_in(run.input))]
-    return [UserMessage(id=id, content=m["content"], metadata=metadata_of(m)) for id, m in own]
-
-
-def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the metadata of a message: the images that it names."""
-    files = named_by(message)
-    return {IMAGES: files} if files else None
+    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m, named_by(m)) for n, m in enumerate(words_in(run.input))]
+    return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]
 
 
 class RequestChange(NamedTuple):
@@ -68,10 +62,6 @@ class LeasedRun:
     def thread(self) -> Thread:
         """The thread as this worker knows it."""
         return self.lease.thread
-
-    def pause(self, values: dict[str, Any], requests: Sequence[Request]) -> None:
-        """Collect the output of a pause for these requests."""
-        self.emitter.pause(values, [interrupt_of(request) for request in requests])
 
     def add_change(self, change: RequestChange) -> None:
         """Collect a change of a request, which `settle` saves together with the thread."""

@@ -88,7 +88,7 @@ def test_every_question_of_the_gate_can_be_read_in_other_languages(
 
     monkeypatch.setattr(finish_gate, "ask_question", answer)
     context = {"task": task, **({"reason": reason} if reason else {})}
-    verdict = finish_gate.GateQuestion(context, 1, 50, anew=True).verdict()
+    verdict = finish_gate.GateQuestion(context, 1, 50, anew=True, limits=(finish_gate.STEP_LIMIT,)).verdict()
 
     assert (verdict.decision, len(asked)) == ("anew", 5)
     texts = []

@@ -187,9 +187,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 class GateQuestion:
     """The question at the gate, repeated until it has a clear answer."""
 
-    def __init__(
-        self, context: Note, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...] = (STEP_LIMIT,)
-    ) -> None:
+    def __init__(self, context: Note, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...]) -> None:
         self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
         self._reason = tuple(each for each in limits if sentences_text([each]) == context.get("reason"))
 
@@ -218,26 +216,19 @@ class GateQuestion:
 
     def _verdict(self, response: Response) -> Verdict | None:
         if response.decision == "reject":
-            return self._rejected(response)
+            why = response.message or reason_of("no_reason")
+            if self._is_last:
+                raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
+            return Verdict("reject", response.responder, message=why)
         answer = decision_in(response)
         if answer.decision == "complete":
             return Verdict("complete", response.responder)
         if answer.decision == "unclear" or self._is_last:
             return None
-        return self._updated(answer.task or self._new_task(), response.responder)
-
-    def _rejected(self, response: Response) -> Verdict:
-        why = response.message or reason_of("no_reason")
-        if self._is_last:
-            raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
-        return Verdict("reject", response.responder, message=why)
-
-    def _updated(self, task: str, by: str) -> Verdict | None:
-        if not task:
+        task = answer.task or self._new_task()
+        if not task or (self._anew and not self._is_completed_first(task)):
             return None
-        if not self._anew:
-            return Verdict("update", by, next=task)
-        return Verdict("anew", by, next=task) if self._is_completed_first(task) else None
+        return Verdict("anew" if self._anew else "update", response.responder, next=task)
 
     def _new_task(self) -> str:
         response = self._asked(Sentence(code="new_task"), [], "question", ("respond", "reject"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -58,21 +58,12 @@ class Remember(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the memories."""
-        source = memories()
-        return await handler(self._with_memories(request, await source.newest(self._most) if source else []))
-
-    def _with_memories(self, request: ModelRequest[Any], memories: Sequence[Memory]) -> ModelRequest[Any]:
-        lines = fit_lines(map(quote, memories), self._longest)
-        if not lines:
-            return request
-        quotation = BEGINNING + "\n".join(reversed(lines)) + END
-        return request.override(system_message=with_text(request.system_message, quotation))
-
-
-def memories() -> Memories | None:
-    """Return the memories of the person who started the run; None if Ringi does not run the agent."""
-    host = find_run_context(ensure_config())
-    return Memories(host.inbox, host.by) if host else None
+        host = find_run_context(ensure_config())
+        memories = await Memories(host.inbox, host.by).newest(self._most) if host else []
+        if lines := fit_lines(map(quote, memories), self._longest):
+            quotation = BEGINNING + "\n".join(reversed(lines)) + END
+            request = request.override(system_message=with_text(request.system_message, quotation))
+        return await handler(request)
 
 
 def quote(memory: Memory) -> str:

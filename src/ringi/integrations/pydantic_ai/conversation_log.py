@@ -53,21 +53,6 @@ class ConversationLog(NamedTuple):
         return found[::-1]
 
 
-async def read_log(stream: Stream, key: Key) -> ConversationLog:
-    """Return a conversation as it was at one moment.
-
-    Raises:
-        UnreadableError: A newer version wrote the conversation, or it was damaged.
-    """
-    try:
-        while (items := await _items(stream, key)) is None:
-            pass
-        return _log_of([item.event for item in items])
-    except (ValueError, KeyError, TypeError):
-        # Without the cause, which would quote messages in tracebacks.
-        raise UnreadableError("conversation", key.id, "its messages do not fit this version") from None
-
-
 async def _items(stream: Stream, key: Key) -> list[StreamItem] | None:
     """Return all items; None if the conversation was deleted meanwhile and must be read again."""
     items: list[StreamItem] = []
@@ -151,8 +136,19 @@ class ConversationLogs:
         return Key(self._tenant, f"conversation-{digest[:32]}")
 
     async def read(self, key: Key) -> ConversationLog:
-        """Return a conversation; raise `UnreadableError` if it is damaged."""
-        log = await read_log(self._stream, conversation_stream(key))
+        """Return a conversation as it was at one moment.
+
+        Raises:
+            UnreadableError: A newer version wrote the conversation, or it was damaged.
+        """
+        stream = conversation_stream(key)
+        try:
+            while (items := await _items(self._stream, stream)) is None:
+                pass
+            log = _log_of([item.event for item in items])
+        except (ValueError, KeyError, TypeError):
+            # Without the cause, which would quote messages in tracebacks.
+            raise UnreadableError("conversation", stream.id, "its messages do not fit this version") from None
         if log.record:
             if len(self._places) > MAX_PLACES:
                 self._places.clear()

@@ -85,12 +85,6 @@ class GatedSteps:
             self._begun.add(place)
 
 
-def gated_steps(config: Any) -> GatedSteps:
-    """Return the GatedSteps in the configuration of a step that Ringi runs."""
-    steps: GatedSteps = config["configurable"][GATED_STEPS]
-    return steps
-
-
 def is_within(place: str, step: str) -> bool:
     """Return whether a place is a step or inside it, such as `step:id|inner:id` inside `step:id`."""
     return place == step or place.startswith(f"{step}|")

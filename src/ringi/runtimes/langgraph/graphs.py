@@ -142,7 +142,9 @@ class RunningGraphs(BaseCallbackHandler):
         namespace, step = self._steps[task_id]
         graphs = (each for each in self._graphs.get(namespace, ()) if step in each.nodes)
         reviewed = (each for each in graphs if reviews_turns(next(middleware_of(each))))
-        return any(goes or step != last_step(each) for each in reviewed)
+        # The step of a LangChain agent that comes last after its model sends the calls to the tools.
+        last = (next((name for name in each.nodes if name.endswith(".after_model")), None) for each in reviewed)
+        return any(goes or step != each for each in last)
 
 
 def starting_graph() -> Pregel[Any] | None:
@@ -166,8 +168,3 @@ def graph_namespace(task: str) -> str:
     while parts and parts[-1].isdigit():
         parts.pop()
     return "|".join(parts)
-
-
-def last_step(graph: Pregel[Any]) -> str | None:
-    """Return the step of a LangChain agent that comes last after its model, and sends the calls to the tools."""
-    return next((name for name in graph.nodes if name.endswith(".after_model")), None)

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
+from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.domain.memories import Memory, is_person
 from ringi.errors import InvalidError, NotFoundError, UnsupportedError
@@ -32,11 +33,7 @@ class Memories(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do the same as `abatch`, for synchronous steps."""
-        try:
-            running = asyncio.get_running_loop()
-        except RuntimeError:
-            running = None
-        if running is self._loop:
+        if running_loop() is self._loop:
             what = "a blocking call would stop its own event loop"
             raise UnsupportedError(f"{what}: use `await store.asearch(…)`, or `aget`")
         return asyncio.run_coroutine_threadsafe(self.abatch(ops), self._loop).result()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any
 
 from ringi.contracts.runtime import Agent, Description, OpenRun, Run
 from ringi.runtimes.tool_calls import refuse_settings
@@ -26,7 +25,7 @@ class OpenAIAgentsRuntime:
         A rejected call does not run, whatever a later deploy has dropped: the stored state has the answer. Not seen
         before the call is a question that a tool itself waits for: without it, a repeated tool does its work unasked.
         """
-        if not is_sdk_agent(agent.target):
+        if SDK_CLASS not in [(each.__module__, each.__name__) for each in type(agent.target).__mro__]:
             return None
         from ringi.runtimes.openai_agents.reachable_tools import tools_of
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
@@ -40,8 +39,3 @@ class OpenAIAgentsRuntime:
         from ringi.runtimes.openai_agents.agent_run import AgentRun
 
         return AgentRun(run)
-
-
-def is_sdk_agent(target: Any) -> bool:
-    """Return whether an object is an agent of the SDK."""
-    return any((each.__module__, each.__name__) == SDK_CLASS for each in type(target).__mro__)
