@@ -19,6 +19,7 @@ from ringi.delivery.waiting_erasures import KIND as ERASE
 from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
+from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -98,7 +99,7 @@ class Deliveries:
     async def _jobs_of(self, event: Event, request: Request) -> AsyncIterator[Job]:
         for job in (*self._reminders.of(event, request), *self._erasures.of(event, request)):
             yield job
-        names = [receiver.name for receiver in self._receivers.of(event.type, request)]
+        names = self._receivers.names(event.type, request)
         for name in (*names, *[mailbox.id for mailbox in await self._mailboxes(event.type, request)]):
             task = DeliveryTask(
                 tenant=event.tenant,
@@ -113,7 +114,7 @@ class Deliveries:
 
     async def _mailboxes(self, type: str, request: Request) -> Sequence[Mailbox]:
         mail = self.settings.mail
-        if not mail or not mail.is_mailed(type, request):
+        if not mail or type not in MAIL_EVENTS or (request.is_final and type != "request.expired"):
             return ()
         absences = await self._inbox.for_tenant(request.tenant).absences.active()
         return mail.recipients(request, absences)

@@ -18,7 +18,6 @@ from ringi.base.texts import Language
 from ringi.base.validation import Name
 from ringi.domain.absence import Absence
 from ringi.domain.ask import parse_body
-from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import DEFAULT_TENANT, Viewer
 from ringi.domain.request import Request
 from ringi.domain.voting import PersonName
@@ -109,10 +108,6 @@ class MailSettings(StrictModel):
         url = urlsplit(self.server)
         user = unquote(url.username) if url.username else None
         return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
-
-    def is_mailed(self, type: str, request: Request) -> bool:
-        """Return whether an event of a request is sent by mail."""
-        return type in MAIL_EVENTS and (type == "request.expired" or not request.is_final)
 
     def recipients(self, request: Request, absences: Sequence[Absence]) -> Sequence[Mailbox]:
         """Return the recipients of an event: those who may answer, with their deputies, else the administrators.

@@ -8,7 +8,6 @@ import logging
 import socket
 import time
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -78,29 +77,25 @@ class Receivers:
     def __init__(self, settings: DeliverySettings) -> None:
         self._settings = settings
 
-    def of(self, type: str, request: Request) -> Iterator[Receiver]:
-        """Return the receivers of this event."""
-        for endpoint in self._settings.endpoints:
-            if endpoint.url and endpoint.receives_from(request.tenant) and type in endpoint.events:
-                yield from self._named(request, endpoint.name)
+    def names(self, type: str, request: Request) -> list[str]:
+        """Return the names of the receivers of this event."""
+        names = [endpoint.name for endpoint in self._settings.endpoints if type in endpoint.events]
         if type in WEBHOOK_EVENTS:
-            for number in range(len(request.webhooks)):
-                yield from self._named(request, f"{ASK_PREFIX}{number}")
+            names += [f"{ASK_PREFIX}{number}" for number in range(len(request.webhooks))]
+        return [name for name in names if self.named(request, name)]
 
     def named(self, request: Request, name: str) -> Receiver | None:
         """Return the receiver with this name; None if it was removed from the configuration."""
-        return next(self._named(request, name), None)
-
-    def _named(self, request: Request, name: str) -> Iterator[Receiver]:
-        webhook = asked_webhook(request, name)
-        if webhook:
+        if webhook := asked_webhook(request, name):
             secrets = self._settings.secrets_of(webhook.secret_ref, request.tenant)
-            if secrets is not None:
-                state_key = Key(request.tenant, f"off/{request.id}/{name}")
-                yield Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, state_key)
+            if secrets is None:
+                return None
+            key = Key(request.tenant, f"off/{request.id}/{name}")
+            return Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
         for each in self._settings.endpoints:
             if name == each.name and each.url and each.receives_from(request.tenant):
-                yield configured(each, each.url)
+                return configured(each, each.url)
+        return None
 
 
 def configured(endpoint: Endpoint, url: str) -> Receiver:
@@ -115,20 +110,14 @@ def asked_webhook(request: Request, name: str) -> Webhook | None:
     return named.get(name)
 
 
-def kind_of(request: Request, name: str) -> str:
-    """Return the kind of a receiver's jobs."""
-    webhook = asked_webhook(request, name)
-    if webhook:
-        return ASKED_SIGNED if webhook.secret_ref else ASKED
-    return CONFIGURED
+def queue_of(request: Request, name: str) -> tuple[str, str]:
+    """Return the kind of a receiver's jobs, and their partition key.
 
-
-def partition_key(request: Request, name: str) -> str:
-    """Return the partition key of a receiver: a slow or dead one delays only deliveries with the same key."""
-    if name.startswith(MAIL):
-        return "mail"
-    webhook = asked_webhook(request, name)
-    return f"webhook/{request.tenant}/{webhook.url}" if webhook else f"webhook/{name}"
+    A slow or dead receiver delays only deliveries with the same partition key.
+    """
+    if webhook := asked_webhook(request, name):
+        return ASKED_SIGNED if webhook.secret_ref else ASKED, f"webhook/{request.tenant}/{webhook.url}"
+    return CONFIGURED, "mail" if name.startswith(MAIL) else f"webhook/{name}"
 
 
 class DeliveryResult(NamedTuple):

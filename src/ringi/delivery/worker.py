@@ -15,7 +15,7 @@ from ringi.delivery.attempts import AttemptLog, DeliveryTarget, EndpointState, L
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.webhooks import GONE, DeliveryResult, Receivers, WebhookClient, body_of, kind_of, partition_key
+from ringi.delivery.webhooks import GONE, DeliveryResult, Receivers, WebhookClient, body_of, queue_of
 from ringi.domain.events import WebhookEventName
 from ringi.domain.request import Request
 from ringi.errors import JobNotDueError, NotFoundError
@@ -47,9 +47,8 @@ class DeliveryTask(StrictModel):
     def job(self, request: Request) -> Job:
         """Return the job for this task."""
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
-        partition = partition_key(request, self.endpoint)
-        payload = self.model_dump(mode="json")
-        return Job(key=key, kind=kind_of(request, self.endpoint), partition_key=partition, payload=payload)
+        kind, partition = queue_of(request, self.endpoint)
+        return Job(key=key, kind=kind, partition_key=partition, payload=self.model_dump(mode="json"))
 
     def attempt(self, host: str, at: datetime, status: Status, **more: object) -> LoggedAttempt:
         """Return the record of an attempt."""
