@@ -57,7 +57,7 @@ from ringi.server.sse.run_output import (
     messages_of,
     newest_runs,
     open_interrupts,
-    read_run,
+    pause_asking,
     requests_by_id,
     run_output,
 )
@@ -183,7 +183,8 @@ class AguiRoutes:
         if stale:
             raise RequestEndedError(stale.id, stale.status)
         answers = [answer_of(request, entry) for entry, request in asked]
-        after, pause_ids = await self._pause(thread, {entry.interrupt_id for entry in resume})
+        ids = {entry.interrupt_id for entry in resume}
+        after, pause_ids = await pause_asking(self._backend, thread, ids)
         if not (asked or pause_ids):
             raise NotFoundError("request", resume[0].interrupt_id)
         for (entry, request), answer in zip(asked, answers, strict=True):
@@ -202,12 +203,6 @@ class AguiRoutes:
             if entry.status == "resolved" and entry.payload is None:
                 return None
             raise
-
-    async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
-        """Return the newest pause that asks any of these requests, and all requests of that pause."""
-        items = await read_run(self._backend, thread.key, str(thread.run_id))
-        pauses = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
-        return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
 
     async def _open_questions(self, caller: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)

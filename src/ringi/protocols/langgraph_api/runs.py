@@ -17,8 +17,7 @@ from ringi.server.sse.run_output import (
     interrupt_id_of,
     messages_of,
     newest_runs,
-    open_interrupts,
-    read_run,
+    pause_asking,
     requests_by_id,
     run_output,
     user_message,
@@ -99,9 +98,7 @@ class RunSender:
         answered_request = self._started.answered_request
         if answered_request is None:
             return 0, False
-        items = await read_run(self._backend, self._thread.key, str(self._thread.run_id))
-        asked = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
-        number, ids = next(((number, ids) for number, ids in reversed(asked) if answered_request.id in ids), (0, []))
+        number, ids = await pause_asking(self._backend, self._thread, {answered_request.id})
         found = await requests_by_id(self._backend.store, self._thread.tenant, ids)
         open_at = {interrupt_id_of(request) for request in found.values() if not request.is_final}
         return number, interrupt_id_of(answered_request) in open_at

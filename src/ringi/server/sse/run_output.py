@@ -86,6 +86,13 @@ async def read_run(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
             return found
 
 
+async def pause_asking(backend: Backend, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
+    """Return the newest pause of a run that asks any of these requests, and all requests of that pause."""
+    items = await read_run(backend, thread.key, str(thread.run_id))
+    pauses = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
+    return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
+
+
 async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
     """Return the existing and readable requests of these ids."""
     found = await readable(store, Request, [Key(tenant, id) for id in ids])
