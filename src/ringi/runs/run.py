@@ -155,12 +155,9 @@ class CallPolicy:
 
     def _approver(self, ask: Ask, facts: Args) -> str | None:
         """Return the name of the rule or setting that lets a call run; None if people decide."""
-        if ask.action is None:
-            return None
-        if not self.asks:
+        if self._policy is None or not self.asks:
             return "RINGI_ENABLED=0" if "approve" in ask.resolved_allowed else None
-        if self._policy is None:
-            return None
+        assert ask.action
         effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)
         if effect == "ask":
             return approver
@@ -172,8 +169,8 @@ class CallPolicy:
 
     def _with_rule(self, ask: Ask, facts: Args) -> Ask:
         """Return the question with what its rule says about it."""
-        if self._policy is None or ask.action is None:
-            return ask
+        assert self._policy
+        assert ask.action
         call = ask.action.name, ask.action.args
         effect, rule, _ = self._policy.decide(*call, facts)
         rule = rule if effect == "ask" else None
