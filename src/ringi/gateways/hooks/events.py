@@ -34,6 +34,8 @@ READING = (
 )
 """The tools that only read files or keep the agent's own notes: without a policy, the client decides about them."""
 UNREAD = Policy(rules=(Rule(tools=READING, effect="allow"),))
+BEFORE = "PreToolUse"
+"""The event before a call."""
 PROMPT = "prompt:"
 """The beginning of an attempt whose call the client has not named."""
 RECENT = 50
@@ -134,13 +136,17 @@ class HookCalls:
     def __init__(self, event: HookEvent, inbox: InboxAPI, policy: PolicyFile | None, timeout: float) -> None:
         self._event, self._inbox, self._policy, self._timeout = event, inbox, policy, timeout
 
-    async def before(self) -> Reply:
-        """Answer whether a call may run, and with which arguments."""
-        return await self._decided(self._before, self._denied)
-
-    async def prompt(self) -> Reply:
-        """Answer a prompt of the client about a call."""
-        return await self._decided(self._prompt, self._refused)
+    async def decide(self) -> Reply:
+        """Answer whether a call may run and with which arguments, before it or at a prompt of the client about it."""
+        try:
+            return await (self._before() if self._event.name == BEFORE else self._prompt())
+        except WaitTimeoutError as error:
+            return self._refused(
+                f"Nobody has answered request {error.id} yet. It stays open: make exactly the same call again to go on "
+                "waiting for the answer."
+            )
+        except (NotAuthorizedError, PausedError) as error:
+            return self._refused(str(error))
 
     async def after(self, outcome: Outcome) -> Reply:
         """Report the outcome of a call that people or a rule have approved."""
@@ -177,21 +183,9 @@ class HookCalls:
         gate = ClientGate(self._policy.policy if self._policy else default, self._inbox, event.session)
         return await gate.authorize(event.tool, event.args, attempt=attempt, timeout=self._timeout)
 
-    async def _decided(self, decide: Callable[[], object], refuse: Callable[[str], Reply]) -> Reply:
-        try:
-            return await decide()  # type: ignore[misc,no-any-return]
-        except WaitTimeoutError as error:
-            return refuse(
-                f"Nobody has answered request {error.id} yet. It stays open: make exactly the same call again to go on "
-                "waiting for the answer."
-            )
-        except (NotAuthorizedError, PausedError) as error:
-            return refuse(str(error))
-
-    def _denied(self, why: str) -> Reply:
-        return self._event.specific(permissionDecision="deny", permissionDecisionReason=why)
-
     def _refused(self, why: str) -> Reply:
+        if self._event.name == BEFORE:
+            return self._event.specific(permissionDecision="deny", permissionDecisionReason=why)
         return self._event.specific(decision={"behavior": "deny", "message": why})
 
     async def _begun(self) -> Request | None:

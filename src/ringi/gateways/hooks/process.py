@@ -74,10 +74,8 @@ async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
     async with open_asker(options.url) as inbox:
         calls = HookCalls(event, inbox, policy, options.timeout)
         match event.name:
-            case "PreToolUse":
-                return await calls.before()
-            case "PermissionRequest":
-                return await calls.prompt()
+            case "PreToolUse" | "PermissionRequest":
+                return await calls.decide()
             case "Elicitation":
                 return await elicitation(event, inbox, options.timeout)
             case "Stop":
