@@ -203,7 +203,7 @@ async def cost(store: str, url: str, log: Path | None = None) -> list[Row]:
     floors, none, some = list[float](), list[float](), list[float]()
     async with bench_inbox(url) as inbox:
         watch, request = PauseWatch(inbox), await ask(inbox)
-        check, read = (lambda: watch.find_now("default", AGENT)), (lambda: inbox.get(request.id))
+        check, read = (lambda: watch.find("default", AGENT, is_fresh=True)), (lambda: inbox.get(request.id))
         for _ in range(ROUNDS):
             floors.append(await processor_us(read))
             none.append(await processor_us(check))

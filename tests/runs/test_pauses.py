@@ -230,9 +230,9 @@ async def test_a_tool_under_approval_is_stopped_too_and_no_message_says_that_it_
         request = await world.one()
         find = world.runner.pauses.find
 
-        async def find_and_pause(tenant: str, agent: str) -> Any:
+        async def find_and_pause(tenant: str, agent: str, *, is_fresh: bool = False) -> Any:
             # Between the look of the worker and the call.
-            found = await find(tenant, agent)
+            found = await find(tenant, agent, is_fresh=is_fresh)
             if not paused:
                 paused.append((await world.inbox.pause("stop", by="ann")).id)
             return found

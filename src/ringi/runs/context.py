@@ -126,7 +126,7 @@ class RunContext:
         """
         pauses = self.runner.pauses
         with report_outages():
-            pause = await (pauses.find_now if is_gated else pauses.find)(self.key.tenant, self.agent)
+            pause = await pauses.find(self.key.tenant, self.agent, is_fresh=is_gated)
         if pause:
             raise paused_error(pause, self.inbox.clock)
 

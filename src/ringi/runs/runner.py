@@ -232,26 +232,16 @@ class PauseWatch:
     def __init__(self, inbox: Inbox) -> None:
         self._watch, self._clock = JournalWatch(inbox.store, inbox.feed, JOURNAL), inbox.clock
 
-    async def find(self, tenant: str, agent: str) -> Pause | None:
+    async def find(self, tenant: str, agent: str, *, is_fresh: bool = False) -> Pause | None:
         """Return a pause that stops an agent, as this process knows it; from the store while it reads no feed.
 
         Args:
             tenant: The tenant of the agent.
             agent: The name of the agent.
+            is_fresh: True to read the store in any case.
 
         Raises:
             UnavailableError: The pauses cannot be read.
         """
-        return find_pause(read_pauses(await self._watch.find(tenant)), agent, self._clock())
-
-    async def find_now(self, tenant: str, agent: str) -> Pause | None:
-        """Return a pause that stops an agent, from the store.
-
-        Args:
-            tenant: The tenant of the agent.
-            agent: The name of the agent.
-
-        Raises:
-            UnavailableError: The pauses cannot be read.
-        """
-        return find_pause(read_pauses(await self._watch.read(tenant)), agent, self._clock())
+        known = await (self._watch.read if is_fresh else self._watch.find)(tenant)
+        return find_pause(read_pauses(known), agent, self._clock())
