@@ -370,10 +370,9 @@ async def ask_form(
         allowed=("respond", "reject"),
         context=session.context,
     )
-    try:
+    response = None
+    with suppress(WaitTimeoutError):
         response = (await answered(inbox, session, ask, place, timeout)).response
-    except WaitTimeoutError:
-        return FormResult("cancel")
     if response is None:
         return FormResult("cancel")
     return FormResult("accept", response.data or {}) if response.decision == "respond" else FormResult("decline")

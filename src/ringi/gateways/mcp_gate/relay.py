@@ -63,8 +63,10 @@ class Relay:
             return await self.forward(method, params, context.request_id) if handled is None else handled
 
         async def on_notice(context: Context, method: str, params: Params | None) -> None:
-            if method not in handlers:  # A server may run a call that has no id too.
-                await self._on_client_notice(context, method, params)
+            # A server may run a call that has no id too. The SDK passes cancellations of what the server got.
+            if method not in (*handlers, "notifications/cancelled"):
+                headers = {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else {}
+                await self._server.notify(method, params, {"headers": headers})
 
         ended = list[JSONRPCDispatcher]()
         async with anyio.create_task_group() as both:
@@ -137,11 +139,6 @@ class Relay:
             info = params.get("clientInfo") if method == "initialize" else meta.get(CLIENT_INFO_META_KEY)
             if isinstance(info, Mapping) and isinstance(name := info.get("name"), str) and name.strip():
                 self.client_name = name.strip()
-
-    async def _on_client_notice(self, context: Context, method: str, params: Params | None) -> None:
-        if method != "notifications/cancelled":  # The SDK passes it on, for requests that the server got.
-            headers = {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else {}
-            await self._server.notify(method, params, {"headers": headers})
 
     async def _on_server_request(self, context: Context, method: str, params: Params | None) -> Result:
         id = context.request_id
