@@ -242,15 +242,9 @@ class GateQuestion:
     def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
         while True:
             wording = Wording(title=(title,), description=tuple(hints), reason=self._reason)
-            question = {
-                **{
-                    "title": sentences_text([title]),
-                    "kind": kind,
-                    "description": clipped(sentences_text(hints)) or None,
-                },
-                **{"context": self._context, "allowed": decisions, "wording": wording},
-            }
-            request = ask_question(parse_body(Ask, question))
+            texts = {"title": sentences_text([title]), "description": clipped(sentences_text(hints)) or None}
+            about = {"kind": kind, "context": self._context, "allowed": decisions, "wording": wording}
+            request = ask_question(parse_body(Ask, texts | about))
             if request.response:
                 return request.response
             hints = [UNDECIDED[request.status]]
@@ -267,7 +261,8 @@ def decision_in(response: Response) -> TextDecision:
 
 def context_of(state: FinishState) -> Note:
     """Return the context that a person sees of a stopped agent."""
-    notes, texts = state.get("finish_notes", []), agent_texts(state["messages"])
+    notes, messages = state.get("finish_notes", []), state["messages"]
+    texts = [each.text for each in messages if isinstance(each, AIMessage) and each.text.strip()]
     reason = "; ".join(note["reason"] for note in notes if "reason" in note)
     if not notes and texts and state.get("jump_to") == "end":
         # A middleware that ends the agent states the reason in a message of the agent.
@@ -276,11 +271,6 @@ def context_of(state: FinishState) -> Note:
     agent = ensure_config().get("metadata", {}).get("lc_agent_name")
     found = {**entry, "reason": reason or failure(state["messages"]), "agent": agent}
     return {"task": clipped(state.get("task", "")), **{name: clipped(text) for name, text in found.items() if text}}
-
-
-def agent_texts(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the text of the agent's messages."""
-    return [message.text for message in messages if isinstance(message, AIMessage) and message.text.strip()]
 
 
 def failure(messages: Sequence[AnyMessage]) -> str:

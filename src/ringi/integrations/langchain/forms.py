@@ -173,8 +173,10 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         except InvalidError as error:
             log_refusal(error)
             return self._refusal(error, found, answer, conversation_of(earlier, KEY))
-        message = ask_for_message(question)
-        return {"messages": [message], "ringi_answers": {message.id: message.text}, "jump_to": "model"}
+        ended, id = ask_form(question), str(uuid.uuid4())
+        marks = {} if ended.response else {UNANSWERED: True}
+        message = HumanMessage(outcome_json(ended, question.form), id=id, additional_kwargs=marks)
+        return {"messages": [message], "ringi_answers": {id: message.text}, "jump_to": "model"}
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -274,13 +276,6 @@ def outcome_json(request: Request, form: RepairResult) -> str:
     answer = answer_fields(request.response, form) if request.response else {}
     changes = {"form_changes": form.changes} if form.changes else {}
     return json.dumps({"hitl_response": fields | answer | changes}, ensure_ascii=False)
-
-
-def ask_for_message(question: ModelAsk) -> HumanMessage:
-    """Ask, and return the message that gives the model the result."""
-    request = ask_form(question)
-    marks = {} if request.response else {UNANSWERED: True}
-    return HumanMessage(outcome_json(request, question.form), id=str(uuid.uuid4()), additional_kwargs=marks)
 
 
 def mark_imitation(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:

@@ -21,6 +21,7 @@ AGAIN = (
     "(The call of {calls} in your last answer was text, so it did not run, and nobody has read it.) "
     "Call the tool itself now, or tell me in one sentence that you could not do it."
 )
+# The wrapping of calls has no words for people: brackets, code fences and their languages.
 WRAPPING = re.compile(r"""```\w*|\[TOOL_CALLS\]|\{\s{0,9}+"(?:function|tool_calls)"\s{0,9}+:""")
 NOTICES = {
     "en": "I wanted to use a tool, but my call could not be read. Nothing was done. Please try again, or say it in "
@@ -63,13 +64,9 @@ def without_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> M
     log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(found.calls))
     # People do not see the text of a call, so its replacement is a message of its own.
     notice = {"content": NOTICES[conversation_of(request.messages, KEY).language], "id": str(uuid.uuid4())}
-    words = answer.model_copy(update={"content": found.text} if has_words(found.text) else notice)
+    has_words = any(sign.isalnum() for sign in WRAPPING.sub("", found.text))
+    words = answer.model_copy(update={"content": found.text} if has_words else notice)
     return ModelResponse(result=[*response.result[:-1], words], structured_response=response.structured_response)
-
-
-def has_words(text: str) -> bool:
-    """Return whether a text has words beside the wrapping of calls: brackets, code fences and their languages."""
-    return any(sign.isalnum() for sign in WRAPPING.sub("", text))
 
 
 def text_calls_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> tuple[AIMessage | None, TextWithCalls]:

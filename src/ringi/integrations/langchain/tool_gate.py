@@ -128,7 +128,7 @@ class ToolGate:
                 question = self._question(call, tool, rule, facts)
                 place = place_of(self._config, content_digest(question), self._id)
                 return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
-            known = self._earlier_result(call) or self._refuse_repeat(call)
+            known = self._known_result(call)
             return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
@@ -216,16 +216,13 @@ class ToolGate:
         except InvalidError:
             return False
 
-    def _earlier_result(self, call: GatedCall) -> Grant | ToolMessage | None:
-        if self._gate is None:  # Nothing was asked yet: the question reports errors of the call best.
-            return None
-        key = call.digest
-        return self._grants.get(key) or self._refused.get(key)
-
-    def _refuse_repeat(self, call: GatedCall) -> ToolMessage | None:
+    def _known_result(self, call: GatedCall) -> Grant | ToolMessage | None:
+        known: Grant | ToolMessage | None = None
+        if self._gate:  # Otherwise nothing was asked yet, and the question reports errors of the call best.
+            known = self._grants.get(call.digest) or self._refused.get(call.digest)
         # A question now would repeat the step up to here after its answer, and run the tool again.
         is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
-        return self.message(call, TRIED.format(tool=call.tool)) if is_begun else None
+        return known or (self.message(call, TRIED.format(tool=call.tool)) if is_begun else None)
 
     def _question(self, call: GatedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool(tool, call.args)
