@@ -48,20 +48,15 @@ def client_id(id: object) -> str:
 
 def began_with(thread: Thread, input: dict[str, Any]) -> bool:
     """Return True if this message, identified by its id, began the newest run of a thread."""
-    before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
+    before, now = (newest_id(each) for each in (thread.run.input if thread.run else {}, input))
     return bool(now and before == now)
 
 
-def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the newest message of a run's input."""
+def newest_id(input: dict[str, Any]) -> str | None:
+    """Return the id under which a client sent the newest message of a run's input; None if it sent none."""
     messages = messages_in(input)
     last = messages[-1] if messages else None
-    return last if isinstance(last, dict) else None
-
-
-def id_of(message: dict[str, Any] | None) -> str | None:
-    """Return the id under which a client sent a message; None if it sent none."""
-    id = message.get("id") if message else None
+    id = last.get("id") if isinstance(last, dict) else None
     return client_id(id) if id else None
 
 

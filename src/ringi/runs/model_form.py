@@ -11,6 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
+from ringi.base.canonical_json import unique_keys
 from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
@@ -198,18 +199,11 @@ def allowed_context(context: object) -> dict[str, str]:
     return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= LONGEST_CATEGORY}
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise FieldValidationError("", "a name occurs twice in one object")
-    return values
-
-
 def _refuse_number(text: str) -> None:
     raise FieldValidationError("", f"{text} is not a number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_number, strict=False)
+DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_number, strict=False)
 
 
 class VisibleText:

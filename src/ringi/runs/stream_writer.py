@@ -71,11 +71,6 @@ def interrupt_of(request: Request) -> Interrupt:
     )
 
 
-def mark_repeated(interrupt: Interrupt) -> Interrupt:
-    """Return an interrupt marked as open since an earlier pause."""
-    return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), REPEATED: True}})
-
-
 class Emitter:
     """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
 
@@ -189,8 +184,10 @@ class Emitter:
 
     def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
-        repeated = [mark_repeated(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
-        self._close(values, RunFinishedInterruptOutcome(interrupts=repeated))
+        for interrupt in interrupts:
+            if self.has_shown(interrupt.id):
+                interrupt.metadata = {**(interrupt.metadata or {}), REPEATED: True}
+        self._close(values, RunFinishedInterruptOutcome(interrupts=interrupts))
 
     def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run has ended."""

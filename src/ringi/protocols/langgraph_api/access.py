@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import suppress
 from typing import NamedTuple
 
 from starlette.requests import Request as HttpRequest
@@ -129,8 +130,11 @@ class Access:
             return []
         end = criteria.offset + criteria.limit
         if criteria.ids is not None:
-            named = [await self._look_or_none(id) for id in criteria.ids]
-            found = [each for each in named if each and criteria.matches(each.view, graph)]
+            found = list[ThreadTarget]()
+            for id in criteria.ids:
+                with suppress(NotFoundError):
+                    found.append(await self.look(id))
+            found = [each for each in found if criteria.matches(each.view, graph)]
         elif graph == ALL_REQUESTS:
             found = await self._requests(criteria, end)
         else:
@@ -206,12 +210,6 @@ class Access:
         return require_readable_thread(
             self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
         )
-
-    async def _look_or_none(self, id: str) -> ThreadTarget | None:
-        try:
-            return await self.look(id)
-        except NotFoundError:
-            return None
 
     async def _requests(self, search: ThreadSearch, end: int) -> list[ThreadTarget]:
         pending = {"interrupted": ("pending",), "idle": ("completed", "cancelled", "expired"), None: ()}
