@@ -59,10 +59,8 @@ class AgentRun(StoredRun):
         context = self._run.agent.context(self._run.input, self._run.by)
         state = await self._restored(start, data, answers, approved_calls, context) if data else None
         out.begin()
-        writer, watch = (
-            OutputWriter(out, self._run.id, data["messages"] if data else 0),
-            RunWatch(self._run, approved_calls, pauses),
-        )
+        writer = OutputWriter(out, self._run.id, data["messages"] if data else 0)
+        watch = RunWatch(self._run, approved_calls, pauses)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,

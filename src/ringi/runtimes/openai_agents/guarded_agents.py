@@ -79,13 +79,8 @@ class GuardedInvoker:
     def __init__(
         self, invoke: Invoke, tool: FunctionTool, agent: str, approved_calls: ApprovedCalls, pauses: ToolPauses
     ) -> None:
-        self._invoke, self._tool, self._agent, self._approved_calls, self._pauses = (
-            invoke,
-            tool,
-            agent,
-            approved_calls,
-            pauses,
-        )
+        self._invoke, self._tool, self._agent = invoke, tool, agent
+        self._approved_calls, self._pauses = approved_calls, pauses
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -114,11 +109,9 @@ class GuardedInvoker:
             return await self._pauses.invoke(self._invoke, call, approved_call.request)
         edited = json.dumps(approved_call.args, ensure_ascii=False)
         ctx.tool_arguments = edited
-        refusal = await self._refusal(ctx)
-        if refusal is None:
+        result: Any = await self._refusal(ctx)
+        if result is None:
             result = await self._pauses.invoke(self._invoke, call._replace(input=edited), approved_call.request)
-        else:
-            result = refusal
         return NOTE.format(args=edited) + result if isinstance(result, str) else result
 
     async def _refusal(self, ctx: ToolContext[Any]) -> str | None:

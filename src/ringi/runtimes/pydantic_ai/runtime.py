@@ -111,10 +111,8 @@ class AgentRun(StoredRun):
     def _resumed(
         self, data: dict[str, Any], turn: int, answers: Mapping[str, Sequence[Request]]
     ) -> tuple[dict[str, Any], dict[str, Approval]]:
-        requests, rewrites = (
-            REQUESTS.validate_python(data["requests"]),
-            REWRITES.validate_python(data[REWRITTEN]),
-        )
+        requests = REQUESTS.validate_python(data["requests"])
+        rewrites = REWRITES.validate_python(data[REWRITTEN])
         results, approvals, notes = results_of(requests, self._place(turn), answers, rewrites)
         options = {
             "message_history": ModelMessagesTypeAdapter.validate_python(data["messages"]),
