@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, TypeAlias, TypedDict, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ringi.base import StrictModel, digest
 
 InsightType: TypeAlias = Literal["new_strategy", "refine_strategy", "error_pattern"]
 EntryOp: TypeAlias = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
 EvidenceSource: TypeAlias = Literal["question", "answer", "feedback", "note", "playbook"]
+Section: TypeAlias = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
 
-SECTIONS = ("strategies", "formulas", "mistakes", "heuristics", "context", "others")
+SECTIONS: tuple[Section, ...] = get_args(Section)
 MAX_BULLET_LENGTH = 2_000
 """Maximum number of characters in a bullet."""
 MAX_SCOPE_LENGTH = 200
@@ -25,6 +26,8 @@ class Evidence(StrictModel):
 
     `start` and `end` are character positions in the source, normalized to NFC.
     """
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     where: EvidenceSource
     ref: str | None = None

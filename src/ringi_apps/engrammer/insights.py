@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from ringi.base import StrictModel, utc_now
 from ringi.errors import InvalidError
@@ -37,6 +37,8 @@ MAX_ANSWER_LENGTH = 2_000
 class AnswerFeedback(StrictModel):
     """Judgement of an answer; the source `self` means only the agent judged it."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     source: Literal["ground_truth", "environment", "user", "self"]
     verdict: Literal["right", "wrong", "unknown"]
     text: str = ""
@@ -53,6 +55,8 @@ class QuoteClaim(StrictModel):
 
 class PlaybookOperation(StrictModel):
     """A complete playbook operation that a person approves."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     op: OperationKind
     section: str
@@ -91,6 +95,8 @@ class Insight(StrictModel):
 
 class Trial(StrictModel):
     """Results of the test questions without and with a proposal."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     cases: int = 0
     right_before: int = 0

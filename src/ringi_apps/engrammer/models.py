@@ -10,10 +10,10 @@ from pydantic.alias_generators import to_camel
 
 from ringi.base import StrictModel
 from ringi.domain import Id, Name, Status, ThreadStatus
+from ringi_apps.engrammer.entries import EvidenceSource, InsightType
+from ringi_apps.engrammer.insights import AnswerFeedback, OperationKind
 
-InsightType = Literal["new_strategy", "refine_strategy", "error_pattern"]
 InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]
-OperationKind = Literal["add", "edit", "merge", "retire"]
 SeedStatus = Literal["running", "interrupted", "done", "error"]
 QuestionText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 LongText = Annotated[str, Field(max_length=20_000)]
@@ -167,7 +167,7 @@ class EngrammerRun(BaseModel):
 class InsightEvidence(CamelModel):
     """A quote that was found in its source."""
 
-    where: Literal["question", "answer", "feedback", "note", "playbook"]
+    where: EvidenceSource
     ref: str | None = None
     """`source/id` of a note."""
     quote: str
@@ -175,15 +175,6 @@ class InsightEvidence(CamelModel):
     end: int
     thread_id: str
     run_id: str
-
-
-class InsightFeedback(CamelModel):
-    """Judgement of an answer; the source `self` means only the agent judged it."""
-
-    source: Literal["ground_truth", "environment", "user", "self"]
-    verdict: Literal["right", "wrong", "unknown"]
-    text: str = ""
-    by: str | None = None
 
 
 class InsightRequest(CamelModel):
@@ -209,7 +200,7 @@ class InsightView(CamelModel):
     op: OperationKind = "add"
     sources: list[str] = []
     evidence: list[InsightEvidence] = []
-    feedback: InsightFeedback | None = None
+    feedback: AnswerFeedback | None = None
     status: InsightStatus = "pending"
     request: InsightRequest | None = None
     version: int | None = None
@@ -271,7 +262,7 @@ class EngrammerTurn(CamelModel):
     """Bullets that the answer cites."""
     at: datetime
     phase: Literal["answering", "reflecting", "reviewing", "done"] = "answering"
-    feedback: InsightFeedback | None = None
+    feedback: AnswerFeedback | None = None
     reflected: ReflectionSummary | None = None
     insights: list[InsightView] = []
     suppressed: list[SuppressedInsight] = []

@@ -209,52 +209,6 @@ def fold(entries: Iterable[tuple[Entry, datetime]], playbook: Playbook = EMPTY_P
     return playbook
 
 
-class BulletLine(StrictModel):
-    """An active bullet in a comparison."""
-
-    id: str
-    section: str
-    text: str
-    applies_when: str = ""
-
-
-class ChangedLine(StrictModel):
-    """A bullet whose text, section or scope differs between two versions."""
-
-    id: str
-    before: BulletLine
-    after: BulletLine
-
-
-class VersionDiff(StrictModel):
-    """Difference between the active bullets of two versions."""
-
-    added: tuple[BulletLine, ...] = ()
-    removed: tuple[BulletLine, ...] = ()
-    changed: tuple[ChangedLine, ...] = ()
-
-
-def diff(older: Playbook, newer: Playbook) -> VersionDiff:
-    """Compare the active bullets of two versions."""
-    before, after = _lines(older), _lines(newer)
-    return VersionDiff(
-        added=tuple(line for id, line in after.items() if id not in before),
-        removed=tuple(line for id, line in before.items() if id not in after),
-        changed=tuple(
-            ChangedLine(id=id, before=before[id], after=line)
-            for id, line in after.items()
-            if id in before and before[id] != line
-        ),
-    )
-
-
-def _lines(playbook: Playbook) -> dict[str, BulletLine]:
-    return {
-        each.id: BulletLine(id=each.id, **each.content.model_dump(include={"section", "text", "applies_when"}))
-        for each in playbook.active
-    }
-
-
 def check_text(text: str) -> str:
     """Return the text of a bullet unchanged, or raise `InvalidError` if it is empty or too long."""
     if not text.strip():

@@ -8,21 +8,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from ringi.base import StrictModel
-from ringi_apps.engrammer.models import (
-    CamelModel,
-    Digest,
-    InsightEvidence,
-    InsightFeedback,
-    InsightType,
-    LongText,
-    OperationKind,
-)
+from ringi_apps.engrammer.entries import EntryOp, Evidence, InsightType, Section
+from ringi_apps.engrammer.history import ProposalStats
+from ringi_apps.engrammer.insights import AnswerFeedback, PlaybookOperation, Trial
+from ringi_apps.engrammer.models import CamelModel, Digest, InsightEvidence, LongText
+from ringi_apps.engrammer.similarity import SimilarBullet
 
-EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
 BulletId = Annotated[str, Field(min_length=1, max_length=50)]
 BulletText = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"\S")]
 ScopeText = Annotated[str, Field(max_length=200)]
-Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
 
 
 class PlaybookChange(StrictModel):
@@ -44,54 +38,6 @@ class PlaybookChange(StrictModel):
     reason: LongText | None = None
 
 
-class SimilarBulletView(BaseModel):
-    """A bullet similar to the proposal; it may contradict it."""
-
-    bullet: str
-    text: str
-    score: float
-    flags: list[Literal["same", "number", "negation", "swap"]]
-
-
-class LearningEvidence(BaseModel):
-    """A quote that was found in its source."""
-
-    where: Literal["question", "answer", "feedback", "note", "playbook"]
-    ref: str | None
-    quote: str
-    start: int
-    end: int
-    thread_id: str
-    run_id: str
-
-
-class LearningOperation(BaseModel):
-    """A proposed playbook operation: the action arguments of a `learning` request."""
-
-    op: OperationKind
-    section: str
-    text: str
-    applies_when: str = ""
-    """When the bullet applies; '' if always."""
-    bullet: str | None
-    sources: list[str]
-    base: dict[str, str]
-
-
-class LearningTrial(BaseModel):
-    """Results of the test questions without and with the proposal."""
-
-    cases: int
-    right_before: int
-    right_after: int
-    wins: list[str]
-    """Questions answered correctly only with the proposal."""
-    losses: list[str]
-    """Questions answered correctly only without the proposal."""
-    failed: str | None
-    """Error that prevented the evaluation."""
-
-
 class LearningContext(BaseModel):
     """The `context.learning` of a request of kind `learning`."""
 
@@ -99,9 +45,9 @@ class LearningContext(BaseModel):
     type: InsightType
     why: str
     source_bullet_id: str | None
-    evidence: list[LearningEvidence]
-    similar: list[SimilarBulletView]
-    feedback: InsightFeedback
+    evidence: list[Evidence]
+    similar: list[SimilarBullet]
+    feedback: AnswerFeedback
     tokens: int
     """Tokens that the playbook gains."""
     room: int
@@ -111,7 +57,7 @@ class LearningContext(BaseModel):
     version: int
     renewed: str | None
     """Why the insight is proposed again."""
-    trial: LearningTrial | None
+    trial: Trial | None
     """None if there was no evaluation."""
     question: str
     answer: str
@@ -166,25 +112,10 @@ class RejectedText(CamelModel):
 
     text: str
     at: datetime
-    op: EntryKind
+    op: EntryOp
     request_id: str | None
     reason: str | None
     bullet: str | None
-
-
-class PlaybookMeasures(CamelModel):
-    """Statistics about the proposals."""
-
-    proposed: int
-    """Decided and pending proposals."""
-    approved: int
-    edited: int
-    """Approved proposals that a person edited."""
-    rejected: int
-    reverted: int
-    """Approved proposals that were undone later."""
-    precision: float | None
-    """Approved divided by decided; null if none was decided."""
 
 
 class PlaybookView(CamelModel):
@@ -201,7 +132,7 @@ class PlaybookView(CamelModel):
     """The text in the agent's prompt."""
     bullets: list[PlaybookBullet]
     rejected: list[RejectedText]
-    measures: PlaybookMeasures
+    measures: ProposalStats
 
 
 class BulletContent(CamelModel):
@@ -235,7 +166,7 @@ class PlaybookEntry(CamelModel):
 
     version: int
     at: datetime
-    op: EntryKind
+    op: EntryOp
     by: str
     """The person who made the change, or the agent's thread that applied an approval."""
     approved_by: str | None
@@ -251,7 +182,7 @@ class PlaybookEntry(CamelModel):
     evidence: list[InsightEvidence]
     text: str | None
     """For `reject`, the rejected text; otherwise the proposed text if a person edited it."""
-    refused: EntryKind | None
+    refused: EntryOp | None
     """For `reject`, the proposed operation."""
     bullets: list[str]
     """For `keep`, the bullets kept separate; for `reject`, the bullets it would have changed."""
@@ -301,6 +232,6 @@ class BulletHistory(PlaybookBullet):
 
 INPUTS: tuple[type[BaseModel], ...] = (PlaybookChange,)
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    LearningContext, LearningOperation, PlaybookPage, PlaybookView, PlaybookHistory, PlaybookDiffView, BulletHistory,
+    LearningContext, PlaybookOperation, PlaybookPage, PlaybookView, PlaybookHistory, PlaybookDiffView, BulletHistory,
     PlaybookEntry,
 )  # fmt: skip

@@ -36,7 +36,7 @@ from ringi_apps.engrammer.entries import Entry, VersionedEntry
 from ringi_apps.engrammer.errors import OutdatedReadError, PlaybookError
 from ringi_apps.engrammer.history import blame
 from ringi_apps.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
-from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, diff, fold
+from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, fold
 from ringi_apps.engrammer.playbook_models import (
     BulletHistory,
     PlaybookChange,
@@ -123,7 +123,7 @@ class PlaybookRoutes:
         history = await self._history(who, id)
         older = await self._at_version(who, id, history, since)
         newer = await self._at_version(who, id, history, to, older if since <= to else EMPTY_PLAYBOOK)
-        return reply(diff_view(older, newer, diff(older, newer)))
+        return reply(diff_view(older, newer))
 
     async def bullet(self, http: HttpRequest, id: str, bullet: str) -> HttpResponse:
         """Return a bullet with its history, oldest first; people only."""

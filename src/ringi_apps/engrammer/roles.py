@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH, SECTIONS, InsightType
+from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH, SECTIONS, InsightType, Section
 from ringi_apps.engrammer.insights import AnswerFeedback
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import render
@@ -72,10 +72,7 @@ Verdict = Annotated[Literal["right", "wrong", "unknown"], or_default("right", "w
 BulletEffect = Annotated[
     Literal["helpful", "harmful", "neutral"], or_default("helpful", "harmful", otherwise="neutral")
 ]
-Section = Annotated[
-    Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"],
-    or_default(*SECTIONS, otherwise="others"),
-]
+KnownSection = Annotated[Section, or_default(*SECTIONS, otherwise="others")]
 
 
 class LenientModel(BaseModel):
@@ -103,7 +100,7 @@ class RawInsight(LenientModel):
         json_schema_extra={"maxLength": MAX_SCOPE_LENGTH},
     )
     """When the insight applies; '' if always. With `refine_strategy`, '' leaves it as it is."""
-    section: Section = "strategies"
+    section: KnownSection = "strategies"
     """The section of the playbook; an unknown section becomes `others`."""
     source_bullet_id: str | None = Field(default=None, description="Of refine_strategy: which bullet it rewrites")
     """The id of the bullet that `refine_strategy` rewrites."""

@@ -15,6 +15,8 @@ from functools import lru_cache
 from heapq import nsmallest
 from typing import Literal, TypeAlias
 
+from pydantic import ConfigDict
+
 from ringi.base import StrictModel
 from ringi.domain import SCRIPTS_WITHOUT_SPACES
 from ringi_apps.engrammer.entries import Bullet, Rejection
@@ -60,6 +62,8 @@ NEGATION = re.compile(
 
 class SimilarBullet(StrictModel):
     """A bullet similar to a text; the flags `number`, `negation` and `swap` mark a possible contradiction."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     bullet: str
     text: str

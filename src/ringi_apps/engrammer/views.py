@@ -13,7 +13,7 @@ from ringi_apps.engrammer.cautions import Caution, learning_context_of
 from ringi_apps.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
 from ringi_apps.engrammer.history import proposal_stats
 from ringi_apps.engrammer.notes import Note
-from ringi_apps.engrammer.playbook import Playbook, VersionDiff
+from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import estimate_tokens, render
 
 Json = dict[str, Any]
@@ -217,7 +217,7 @@ def playbook_view(
         text=text,
         bullets=[bullet_view(each) for each in sorted(playbook.bullets.values(), key=lambda each: each.order)],
         rejected=[rejected_view(each, requests.get(each.request_id or "")) for each in reversed(playbook.rejected)],
-        measures=playbook_models.PlaybookMeasures.model_validate(jsonable(proposal_stats(so_far, pending))),
+        measures=proposal_stats(so_far, pending),
     )
 
 
@@ -261,8 +261,25 @@ def entry_view(versioned: VersionedEntry, request: Request | None) -> playbook_m
     )
 
 
-def diff_view(older: Playbook, newer: Playbook, difference: VersionDiff) -> playbook_models.PlaybookDiffView:
-    """Return the differences between two versions."""
-    return playbook_models.PlaybookDiffView.model_validate(
-        {"from": older.version, "to": newer.version, **jsonable(difference)}
+def diff_view(older: Playbook, newer: Playbook) -> playbook_models.PlaybookDiffView:
+    """Return the differences between the active bullets of two versions."""
+    before, after = _lines(older), _lines(newer)
+    return playbook_models.PlaybookDiffView(
+        from_=older.version,
+        to=newer.version,
+        added=[line for id, line in after.items() if id not in before],
+        removed=[line for id, line in before.items() if id not in after],
+        changed=[
+            playbook_models.DiffChange(id=id, before=before[id], after=line)
+            for id, line in after.items()
+            if id in before and before[id] != line
+        ],
     )
+
+
+def _lines(playbook: Playbook) -> dict[str, playbook_models.DiffBullet]:
+    fields = {"section", "text", "applies_when"}
+    return {
+        each.id: playbook_models.DiffBullet(id=each.id, **each.content.model_dump(include=fields))
+        for each in playbook.active
+    }

@@ -297,7 +297,7 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
         ("EngrammerConversation", await get(ann, "/v1/engrammer/c1")),
         ("EngrammerState", await post(ann, "/getEngrammerState", threadId="c1")),
         ("LearningContext", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["context"]["learning"]),
-        ("LearningOperation", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["action"]["args"]),
+        ("PlaybookOperation", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["action"]["args"]),
     ):
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}
         jsonschema_rs.validator_for(schema).validate(instance)

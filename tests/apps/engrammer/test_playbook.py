@@ -13,8 +13,9 @@ from ringi.testing.clock import NOON
 from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH, BulletChange, Content, Entry, Tag
 from ringi_apps.engrammer.errors import unknown_bullet
 from ringi_apps.engrammer.history import blame, proposal_stats
-from ringi_apps.engrammer.playbook import Playbook, diff, fold
+from ringi_apps.engrammer.playbook import Playbook, fold
 from ringi_apps.engrammer.rendering import render
+from ringi_apps.engrammer.views import diff_view
 
 
 def test_a_playbook_is_the_sum_of_its_entries() -> None:
@@ -235,14 +236,14 @@ def test_a_diff_tells_what_the_agent_is_told_otherwise() -> None:
     journal.write(journal.playbook.retire_entry("b-00002"))
     journal.write(journal.playbook.add_entry("others", OIL))
 
-    found = diff(older, journal.playbook)
+    found = diff_view(older, journal.playbook)
 
     assert [(each.id, each.text) for each in found.added] == [("b-00003", OIL)]
     assert [(each.id, each.text) for each in found.removed] == [("b-00002", SAND)]
     assert [(each.id, each.before.section, each.after.section) for each in found.changed] == [
         ("b-00001", "strategies", "mistakes")
     ]
-    assert diff(older, older) == diff(journal.playbook, journal.playbook)
+    assert diff_view(older, older) == diff_view(journal.playbook, journal.playbook)
 
 
 def test_blame_tells_every_entry_that_speaks_of_a_bullet() -> None:

@@ -29,9 +29,11 @@ from ringi_apps.engrammer.insights import (
     refusal_code,
     rejection_entry,
 )
-from ringi_apps.engrammer.playbook import Playbook, VersionDiff, diff, fold
+from ringi_apps.engrammer.playbook import Playbook, fold
+from ringi_apps.engrammer.playbook_models import PlaybookDiffView
 from ringi_apps.engrammer.rendering import playbook_tokens, render
 from ringi_apps.engrammer.similarity import normalize
+from ringi_apps.engrammer.views import diff_view
 
 BUDGET = 45
 TEXTS = st.sampled_from(
@@ -219,7 +221,7 @@ class Playing(RuleBasedStateMachine):
     @rule(one=st.integers(0, 20), other=st.integers(0, 20))
     def somebody_compares(self, one: int, other: int) -> None:
         older, newer = (self.heads[each % len(self.heads)] for each in (one, other))
-        assert patched(older, diff(older, newer)) == lines(newer)
+        assert patched(older, diff_view(older, newer)) == lines(newer)
 
     @invariant()
     def the_entries_are_the_head(self) -> None:
@@ -259,7 +261,7 @@ def lines(playbook: Playbook) -> dict[str, tuple[str, str]]:
     return {each.id: (each.content.section, each.content.text) for each in playbook.active}
 
 
-def patched(playbook: Playbook, found: VersionDiff) -> dict[str, tuple[str, str]]:
+def patched(playbook: Playbook, found: PlaybookDiffView) -> dict[str, tuple[str, str]]:
     """Return the lines of a playbook after a diff."""
     gone = {each.id for each in found.removed}
     new = [*found.added, *(each.after for each in found.changed)]

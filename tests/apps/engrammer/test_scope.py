@@ -11,8 +11,9 @@ from tests.apps.engrammer.lab import Models, insight, lab
 from ringi.base.clock import utc_now
 from ringi.errors import InvalidError
 from ringi_apps.engrammer.entries import MAX_SCOPE_LENGTH, Bullet, Content
-from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, diff
+from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook
 from ringi_apps.engrammer.rendering import render
+from ringi_apps.engrammer.views import diff_view
 
 Q = "How long for hide glue?"
 GLUE = "Clamp it for an hour."
@@ -90,7 +91,7 @@ async def test_a_person_sets_a_scope_and_the_difference_shows_it(file: str) -> N
         older = await it.learn(GLUE)
         newer = await it.decide_by_hand(lambda now: now.edit_entry("b-00001", applies_when=f" {SCOPE} "), by="ann")
         assert newer.bullets["b-00001"].content.applies_when == SCOPE
-        (changed,) = diff(older, newer).changed
+        (changed,) = diff_view(older, newer).changed
         assert (changed.before.applies_when, changed.after.applies_when) == ("", SCOPE)
         assert newer.bullets["b-00001"].hash != older.bullets["b-00001"].hash
 

@@ -1,4 +1,4 @@
-import type { InsightFeedback, LearningContext, LearningEvidence, LearningOperation, SimilarBulletView } from "../api/schema";
+import type { AnswerFeedback, Evidence, LearningContext, PlaybookOperation, SimilarBullet } from "../api/schema";
 import { type Json, type JsonObject, type Request, isObject } from "../api/types";
 
 /** The results of test questions without and with a proposal. */
@@ -12,7 +12,7 @@ export interface Trial {
 }
 
 /** The part of a proposal that the page shows. */
-export type ProposalContext = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<LearningEvidence, "where" | "ref" | "quote">[]; trial: Trial | null };
+export type ProposalContext = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const textOrNull = (value: Json | undefined) => (typeof value === "string" ? value : null);
@@ -20,7 +20,7 @@ const number = (value: Json | undefined) => (typeof value === "number" ? value :
 const texts = (value: Json | undefined) => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
 const objects = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isObject) : []);
 
-function feedbackOf(value: Json | undefined): InsightFeedback {
+function feedbackOf(value: Json | undefined): AnswerFeedback {
   const { source, verdict, text: comment, by } = isObject(value) ? value : {};
   // An unknown source counts as the least trusted one.
   const trusted = source === "ground_truth" || source === "environment" || source === "user" ? source : "self";
@@ -37,7 +37,7 @@ function contextOf(context: JsonObject): ProposalContext {
   const evidence = objects(context.evidence).map(({ where, ref, quote }) => (
     { where: text(where) as ProposalContext["evidence"][number]["where"], ref: textOrNull(ref), quote: text(quote) }));
   const similar = objects(context.similar).map(({ bullet, text: bulletText, score, flags }) => (
-    { bullet: text(bullet), text: text(bulletText), score: number(score), flags: texts(flags) as SimilarBulletView["flags"] }));
+    { bullet: text(bullet), text: text(bulletText), score: number(score), flags: texts(flags) as SimilarBullet["flags"] }));
   return {
     type: text(context.type) as ProposalContext["type"], why: text(context.why), source_bullet_id: textOrNull(context.source_bullet_id), evidence, similar,
     feedback: feedbackOf(context.feedback), tokens: number(context.tokens), room: number(context.room), before: textOrNull(context.before),
@@ -48,9 +48,9 @@ function contextOf(context: JsonObject): ProposalContext {
 
 export interface LearningProposal {
   context: ProposalContext;
-  operation: Pick<LearningOperation, "op" | "section" | "text" | "applies_when" | "bullet" | "sources">;
+  operation: Pick<PlaybookOperation, "op" | "section" | "text" | "applies_when" | "bullet" | "sources">;
   /** The text, the section and the scope that are learned, including a person's changes. */
-  result: Pick<LearningOperation, "section" | "text" | "applies_when">;
+  result: Pick<PlaybookOperation, "section" | "text" | "applies_when">;
 }
 
 /** Return the learning proposal of a request; undefined for other requests and unknown formats. */
@@ -59,7 +59,7 @@ export function learningProposalOf({ kind, action, context, response }: Request)
   const { op, section, text: proposedText, applies_when: scope, bullet, sources } = action.args;
   if (typeof op !== "string" || typeof proposedText !== "string") return undefined;
   const target = { bullet: textOrNull(bullet), sources: texts(sources) };
-  const operation = { op: op as LearningOperation["op"], section: text(section), text: proposedText, applies_when: text(scope), ...target };
+  const operation = { op: op as PlaybookOperation["op"], section: text(section), text: proposedText, applies_when: text(scope), ...target };
   const edited = response?.args;
   const result = {
     text: textOrNull(edited?.text) ?? proposedText, section: textOrNull(edited?.section) ?? operation.section,

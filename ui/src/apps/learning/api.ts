@@ -3,23 +3,21 @@ import { useEffect, useRef } from "react";
 import { call, isStatus } from "../../api/call";
 import { refreshSoon } from "../../api/requests";
 import type {
-  BulletHistory, EngrammerConversation, EngrammerNote, EngrammerRun, EngrammerTurn, InsightFeedback, InsightView,
-  LearningEvidence, PlaybookBullet, PlaybookChange, PlaybookDiffView, PlaybookEntry, PlaybookSummary, PlaybookView, Reference,
-  ReflectionSummary, SimilarBulletView,
+  AnswerFeedback, BulletHistory, EngrammerConversation, EngrammerNote, EngrammerRun, EngrammerTurn, Evidence, InsightView,
+  PlaybookBullet, PlaybookChange, PlaybookDiffView, PlaybookEntry, PlaybookSummary, PlaybookView, Reference,
+  ReflectionSummary, SimilarBullet,
 } from "../../api/schema";
 import type { Page, Request } from "../../api/types";
 import type { StreamState } from "../../thread/stream";
 
-export type { BulletHistory, EngrammerRun, PlaybookSummary, Reference, ReflectionSummary };
+export type { BulletHistory, EngrammerRun, Evidence, PlaybookSummary, Reference, ReflectionSummary, SimilarBullet };
 export type Insight = InsightView;
 export type Playbook = PlaybookView;
 type PlaybookDiff = PlaybookDiffView;
 export type Bullet = PlaybookBullet;
 export type Conversation = EngrammerConversation;
 export type Entry = PlaybookEntry;
-export type Evidence = LearningEvidence;
-export type Feedback = InsightFeedback;
-export type SimilarBullet = SimilarBulletView;
+export type Feedback = AnswerFeedback;
 type Note = EngrammerNote;
 export type Turn = EngrammerTurn;
 
