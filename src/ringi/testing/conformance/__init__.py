@@ -9,28 +9,11 @@ Derive a test class, give it the fixture, and run it with pytest-asyncio in auto
                 yield store
 """
 
+from pkgutil import iter_modules
+
 import pytest
 
-pytest.register_assert_rewrite(
-    *(
-        f"{__name__}.{name}"
-        for name in (
-            "store",
-            "journals",
-            "lists",
-            "searches",
-            "endings",
-            "urgency",
-            "events",
-            "erasures",
-            "notifier",
-            "stream",
-            "jobs",
-            "runtimes",
-            "removed_gates",
-        )
-    )
-)
+pytest.register_assert_rewrite(*(module.name for module in iter_modules(__path__, f"{__name__}.")))
 
 from ringi.testing.conformance.jobs import JobsConformance  # noqa: E402
 from ringi.testing.conformance.notifier import NotifierConformance  # noqa: E402

@@ -23,6 +23,7 @@ from ringi.testing.conformance.running_agents import (
     Refund,
     RestorablePath,
     Turn,
+    asking,
     running,
 )
 
@@ -94,9 +95,8 @@ class PolicyConformance:
             return made
 
         first = agent(turns, [])
-        async with running(url, first) as run:
-            await run.start(first)
-            (asked,) = await run.pending()
+        async with asking(url, first) as (_, [asked]):
+            pass
         restored.keep()
 
         async def repeated() -> list[str]:
@@ -132,10 +132,7 @@ class PolicyConformance:
     async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str) -> None:
         effects, policy = Effects(), {"rules": [ALLOW_SMALL], "otherwise": "ask"}
         agent = self.gated_agent([[Refund(1), Refund(2, LARGE)], "Done."], effects, policy)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
+        async with asking(url, agent) as (run, [request]):
             await run.respond(request, "approve")
 
             assert (await run.rest()).status == "done"
@@ -144,9 +141,7 @@ class PolicyConformance:
     async def test_a_call_runs_only_with_the_arguments_that_were_shown(self, url: str) -> None:
         effects = Effects()
         agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, enlarged)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
+        async with asking(url, agent) as (run, [request]):
             assert request.action
             visible = Refund(**request.action.args)
 

@@ -14,7 +14,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import RequestEndedError
 from ringi.runs.agent import Agent
-from ringi.testing.conformance.running_agents import Effects, Refund, RunningAgent, Turn, running, until
+from ringi.testing.conformance.running_agents import Effects, Refund, RunningAgent, Turn, asking, running, until
 
 
 class RemovedGateConformance:
@@ -41,9 +41,8 @@ class RemovedGateConformance:
     async def test_a_refused_call_whose_gate_was_removed_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
         first = self.agent([[Refund()], "Sorry."], effects)
-        async with running(url, first) as run:
-            await run.start(first)
-            (request,) = await run.pending()
+        async with asking(url, first) as (_, [request]):
+            pass
 
         async with running(url, self.ungated_agent(["Sorry."], effects)) as run:
             await refuse(run, request, decision)
@@ -55,9 +54,8 @@ class RemovedGateConformance:
     async def test_no_call_runs_before_its_answer_when_the_gate_was_removed(self, url: str) -> None:
         effects = Effects()
         first = self.agent([[Refund(1), Refund(2)], "Sorry."], effects)
-        async with running(url, first) as run:
-            await run.start(first)
-            one, two = await run.pending()
+        async with asking(url, first) as (_, [one, two]):
+            pass
 
         async with running(url, self.ungated_agent(["Sorry."], effects)) as run:
             await refuse(run, two, "reject")

@@ -134,3 +134,13 @@ async def running(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
         finally:
             stop.set()
             await task
+
+
+@asynccontextmanager
+async def asking(
+    url: str, agent: Agent, content: str = "Refund order 7."
+) -> AsyncIterator[tuple[RunningAgent, list[Request]]]:
+    """Run an agent on the store until the block ends, and return its first open requests."""
+    async with running(url, agent) as run:
+        await run.start(agent, content)
+        yield run, await run.pending()

@@ -33,6 +33,7 @@ from ringi.testing.conformance.running_agents import (
     RestorablePath,
     RunningAgent,
     Turn,
+    asking,
     running,
     until,
 )
@@ -71,9 +72,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
+        async with asking(url, agent) as (run, [request]):
             assert request.action
             assert (request.action.name, request.action.args) == ("refund", {"order": 7, "amount": 30})
             assert set(request.allowed) == set(self.decisions)
@@ -90,10 +89,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             pytest.skip("this framework cannot run a call with other arguments")
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
+        async with asking(url, agent) as (run, [request]):
             await run.respond(request, "edit", args={"order": 7, "amount": 5})
 
             assert (await run.rest()).status == "done"
@@ -103,10 +99,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_refused_call_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
+        async with asking(url, agent) as (run, [request]):
             await run.respond(request, decision, message="It is too old.")
 
             assert (await run.rest()).status == "done"
@@ -129,10 +122,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_call_whose_request_is_canceled_does_not_run(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
+        async with asking(url, agent) as (run, [request]):
             await run.inbox.cancel(request.id, by="bob")
 
             assert (await run.rest()).status == "done"
@@ -141,10 +131,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
-
+        async with asking(url, agent) as (run, [request]):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
             with pytest.raises(RequestEndedError):
@@ -166,9 +153,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_the_same_call_in_the_next_run_is_asked_again(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done.", [Refund()], "Sorry."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (first,) = await run.pending()
+        async with asking(url, agent) as (run, [first]):
             await run.respond(first, "approve")
             assert (await run.rest()).status == "done"
 
@@ -183,10 +168,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund(1), Refund(2), Refund(3)], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            one, two, three = await run.pending()
-
+        async with asking(url, agent) as (run, [one, two, three]):
             await run.respond(one, "approve")
             await run.respond(two, "reject")
             await run.respond(three, "approve")
@@ -223,9 +205,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_two_equal_calls_at_once_are_two_questions(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund(), Refund()], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            one, two = await run.pending()
+        async with asking(url, agent) as (run, [one, two]):
             assert one.id != two.id
 
             await run.respond(one, "approve")
@@ -238,9 +218,8 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         turns: list[Turn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
         store = RestorablePath(url, tmp_path)
         first = self.agent(turns, [])
-        async with running(url, first) as run:
-            await run.start(first)
-            (asked,) = await run.pending()
+        async with asking(url, first) as (_, [asked]):
+            pass
         store.keep()
 
         async def repeated(turns: Sequence[Turn], decision: str) -> list[list[str]]:
@@ -268,10 +247,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
         effects = Effects()
         agent = self.nested_agent([[Refund(1), Refund(2)], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            one, two = await run.pending()
-
+        async with asking(url, agent) as (run, [one, two]):
             await run.respond(two, "reject")
             if "edit" in self.decisions:
                 await run.respond(one, "edit", args={"order": 1, "amount": 5})
@@ -284,9 +260,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_of_many_answers_at_once_the_first_counts(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
+        async with asking(url, agent) as (run, [request]):
             decisions = ("approve", "reject", "approve", "reject")
 
             answers = [run.respond(request, decision) for decision in decisions]
@@ -300,9 +274,8 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_another_worker_resumes_the_run(self, url: str) -> None:
         effects = Effects()
         first = self.agent([[Refund()], "Done."], effects)
-        async with running(url, first) as run:
-            await run.start(first)
-            (request,) = await run.pending()
+        async with asking(url, first) as (_, [request]):
+            pass
         async with open_backend(url) as backend, inbox_on(backend) as inbox:
             await inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
 
@@ -341,9 +314,8 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
         effects = Effects()
         first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
-        async with running(url, first) as run:
-            await run.start(first)
-            (request,) = await run.pending()
+        async with asking(url, first) as (_, [request]):
+            pass
 
         async with running(url, self.agent(["Done."], effects)) as run:
             await run.respond(request, "approve")
@@ -356,9 +328,8 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         first = self.agent([[Refund(1), Refund(2)], "Done."], effects)
         if first.served.description.has_checkpoints:
             pytest.skip("this framework stores its states itself")
-        async with running(url, first) as run:
-            await run.start(first)
-            one, two = await run.pending()
+        async with asking(url, first) as (_, [one, two]):
+            pass
         older = self.agent(["Done."], effects)
         runtime, description = older.served
         vars(older)["served"] = Served(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
@@ -379,9 +350,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_secret_in_the_state_is_not_logged(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
         agent = self.agent([[Refund()]], [])
-        async with running(url, agent) as run:
-            await run.start(agent, "My card is 4000-1234.")
-            (request,) = await run.pending()
+        async with asking(url, agent, "My card is 4000-1234.") as (run, [request]):
             assert "4000-1234" not in caplog.text
 
             # The script has no more turns: the run fails.
@@ -392,9 +361,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_the_text_after_a_pause_is_streamed(self, url: str) -> None:
         agent = self.agent([[Refund()], "All done."], [])
-        async with running(url, agent) as run:
-            await run.start(agent)
-            (request,) = await run.pending()
+        async with asking(url, agent) as (run, [request]):
             before = len(await run.events())
 
             await run.respond(request, "approve")
