@@ -13,6 +13,7 @@ import hashlib
 import logging
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -78,7 +79,7 @@ class Upload(NamedTuple):
     is_gone: bool = False
 
 
-class Files:
+class Files(ABC):
     """Files in the streams of one store."""
 
     def __init__(self, stream: Stream | None) -> None:
@@ -89,6 +90,28 @@ class Files:
         if self._opened:
             return self._opened
         raise UnsupportedError(NO_STREAM)
+
+    @abstractmethod
+    async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
+        """Return the reference to a stored file; None if there is none."""
+
+    @abstractmethod
+    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of a file in parts; none if it does not exist."""
+
+    async def _misfit(self, key: Key, file: AttachedFile) -> str:
+        """Return the fault of a stored file, compared with the reference to it; empty if there is none."""
+        size, sha256 = 0, hashlib.sha256()
+        try:
+            stored = await self._metadata(key, file["number"])
+            async for part in self.read(key, file["number"]):
+                size += len(part)
+                sha256.update(part)
+        except UnreadableError:
+            return "cannot be read"
+        if not stored or not size:
+            return "is missing"
+        return "" if sha256.hexdigest() == file["sha256"] and stored == file else "was changed"
 
 
 class Attachments(Files):
@@ -157,11 +180,13 @@ class Attachments(Files):
             raise UnreadableError("attachment", f"{request.id}/{number}", "its bytes are not those that were attached")
         return content
 
-    async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+    async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
+        stored = await self.find(key, number)
+        return stored.file if stored else None
+
+    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file in parts; none if it does not exist."""
-        kind, id = "attachment", f"{key.id}/{number}"
-        async for part in parts_of(self._stream, file_key(key, number), kind, id):
-            yield part
+        return parts_of(self._stream, file_key(key, number), "attachment", f"{key.id}/{number}")
 
     async def check(
         self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
@@ -191,16 +216,8 @@ class Attachments(Files):
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
         """Yield the faults of the files that the answer of a request names."""
         for field, file in files_in(request, answer_of(request)):
-            try:
-                wrong = await self._misfit(request.key, file)
-            except UnreadableError:
-                wrong = "cannot be read"
-            if wrong:
+            if wrong := await self._misfit(request.key, file):
                 yield f"the file attached as {field} {wrong}"
-
-    async def _misfit(self, key: Key, file: AttachedFile) -> str:
-        stored = await self.find(key, file["number"])
-        return await misfit_of(file, stored.file if stored else None, self.read(key, file["number"]))
 
     async def is_from(self, key: Key, person: str) -> bool:
         """Return whether a person attached a file that no answer of theirs names."""
@@ -305,17 +322,6 @@ async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerat
         for part in parts:
             yield part
         after = items[-1].number
-
-
-async def misfit_of(file: AttachedFile, stored: AttachedFile | None, parts: AsyncGenerator[bytes, None]) -> str:
-    """Return the fault of a stored file and its bytes, compared with the reference `file`; empty if they match."""
-    size, sha256 = 0, hashlib.sha256()
-    async for part in parts:
-        size += len(part)
-        sha256.update(part)
-    if not stored or not size:
-        return "is missing"
-    return "" if sha256.hexdigest() == file["sha256"] and stored == file else "was changed"
 
 
 def fields_of(request: Request) -> dict[str, Attachment]:

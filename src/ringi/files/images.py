@@ -19,7 +19,7 @@ from ringi.contracts.backend import StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.errors import FenceError, InvalidError, NotFoundError, UnavailableError, UnreadableError
-from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, misfit_of, parts_of
+from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, parts_of
 from ringi.forms.field_parts import AttachedFile, attached_file
 
 MAX_IMAGES = 4
@@ -86,15 +86,13 @@ class Images(Files):
 
     async def find(self, key: Key, number: int) -> AttachedFile:
         """Return the metadata of an image, or raise `NotFoundError`."""
-        with damage_as_unreadable("image", f"{key.id}/{number}"):
-            items = await self._stream.read(image_key(key, number), 0, 1)
-            if items:
-                return attached_file(items[0].event["file"])
+        if found := await self._metadata(key, number):
+            return found
         raise NotFoundError("image", f"{key.id}/{number}")
 
     async def content(self, key: Key, file: AttachedFile) -> bytes:
         """Return the bytes of an image; raise `UnreadableError` unless they match the message."""
-        content = b"".join([part async for part in self._read(key, file["number"])])
+        content = b"".join([part async for part in self.read(key, file["number"])])
         if hashlib.sha256(content).hexdigest() != file["sha256"]:
             raise UnreadableError("image", f"{key.id}/{file['number']}", "its bytes are not those that were sent")
         return content
@@ -102,18 +100,8 @@ class Images(Files):
     async def misfits(self, key: Key, files: Sequence[AttachedFile]) -> AsyncGenerator[str, None]:
         """Yield the faults of the images that messages of a thread name."""
         for file in files:
-            try:
-                wrong = await self._misfit(key, file)
-            except UnreadableError:
-                wrong = "cannot be read"
-            if wrong:
+            if wrong := await self._misfit(key, file):
                 yield f"the image {file['number']} {wrong}"
-
-    async def _misfit(self, key: Key, file: AttachedFile) -> str:
-        stored = None
-        with suppress(NotFoundError):
-            stored = await self.find(key, file["number"])
-        return await misfit_of(file, stored, self._read(key, file["number"]))
 
     async def erase(self, key: Key, *, fence: int) -> bool:
         """Delete all images of a thread except those written under a higher fence; return False if there were none."""
@@ -131,7 +119,13 @@ class Images(Files):
             numbers = list(range(1, await self._stream.append(index_key(key), [], fence=fence) + 1))
         return [*(image_key(key, number) for number in numbers), index_key(key)] if numbers else []
 
-    def _read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+    async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
+        with damage_as_unreadable("image", f"{key.id}/{number}"):
+            items = await self._stream.read(image_key(key, number), 0, 1)
+            return attached_file(items[0].event["file"]) if items else None
+
+    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of an image in parts; none if it does not exist."""
         return parts_of(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
 
     async def _sizes(self, key: Key) -> dict[int, int]:
