@@ -7,7 +7,6 @@ import math
 import os
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -130,7 +129,7 @@ class Keys:
         if len(secret.encode()) < MIN_SECRET_BYTES:
             raise SettingError("RINGI_SECRET", "…", f"give at least {MIN_SECRET_BYTES} bytes, `openssl rand -hex 32`")
         self._secret = secret
-        self._cache: OrderedDict[str, VerifiedToken] = OrderedDict()
+        self._verified = lru_cache(CACHE_SIZE)(self._read)
 
     @classmethod
     def load(cls, home: Path) -> Keys:
@@ -219,17 +218,12 @@ class Keys:
         Raises:
             UnauthenticatedError: The token is invalid or expired.
         """
-        verified = self._cache.get(token) or self._verified(token)
+        verified = self._verified(token)
         if verified.expires_at is not None and verified.expires_at <= time.time():
-            self._cache.pop(token, None)
             raise UnauthenticatedError("the token has expired")
-        self._cache[token] = verified
-        self._cache.move_to_end(token)
-        if len(self._cache) > CACHE_SIZE:
-            self._cache.popitem(last=False)
         return verified
 
-    def _verified(self, token: str) -> VerifiedToken:
+    def _read(self, token: str) -> VerifiedToken:
         options: Any = {"require": ["sub", "tenant", "role"], "verify_exp": False, "verify_iat": False}
         try:
             claims = jwt.decode(token, self._secret, [ALGORITHM], options=options)

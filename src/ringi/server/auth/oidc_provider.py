@@ -6,8 +6,8 @@ import hmac
 import math
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jwt
@@ -134,7 +134,6 @@ class OidcProvider:
         Missing claims about the person are read from UserInfo.
         """
         from authlib.oidc.core import CodeIDToken
-        from joserfc.errors import JoseError
 
         header, claims = await self._decode(tokens["id_token"])
         client_id, access_token = self._settings.client_id, tokens.get("access_token")
@@ -144,10 +143,8 @@ class OidcProvider:
             "nonce": {"essential": True},
         }
         params = {"client_id": client_id, "access_token": access_token}
-        try:
+        with invalid_as_sign_in_error():
             CodeIDToken(claims, header, options, params).validate(leeway=LEEWAY_SECONDS)
-        except (JoseError, ValueError, TypeError) as error:
-            raise SignInError(f"the token is invalid: {error}") from error
         if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
             raise SignInError("the token belongs to another sign-in")
         return await self._complete(claims, access_token)
@@ -155,7 +152,6 @@ class OidcProvider:
     async def bearer_claims(self, token: str) -> dict[str, Any]:
         """Return the claims of an access token issued by the provider for this server, or raise `SignInError`."""
         from authlib.oauth2.claims import JWTClaims
-        from joserfc.errors import JoseError
 
         header, claims = await self._decode(token)
         options: dict[str, Any] = {
@@ -163,10 +159,8 @@ class OidcProvider:
             "aud": {"essential": True, "value": self._settings.audience or self._settings.client_id},
             **{name: {"essential": True} for name in ("sub", "exp", "iat")},
         }
-        try:
+        with invalid_as_sign_in_error():
             JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
-        except (JoseError, ValueError, TypeError) as error:
-            raise SignInError(f"the token is invalid: {error}") from error
         is_access = is_access_token(header, claims, self._settings.client_id)
         if not is_access and not self._settings.takes_id_tokens:
             what = "this is an ID token, which only proves a sign-in, or nothing marks it as an access token"
@@ -187,9 +181,8 @@ class OidcProvider:
     async def _decode(self, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return header and claims of a token that the provider signed, or raise `SignInError`."""
         from joserfc import jws, jwt
-        from joserfc.errors import JoseError
 
-        try:
+        with invalid_as_sign_in_error():
             header = jws.extract_compact(token.encode()).headers()
             key = await self._key(header.get("kid"))
             algorithm = str(header.get("alg"))
@@ -198,9 +191,7 @@ class OidcProvider:
             ):
                 raise SignInError(f"the token has the unsupported signature algorithm {algorithm!r}")
             decoded = jwt.decode(token, key, [algorithm])
-        except (JoseError, ValueError, TypeError) as error:
-            raise SignInError(f"the token is invalid: {error}") from error
-        return decoded.header, decoded.claims
+            return decoded.header, decoded.claims
 
     async def _key(self, kid: str | None) -> Key:
         now = time.monotonic()
@@ -253,6 +244,17 @@ class OidcProvider:
         except (httpx2.HTTPError, ValueError) as error:
             raise unavailable(url, error) from error
         return body if isinstance(body, dict) else {}
+
+
+@contextmanager
+def invalid_as_sign_in_error() -> Iterator[None]:
+    """Raise `SignInError` for an invalid token."""
+    from joserfc.errors import JoseError
+
+    try:
+        yield
+    except (JoseError, ValueError, TypeError) as error:
+        raise SignInError(f"the token is invalid: {error}") from error
 
 
 def is_access_token(header: dict[str, Any], claims: dict[str, Any], client_id: str) -> bool:
