@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from ringi.connect import Backend
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import Store, readable
+from ringi.contracts.store import Store, find_record, readable
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import InvalidError, NotFoundError
+from ringi.errors import InvalidError
 from ringi.files.images import named_by
 from ringi.forms.field_parts import AttachedFile
 from ringi.runs.stream_writer import run_of, stream_topic, superseded_by
@@ -149,11 +149,8 @@ def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str,
 
 
 async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
-    try:
-        thread = await backend.store.get(Thread, *key)
-    except NotFoundError:
-        return False
-    return thread.run_id == run_id and thread.is_live
+    thread = await find_record(backend.store, Thread, key)
+    return thread is not None and thread.run_id == run_id and thread.is_live
 
 
 def interrupt_id_of(request: Request) -> str:

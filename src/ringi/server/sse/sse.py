@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from types import coroutine
 from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers, QueryParams
@@ -160,20 +161,6 @@ class Connection:
             log.info("a reader of %s did not receive the end of its stream", self.caller.name)
 
 
-class CoroutineRest:
-    """The remainder of a coroutine that was started outside a task."""
-
-    __slots__ = ("_blocked_on", "_work")
-
-    def __init__(self, work: Coroutine[Any, None, None], blocked_on: Any) -> None:
-        self._work, self._blocked_on = work, blocked_on
-
-    def __await__(self) -> Generator[Any, None, None]:
-        """Await the value at which it stopped, then continue."""
-        yield self._blocked_on
-        yield from self._work.__await__()
-
-
 def start_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
     """Run a coroutine up to its first wait; return a task for the remainder, if any.
 
@@ -183,12 +170,19 @@ def start_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
         blocked_on = work.send(None)
     except StopIteration:
         return None
-    return asyncio.create_task(run_rest(CoroutineRest(work, blocked_on)))
+    return asyncio.create_task(run_rest(work, blocked_on))
 
 
-async def run_rest(rest: CoroutineRest) -> None:
-    """Await the remainder of a coroutine."""
-    await rest
+@coroutine
+def rest_of(work: Coroutine[Any, None, None], blocked_on: Any) -> Generator[Any, None, None]:
+    """Await the value at which a coroutine stopped, then continue it."""
+    yield blocked_on
+    yield from work.__await__()
+
+
+async def run_rest(work: Coroutine[Any, None, None], blocked_on: Any) -> None:
+    """Await the remainder of a coroutine that was started outside a task."""
+    await rest_of(work, blocked_on)
 
 
 class Streams:

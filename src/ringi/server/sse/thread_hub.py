@@ -96,7 +96,7 @@ class ThreadHub:
         """Unsubscribe a connection; the last one stops the reader."""
         reader = self._readers.get(key)
         if reader and reader.unsubscribe(connection):
-            reader.stop()
+            reader.task.cancel()
             del self._readers[key]
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class ThreadHub:
         await self._single_flight.close()
         readers, self._readers = self._readers, {}
         for reader in readers.values():
-            reader.stop()
+            reader.task.cancel()
         await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
 
     async def _page(self, key: Key, after: int) -> OutputPage:
@@ -142,10 +142,6 @@ class ThreadReader(Wakeup):
         """Unsubscribe a connection; return whether none is left."""
         self._subscribers.pop(connection, None)
         return not self._subscribers
-
-    def stop(self) -> None:
-        """Stop reading."""
-        self.task.cancel()
 
     def set(self, items: Sequence[StreamItem] = ()) -> None:
         """Deliver items that continue the output; read the store if there are none, or if they ask people."""
