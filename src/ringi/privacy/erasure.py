@@ -13,12 +13,13 @@ from typing import Any
 from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import R, Store, readable
+from ringi.contracts.store import R, Store, change_record, find_record, readable
+from ringi.domain.ask import REVIEW
 from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, cursor_of
+from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, WaitingErasure, cursor_of
 from ringi.domain.request import Request
-from ringi.domain.reviews import overridden_key
+from ringi.domain.reviews import overridden_key, review_key
 from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
 from ringi.errors import (
     ConflictError,
@@ -28,6 +29,7 @@ from ringi.errors import (
     PendingError,
     RingiError,
     ThreadBusyError,
+    UnderReviewError,
     UnreadableError,
 )
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
@@ -59,7 +61,6 @@ from ringi.privacy.redaction import (
     thread_without_content,
     unknown_in,
 )
-from ringi.privacy.reviews import done_erasures, find_review, find_reviews, is_awaited_by, wait_for_review
 
 log = logging.getLogger(__name__)
 BATCH = 500
@@ -342,16 +343,12 @@ class Eraser:
         return found
 
     async def _thread_of(self, request: Request, erased: Erased) -> None:
-        if not request.continuation:
-            return
-        try:
-            key = Key(request.tenant, request.continuation.key)
-            if parent := (await self._store.get(Thread, *key)).parent:
-                # That thread received the answer. Erase it first: afterwards nothing records who started it.
-                await self.thread(parent, erased)
-            await self.thread(key, erased)
-        except NotFoundError:
-            return
+        if key := thread_key(request):
+            with suppress(NotFoundError):
+                if parent := (await self._store.get(Thread, *key)).parent:
+                    # That thread received the answer. Erase it first: afterwards nothing records who started it.
+                    await self.thread(parent, erased)
+                await self.thread(key, erased)
 
     async def _forget_tries(self, key: Key) -> None:
         if self._stream:
@@ -428,3 +425,66 @@ class Eraser:
         except ConflictError:
             return None
         return after
+
+
+async def find_review(store: Store, request: Request) -> Request | None:
+    """Return the review that an erasure of a request waits for; None if nobody has overridden the request.
+
+    Args:
+        store: The store of the requests.
+        request: The request; a review waits for itself.
+    """
+    key = review_key(request)
+    return request if key == request.key else await find_record(store, Request, key) if key else None
+
+
+async def find_reviews(store: Store, requests: Sequence[Request]) -> dict[Key, Request]:
+    """Return the reviews that erasures of these requests wait for, by the key of the request.
+
+    Args:
+        store: The store of the requests.
+        requests: The requests.
+    """
+    keys = {request.key: key for request in requests if (key := review_key(request))}
+    found = {review.key: review for review in await readable(store, Request, list(set(keys.values())))}
+    return {key: found[review] for key, review in keys.items() if review in found}
+
+
+async def wait_for_review(store: Store, request: Request, review: Request, erased: Erased, person: str | None) -> None:
+    """Let an erasure wait for the end of a review, and raise `UnderReviewError`; return if it has ended just now.
+
+    Args:
+        store: The store of the requests.
+        request: The request to erase.
+        review: Its review.
+        erased: Who erases, and by which rule.
+        person: The person whose part to erase; None for all content.
+    """
+    new = WaitingErasure(**erased.model_dump(), request=request.id, person=person)
+    _, after = await change_record(store, Request, review.key, lambda each: each.with_waiting_erasure(new))
+    if not after.is_final:
+        raise UnderReviewError(request.id, review.id)
+
+
+async def is_awaited_by(store: Store, key: Key, person: str) -> bool:
+    """Return whether an erasure that a person asked for waits for the end of a review.
+
+    Args:
+        store: The store of the requests.
+        key: The key of any request.
+        person: The person.
+    """
+    review = await find_record(store, Request, key) if REVIEW.fullmatch(key.id) else None
+    return review is not None and any(each.by == person for each in review.waiting_erasures)
+
+
+def done_erasures(request: Request, review: Request | None, person: str | None) -> list[WaitingErasure]:
+    """Return the waiting erasures that the erasure of a request has done.
+
+    Args:
+        request: The erased request.
+        review: Its review.
+        person: The person whose part was erased; None for all content.
+    """
+    waiting = review.waiting_erasures if review else ()
+    return [each for each in waiting if each.request == request.id and person in (None, each.person)]
