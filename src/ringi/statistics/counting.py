@@ -18,7 +18,7 @@ from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import Store, find_record, readable
 from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import START, SYSTEM, Event, Key, Position
+from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, UnreadableError
 from ringi.statistics.counts import Audience, DayCounts, audience_of, within
@@ -329,3 +329,27 @@ def moments_of(since: date, until: date) -> tuple[datetime, datetime]:
 def day_of(at: datetime) -> date:
     """Return the day of a time, in UTC."""
     return at.astimezone(UTC).date()
+
+
+async def oldest_pending(store: Store, query: Query, first: datetime) -> datetime | None:
+    """Return the time at which the oldest pending request was asked, to the second; None if none is pending.
+
+    The number of reads is the logarithm of the time since the first event.
+
+    Args:
+        store: The store of the requests.
+        query: The requests that the caller may read.
+        first: A time before which nothing was asked.
+    """
+    pending = query.model_copy(update={"statuses": ("pending",), "limit": 1})
+    found = await store.find(Request, pending)
+    low = first
+    while found and (oldest := found[0].created_at) - low > timedelta(seconds=1):
+        middle = low + (oldest - low) / 2
+        before = pending.model_copy(update={"before": f"{microseconds(middle)}::"})
+        older = await store.find(Request, before)
+        if older:
+            found = older
+        else:
+            low = middle
+    return found[0].created_at if found else None

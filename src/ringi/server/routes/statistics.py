@@ -24,10 +24,9 @@ from ringi.server.replies import reply
 from ringi.server.routes.requests import blank_to_none
 from ringi.server.single_flight import SingleFlight
 from ringi.statistics import Statistics
-from ringi.statistics.counting import Counts
+from ringi.statistics.counting import Counts, oldest_pending
 from ringi.statistics.counts import Audience
 from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_of, period_of
-from ringi.statistics.oldest import oldest_pending
 from ringi.statistics.report import OversightReport, report_of
 from ringi.statistics.report_html import report_html
 
