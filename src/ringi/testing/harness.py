@@ -287,7 +287,8 @@ class TestHarness:
                     continue
                 if times_out_at and self.clock() >= times_out_at:
                     return None
-                await self._expire_or_time_out(request, ends)
+                times = ends + [at for at in self._wait_ends if at > self.clock()]
+                await self._advance_to_first(request, times)
         finally:
             for at in ends:
                 self._wait_ends.remove(at)
@@ -333,18 +334,14 @@ class TestHarness:
         Raises:
             UnansweredError: None of the requests expires.
         """
-        ends = [request.expires_at for request in ignored if request.expires_at]
-        if not ends:
-            raise UnansweredError.never_expires(ignored[0], self.person)
-        await self._advance_to(min(ends))
+        await self._advance_to_first(ignored[0], [request.expires_at for request in ignored if request.expires_at])
 
     async def _reread(self, request: Request) -> Request:
         # Without a turn of the event loop, concurrent waits are not answered in time and no timeout can interrupt.
         await asyncio.sleep(0)
         return await self.inbox.get(request.id)
 
-    async def _expire_or_time_out(self, ignored: Request, ends: list[datetime]) -> None:
-        times = ends + [at for at in self._wait_ends if at > self.clock()]
+    async def _advance_to_first(self, ignored: Request, times: list[datetime]) -> None:
         if not times:
             raise UnansweredError.never_expires(ignored, self.person)
         await self._advance_to(min(times))

@@ -15,6 +15,7 @@ from ringi.domain.request import Request
 from ringi.domain.urgency import place_of
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
+from ringi.testing.conformance.lists import paged
 from ringi.testing.factories import answer_to, store_request
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -26,21 +27,16 @@ async def ended_ids(store: Store, **query: object) -> list[str]:
     return [request.id for request in await store.find(Request, Query(**{**ENDED, **query}))]
 
 
-async def ended_pages(store: Store, size: int, **query: object) -> list[str]:
-    """Return the ids of all pages in the order `ended`."""
-    seen: list[str] = []
-    page = Query(**{**ENDED, **query}, limit=size)
-    while found := await store.find(Request, page):
-        seen += [request.id for request in found]
-        page = page.model_copy(update={"before": place_of(page, found[-1])})
-    return seen
-
-
 async def end(store: Store, name: str, after: timedelta, **fields: Any) -> Request:
     """Store a request that was cancelled so long after noon."""
     ended, event = (await store_request(store, name, **fields)).cancelled("ann", NOON + after, None)
     await store.put(ended, event)
     return ended
+
+
+async def ended_pages(store: Store, size: int, **query: object) -> list[str]:
+    """Return the ids of all pages in the order `ended`."""
+    return await paged(store, size, **{**ENDED, **query})
 
 
 class EndingsConformance:

@@ -11,7 +11,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.contracts.store import Store
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, cursor_of
+from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, Record, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -35,10 +35,10 @@ def add_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal,
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
 
 
-async def attempt(store: Store, journal: Journal, event: Event) -> bool:
-    """Store a journal and return whether that was allowed."""
+async def attempt(store: Store, record: Record, event: Event | None) -> bool:
+    """Store a record and return whether that was allowed."""
     try:
-        await store.put(journal, event)
+        await store.put(record, event)
     except ConflictError:
         return False
     return True

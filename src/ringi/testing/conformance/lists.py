@@ -13,6 +13,7 @@ from ringi.domain.ask import Action, Receipt
 from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
+from ringi.domain.urgency import place_of
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to, store_request
@@ -29,12 +30,12 @@ async def ids(store: Store, **query: object) -> list[str]:
 
 
 async def paged(store: Store, size: int, **query: object) -> list[str]:
-    """Return the ids of the matching requests, read page by page."""
+    """Return the ids of the matching requests, read page by page in any order of lists."""
     seen: list[str] = []
-    page = await store.find(Request, Query(limit=size, **query))
-    while page:
-        seen += [request.id for request in page]
-        page = await store.find(Request, Query(limit=size, before=cursor_of(page[-1]), **query))
+    page = Query(limit=size, **query)
+    while found := await store.find(Request, page):
+        seen += [request.id for request in found]
+        page = page.model_copy(update={"before": place_of(page, found[-1]), "now": None})
     return seen
 
 

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from ringi.contracts.store import Store
-from ringi.domain.record import Event, Key, Query, Record
+from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -16,20 +16,11 @@ from ringi.testing.clock import NOON
 from ringi.testing.conformance.endings import EndingsConformance
 from ringi.testing.conformance.erasures import ErasuresConformance
 from ringi.testing.conformance.events import EventsConformance
-from ringi.testing.conformance.journals import JournalsConformance
+from ringi.testing.conformance.journals import JournalsConformance, attempt
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
 from ringi.testing.conformance.urgency import UrgencyConformance
 from ringi.testing.factories import a_request, a_thread, answer_to, store_request
-
-
-async def attempt(store: Store, record: Record, event: Event | None) -> bool:
-    """Store a record and return whether that was allowed."""
-    try:
-        await store.put(record, event)
-    except ConflictError:
-        return False
-    return True
 
 
 class RecordsConformance:

@@ -16,6 +16,7 @@ from ringi.domain.request import Request
 from ringi.domain.urgency import PRIORITIES, TIERS, urgent_query
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
+from ringi.testing.conformance.lists import paged
 from ringi.testing.factories import store_request
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -29,12 +30,7 @@ async def urgent_ids(store: Store, **query: object) -> list[str]:
 
 async def urgent_pages(store: Store, size: int, **query: object) -> list[str]:
     """Return the ids of all pages in the order `urgent`."""
-    seen: list[str] = []
-    page = Query(**{**URGENT, **query}, limit=size)
-    while found := await store.find(Request, page):
-        seen += [request.id for request in found]
-        page = page.model_copy(update={"before": urgent_query(page).cursor_of(found[-1]), "now": None})
-    return seen
+    return await paged(store, size, **{**URGENT, **query})
 
 
 class UrgencyConformance:
