@@ -52,11 +52,8 @@ def agent(model: BaseChatModel) -> Agent:
     async def report(state: RefundState) -> RefundState:
         return {"farewell": (await model.ainvoke(f"Tell the customer what happened: {state['outcome']}.")).text}
 
-    graph = StateGraph(RefundState)
-    for name, node in {"explain": explain, "pay": pay, "report": report}.items():
-        graph.add_node(name, node)
-    for one, next in [(START, "explain"), ("explain", "pay"), ("pay", "report"), ("report", END)]:
-        graph.add_edge(one, next)
+    graph = StateGraph(RefundState).add_sequence([explain, pay, report])
+    graph.add_edge(START, "explain").add_edge("report", END)
     return Agent(
         "refund",
         graph.compile(),
