@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from ringi.base.canonical_json import digest
 from ringi.contracts.backend import Stream
 from ringi.contracts.store import Finding as Finding
-from ringi.contracts.store import Store
+from ringi.contracts.store import Store, find_record
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import NotFoundError, UnavailableError, UnreadableError
+from ringi.errors import UnavailableError, UnreadableError
 from ringi.files.attachments import Attachments
 from ringi.files.images import Images, images_in
 from ringi.forms.field_parts import AttachedFile
@@ -254,10 +254,7 @@ async def examined(store: Store, name: Name, stream: Stream | None = None) -> li
 
 
 async def _record(store: Store, name: Name) -> Record | None:
-    try:
-        return await store.get(KINDS[name[0]], *name[1]) if name[0] in KINDS else None
-    except NotFoundError:
-        return None
+    return await find_record(store, KINDS[name[0]], name[1]) if name[0] in KINDS else None
 
 
 async def _follow(store: Store, trail: Trail, record: Record | None, after: Position = START) -> Position:

@@ -1,7 +1,7 @@
 """The contracts of a store and of the services beside it."""
 
 from ringi.contracts.backend import Backend, Job, Jobs, Notifier, Stream, StreamItem, Subscription, Wakeup
-from ringi.contracts.store import Finding, Store, change_record
+from ringi.contracts.store import Finding, Store, change_record, find_record
 
 __all__ = [
     "Backend",
@@ -15,4 +15,5 @@ __all__ = [
     "Subscription",
     "Wakeup",
     "change_record",
+    "find_record",
 ]

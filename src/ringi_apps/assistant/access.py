@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ringi.contracts import Wakeup
+from ringi.contracts import Wakeup, find_record
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import LimitError, NotFoundError, ThreadBusyError
 from ringi.runs import open_requests, requests_of_run
@@ -102,14 +102,11 @@ class ConversationAccess:
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""
-        store = self._components.backend.store
-        try:
-            if plan.approval and plan.status in ("executing", "completed"):
-                return await store.get(Request, self._principal.tenant, plan.approval.request_id)
-            thread = await store.get(Thread, self._principal.tenant, plan.thread_id or "")
-        except NotFoundError:
-            return None
-        requests = await requests_of_run(self._components.backend, thread)
+        backend, tenant = self._components.backend, self._principal.tenant
+        if plan.approval and plan.status in ("executing", "completed"):
+            return await find_record(backend.store, Request, Key(tenant, plan.approval.request_id))
+        thread = await find_record(backend.store, Thread, Key(tenant, plan.thread_id or ""))
+        requests = await requests_of_run(backend, thread) if thread else []
         # Requests that others posted with this thread's id are not included.
         return next((request for request in requests if request.kind == "approval"), None)
 
@@ -121,11 +118,9 @@ class ConversationAccess:
 
     async def open_question(self, thread_id: str) -> Request | None:
         """Return the open request of a background thread, if there is one that the caller may see."""
-        try:
-            thread = await self._components.backend.store.get(Thread, self._principal.tenant, thread_id)
-        except NotFoundError:
-            return None
-        requests = await open_requests(self._components.backend, thread)
+        backend = self._components.backend
+        thread = await find_record(backend.store, Thread, Key(self._principal.tenant, thread_id))
+        requests = await open_requests(backend, thread) if thread else []
         return next((request for request in requests if may_read(self._principal, request)), None)
 
     async def _start(
@@ -143,20 +138,16 @@ class ConversationAccess:
         )
 
     async def _thread(self, id: str) -> Thread | None:
-        try:
-            thread = await self._components.backend.store.get(Thread, self._principal.tenant, id)
-        except NotFoundError:
+        thread = await find_record(self._components.backend.store, Thread, Key(self._principal.tenant, id))
+        if thread is None:
             parse_body(ThreadName, {"thread_id": id})
-            return None
-        return require_readable_thread(self._principal, thread)
+        return thread and require_readable_thread(self._principal, thread)
 
     def _runner(self, id: str) -> Runner:
         if self._components.runner is None:
             raise NotFoundError("thread", id)
         return self._components.runner
 
-    @asynccontextmanager
-    async def _subscribe(self, id: str) -> AsyncIterator[Wakeup]:
+    def _subscribe(self, id: str) -> AbstractAsyncContextManager[Wakeup]:
         topic = topic_of(Thread.record, Key(self._principal.tenant, id))
-        async with self._components.backend.notifier.subscribe(topic) as wakeup:
-            yield wakeup
+        return self._components.backend.notifier.subscribe(topic)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ringi.backends import report_outages
 from ringi.base import failpoint
-from ringi.contracts import Backend, Store, change_record
+from ringi.contracts import Backend, Store, change_record, find_record
 from ringi.domain import START, SYSTEM, THREAD, Event, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import RunContext, graph_state
@@ -45,10 +45,8 @@ def journal_id(name: str) -> str:
 
 async def read_playbook(store: Store, tenant: str, name: str) -> Playbook:
     """Return the current playbook; empty if it does not exist yet."""
-    try:
-        return playbook_from(await store.get(Journal, tenant, journal_id(name)))
-    except NotFoundError:
-        return Playbook()
+    journal = await find_record(store, Journal, Key(tenant, journal_id(name)))
+    return playbook_from(journal) if journal else Playbook()
 
 
 async def read_in_run(host: RunContext, name: str) -> Playbook:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ringi.contracts.store import Store
+from ringi.contracts.store import Store, find_record
 from ringi.domain.decisions import refuse_deputy
-from ringi.domain.record import Query
+from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import CONFIRMED
@@ -217,11 +217,8 @@ def require_readable_thread(caller: Principal, thread: Thread) -> Thread:
 
 async def refuse_hidden_thread(store: Store, caller: Principal, id: str) -> None:
     """Raise `NotFoundError` if the thread exists and the caller may not read it."""
-    try:
-        thread = await store.get(Thread, caller.tenant, id)
-    except NotFoundError:
-        return
-    require_readable_thread(caller, thread)
+    if thread := await find_record(store, Thread, Key(caller.tenant, id)):
+        require_readable_thread(caller, thread)
 
 
 def inbox_for(inbox: Inbox, caller: Principal, check: Check = require_readable) -> Inbox:
