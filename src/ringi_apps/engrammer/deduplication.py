@@ -15,7 +15,6 @@ from ringi_apps.engrammer.graph import ConversationState, finish, send_insights
 from ringi_apps.engrammer.insights import AnswerFeedback, Insight, insight_id
 from ringi_apps.engrammer.learning import build_learning_graph
 from ringi_apps.engrammer.persistence import read_in_run
-from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.settings import EngrammerSettings
 from ringi_apps.engrammer.turns import new_turn
 
@@ -31,7 +30,7 @@ def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
         playbook = await read_in_run(host, engrammer.playbook_name)
         turn = new_turn(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
         # The lease of the run would end while the loop compares the bullets of a large playbook.
-        pairs = await asyncio.to_thread(first_pairs, playbook)
+        pairs = await asyncio.to_thread(lambda: list(islice(find_close_pairs(playbook), MAX_PAIRS)))
         insights = [pair_insight(pair, number, host.run_id, host.key.id) for number, pair in enumerate(pairs)]
         phase = "reviewing" if insights else "done"
         return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
@@ -45,11 +44,6 @@ def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
     graph.add_edge("learn", "finish")
     graph.add_edge("finish", END)
     return graph.compile()
-
-
-def first_pairs(playbook: Playbook) -> list[Pair]:
-    """Return the next pairs to propose."""
-    return list(islice(find_close_pairs(playbook), MAX_PAIRS))
 
 
 def pair_insight(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:

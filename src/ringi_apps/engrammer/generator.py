@@ -182,12 +182,7 @@ def cited_bullets(response: str, playbook: Playbook) -> list[str]:
     return [id for id in dict.fromkeys(CITATION.findall(response)) if id in active]
 
 
-def to_reference(name: str) -> dict[str, str]:
-    """Return `source/id` as a reference."""
-    source, _, id = name.partition("/")
-    return {"source": source, "noteId": id}
-
-
 def make_references(notes: dict[str, Any], cited: list[str]) -> list[dict[str, str]]:
     """Return the references of an answer: notes read and bullets cited."""
-    return [to_reference(name) for name in [*notes, *(f"playbook/{id}" for id in cited)]]
+    names = [*notes, *(f"playbook/{id}" for id in cited)]
+    return [{"source": source, "noteId": id} for source, _, id in (name.partition("/") for name in names)]

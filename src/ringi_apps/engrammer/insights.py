@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from ringi.base import StrictModel, utc_now
-from ringi.errors import InvalidError
 from ringi_apps.engrammer.entries import (
     MAX_BULLET_LENGTH,
     MAX_SCOPE_LENGTH,
@@ -284,17 +283,8 @@ def _build_entry(operation: PlaybookOperation, playbook: Playbook, metadata: Ent
     for id, hash in operation.base.items():
         if playbook.active_bullet(id).hash != hash:
             raise changed_bullet(id)
-    text, section, scope = operation.text, operation.section, operation.applies_when
-    match operation:
-        case PlaybookOperation(op="edit", bullet=str(bullet)):
-            return playbook.edit_entry(bullet, text, section, scope, **metadata)
-        case PlaybookOperation(op="merge", bullet=str(bullet)):
-            return playbook.merge_entry(bullet, operation.sources, text, section, scope, **metadata)
-        case PlaybookOperation(op="retire", bullet=str(bullet)):
-            return playbook.retire_entry(bullet, **metadata)
-        case PlaybookOperation(op="add"):
-            return playbook.add_entry(section, text, scope, **metadata)
-    raise InvalidError.of("bullet", f"name the bullet that this {operation.op!r} changes")
+    content = (operation.text, operation.section, operation.applies_when)
+    return playbook.change_entry(operation.op, operation.bullet, operation.sources, *content, **metadata)
 
 
 def _is_stale(operation: PlaybookOperation, playbook: Playbook) -> bool:

@@ -6,6 +6,7 @@ approved, even if a worker dies between two steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig
@@ -93,12 +94,9 @@ class LearningNodes:
 
     async def propose(self, state: LearningState, config: RunnableConfig) -> LearningState:
         """Build the proposal for the current playbook and evaluate it."""
-        host, insight, name = (
-            run_context(config),
-            Insight.model_validate(state["insight"]),
-            self._engrammer.playbook_name,
-        )
-        playbook, budget = await read_in_run(host, name), self._engrammer.budget
+        host, insight = run_context(config), Insight.model_validate(state["insight"])
+        name, budget = self._engrammer.playbook_name, self._engrammer.budget
+        playbook = await read_in_run(host, name)
         proposal = build_proposal(insight, playbook, budget, name, (renewed := state.get("renewed")))
         is_known = (
             proposal is not None and not renewed and refusal_code(proposal.operation, playbook, budget) == "duplicate"
@@ -124,10 +122,13 @@ class LearningNodes:
             playbook = await self._append_rejection(host, insight, request) if status == "rejected" else None
             return insight_result(insight, request, status, playbook)
         operation = approved_operation(request)
+
+        def make(now: Playbook) -> Entry:
+            check_operation(operation, now, self._engrammer.budget)
+            return approved_entry(operation, insight, request.id, now)
+
         try:
-            playbook = await self._append(
-                host, request, lambda now: self._build_entry(operation, insight, request, now)
-            )
+            playbook = await self._append(host, request, make)
         except PlaybookError as error:
             # What the person wrote is not lost: it is what is proposed now.
             decided = operation.model_dump(include={"text", "section", "applies_when"})
@@ -136,18 +137,12 @@ class LearningNodes:
             return {"insight": renewed_insight.model_dump(mode="json"), "renewed": error.code}
         return insight_result(insight, request, status, playbook)
 
-    def _build_entry(
-        self, operation: PlaybookOperation, insight: Insight, request: Request, playbook: Playbook
-    ) -> Entry:
-        check_operation(operation, playbook, self._engrammer.budget)
-        return approved_entry(operation, insight, request.id, playbook)
-
     async def _append_rejection(self, host: RunContext, insight: Insight, request: Request) -> Playbook:
         operation = PlaybookOperation.model_validate(request.action.args) if request.action else None
         assert operation
         return await self._append(host, request, lambda now: rejection_entry(operation, insight, request.id, now))
 
-    async def _append(self, host: RunContext, request: Request, make: Any) -> Playbook:
+    async def _append(self, host: RunContext, request: Request, make: Callable[[Playbook], Entry]) -> Playbook:
         def make_once(now: Playbook) -> Entry | None:
             # A worker that dies after it has entered this enters it again, and it stands there already.
             return None if request.id in now.applied else make(now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import combinations, islice
-from typing import Self, Unpack
+from typing import Literal, Self, Unpack
 
 from ringi.base import StrictModel
 from ringi.errors import InvalidError
@@ -124,6 +124,27 @@ class Playbook(StrictModel):
     def _apart(self, entry: Entry) -> list[tuple[str, str]]:
         bullets = [self.bullet(id) for id in entry.bullets]
         return [_hash_pair(one, other) for one, other in combinations(bullets, 2)]
+
+    def change_entry(
+        self,
+        op: Literal["add", "edit", "merge", "retire", "restore"],
+        bullet: str | None,
+        sources: Iterable[str],
+        text: str | None,
+        section: str | None,
+        applies_when: str | None,
+        **metadata: Unpack[EntryMetadata],
+    ) -> Entry:
+        """Return the entry of an operation on the text of bullets, or raise an error if it cannot be applied."""
+        if op == "add":
+            return self.add_entry(section or "", text or "", applies_when or "", **metadata)
+        if not bullet:
+            raise InvalidError.of("bullet", f"name the bullet that this {op!r} changes")
+        if op == "edit":
+            return self.edit_entry(bullet, text, section, applies_when, **metadata)
+        if op == "merge":
+            return self.merge_entry(bullet, sources, text, section, applies_when, **metadata)
+        return self.retire_entry(bullet, **metadata) if op == "retire" else self.restore_entry(bullet, **metadata)
 
     def add_entry(self, section: str, text: str, applies_when: str = "", **metadata: Unpack[EntryMetadata]) -> Entry:
         """Return the entry that adds a bullet."""

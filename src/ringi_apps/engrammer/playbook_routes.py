@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -165,7 +164,9 @@ class PlaybookRoutes:
             history[:] = await self._history(who, name)
 
         def make(playbook: Playbook) -> Entry:
-            made_entries.append(check_budget(build_entry(change, playbook, history), playbook, engrammer.budget, now))
+            made_entries.append(build_entry(change, playbook, history))
+            after = playbook.apply(made_entries[-1], now)
+            require_budget(playbook_tokens(after), playbook, engrammer.budget)
             return made_entries[-1]
 
         async def append(first: Precheck) -> VersionedEntry:
@@ -289,23 +290,7 @@ def build_entry(change: PlaybookChange, playbook: Playbook, history: list[Versio
         version = playbook.bullet(bullet).changed
         what = f"bullet {bullet!r} was changed by version {version}: read it again before you change it"
         raise PlaybookError("stale", what, bullet=bullet, version=version)
-    match change.op:
-        case "add":
-            return playbook.add_entry(change.section or "", change.text or "", change.applies_when or "", reason=reason)
-        case "edit":
-            return playbook.edit_entry(bullet, change.text, change.section, change.applies_when, reason=reason)
-        case "retire":
-            return playbook.retire_entry(bullet, reason=reason)
-        case "restore":
-            return playbook.restore_entry(bullet, reason=reason)
-        case "merge":
-            rest = (change.text, change.section, change.applies_when)
-            return playbook.merge_entry(bullet, change.sources, *rest, reason=reason)
-        case "undo":
-            return playbook.undo_entry(change.version or 0, history, reason=reason)
-
-
-def check_budget(entry: Entry, playbook: Playbook, budget: int, now: datetime) -> Entry:
-    """Return the entry, or raise `PlaybookError` if the playbook would exceed its budget."""
-    require_budget(playbook_tokens(playbook.apply(entry, now)), playbook, budget)
-    return entry
+    if change.op == "undo":
+        return playbook.undo_entry(change.version or 0, history, reason=reason)
+    content = (change.text, change.section, change.applies_when)
+    return playbook.change_entry(change.op, bullet, change.sources, *content, reason=reason)
