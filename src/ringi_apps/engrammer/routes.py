@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -34,16 +35,56 @@ from ringi.server import (
 )
 from ringi_apps.engrammer import models, playbook_models
 from ringi_apps.engrammer.access import CallerConversations, ConversationSnapshot
+from ringi_apps.engrammer.cautions import learning_context_of
 from ringi_apps.engrammer.errors import NO_AGENT_FEEDBACK
 from ringi_apps.engrammer.models import EngrammerContinue
 from ringi_apps.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, source_not_found
 from ringi_apps.engrammer.persistence import read_playbook
 from ringi_apps.engrammer.playbook_routes import PlaybookRoutes
 from ringi_apps.engrammer.thread_ids import conversation_of
-from ringi_apps.engrammer.view_tracker import ViewTracker
 from ringi_apps.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 
+MAX_TRACKED = 10_000
 NAME_INSIGHTS = "to approve what is left out, name `insights` with their digests"
+
+
+class ViewTracker:
+    """Remembers in this process which pending insights each caller last saw in each conversation.
+
+    An approval without ids covers only what the caller saw.
+    """
+
+    def __init__(self) -> None:
+        self._pending_by_caller: OrderedDict[tuple[str, str, str], frozenset[str]] = OrderedDict()
+
+    def record(self, who: Principal, conversation: ConversationSnapshot) -> None:
+        """Record that a caller is shown the pending insights of a conversation."""
+        key = (who.tenant, who.actor, conversation.id)
+        self._pending_by_caller[key] = frozenset(request.id for request in conversation.pending)
+        self._pending_by_caller.move_to_end(key)
+        if len(self._pending_by_caller) > MAX_TRACKED:
+            self._pending_by_caller.popitem(last=False)
+
+    def select_seen(
+        self, who: Principal, conversation: ConversationSnapshot, pending: dict[str, str]
+    ) -> dict[str, str]:
+        """Return the pending insights that the caller has seen; raise `RefusalError` if there are none.
+
+        Without a record, the first proposals of a single run count as seen.
+        """
+        seen_ids = self._pending_by_caller.get((who.tenant, who.actor, conversation.id))
+        if seen_ids is None:
+            requests = [request for request in conversation.pending if request.id in pending]
+            is_first = all(not learning_context_of(request).get("renewed") for request in requests)
+            seen_ids = (
+                frozenset(pending) if is_first and len({request.run_id for request in requests}) == 1 else frozenset()
+            )
+        seen = {id: digest for id, digest in pending.items() if id in seen_ids}
+        if not seen:
+            what = f"the pending insights of conversation {conversation.id!r} were not shown to you"
+            remedy = "read its state again, or name `insights` with their digests"
+            raise RefusalError(409, "unseen", f"{what}: {remedy}")
+        return seen
 
 
 class EngrammerRoutes:
@@ -97,10 +138,8 @@ class EngrammerRoutes:
 
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return the state of a conversation: the newest answer and all pending insights."""
-        who, body = (
-            self._authenticator.caller(http.scope),
-            parse_body(models.EngrammerStateQuery, await self._body(http)),
-        )
+        who = self._authenticator.caller(http.scope)
+        body = parse_body(models.EngrammerStateQuery, await self._body(http))
         conversation = await CallerConversations(self._components, who).conversation(body.thread_id)
         self._views.record(who, conversation)
         return reply(state_view(conversation))

@@ -15,8 +15,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.testing.model import ModelOutput, ScriptedModel
 from ringi_apps.engrammer.demo import PROMPTS, agents, say
-from ringi_apps.engrammer.demo.language import language_of
-from ringi_apps.engrammer.demo.movement import check
+from ringi_apps.engrammer.demo.movement import check, language_of
 from ringi_apps.engrammer.persistence import read_playbook, turns_of
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.turns import Turn

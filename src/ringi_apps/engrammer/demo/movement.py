@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from ringi.demo.data import toml_of
 from ringi_apps.engrammer import Signal
-from ringi_apps.engrammer.demo.language import language_of
 
 PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
 """The change of red oak's width for each percent of moisture, as a part of the width."""
 WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)", re.I)
 MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
 QUARTER = re.compile(r"quarter|柾目|径切", re.I)
+KANA, HAN = re.compile(r"[\u3041-\u30fa]"), re.compile(r"[\u4e00-\u9fff]")
 VERDICTS = toml_of("ringi_apps.engrammer.demo", "texts.toml")
 
 
@@ -35,6 +35,13 @@ class Board:
     def sum(self) -> str:
         """The calculation as a formula."""
         return f"{self.width:g} × {self.coefficient} × {self.change:g} = {self.movement} mm"
+
+
+def language_of(text: str) -> str:
+    """Return `ja` for a text with kana, `zh` for one with Chinese characters only, and `en` otherwise."""
+    if KANA.search(text):
+        return "ja"
+    return "zh" if HAN.search(text) else "en"
 
 
 def board_in(query: str) -> Board | None:

@@ -17,7 +17,7 @@ from ringi.base import StrictModel
 from ringi.demo.data import toml_of
 from ringi.testing import tool_call
 from ringi_apps.engrammer import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
-from ringi_apps.engrammer.demo.language import language_of
+from ringi_apps.engrammer.demo.movement import language_of
 from ringi_apps.engrammer.demo.speaker import BULLET, every_term
 
 MAX_INSIGHTS = 3

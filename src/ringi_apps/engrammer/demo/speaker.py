@@ -14,8 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from ringi.demo.data import toml_of
 from ringi.testing import parallel_tool_calls, tool_call
 from ringi_apps.engrammer import GENERATOR_PROMPT_START, GET_NOTE_TOOL, SEARCH_NOTES_TOOL, normalize_text, search_terms
-from ringi_apps.engrammer.demo.language import language_of
-from ringi_apps.engrammer.demo.movement import board_in
+from ringi_apps.engrammer.demo.movement import board_in, language_of
 from ringi_apps.engrammer.demo.woodworking import NAME as CRAFT
 
 LOCAL = "local_db"
