@@ -41,25 +41,6 @@ class Catalog:
         """
         return self.actions_by_id[id]
 
-    def handler(self, name: str) -> InfoHandler:
-        """Return a handler.
-
-        Args:
-          name: The name of the handler.
-
-        Raises:
-          KeyError: There is no such handler.
-        """
-        return self.handlers_by_name[name]
-
-    def needs(self, action: Action) -> tuple[Needs, ...]:
-        """Return the required infos of an action, each as `Needs`.
-
-        Args:
-          action: The action.
-        """
-        return action.needs
-
     def consumers(self, key: str) -> tuple[Action, ...]:
         """Return the actions that require an info, directly or through derived infos.
 

@@ -309,7 +309,7 @@ class ConversationNodes:
 
     async def _recall(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
         unfit = with_current_values(memory, self._definitions, host.inbox.clock()).items
-        known = {key: unfit[key] for key in known_infos(memory)}
+        known = {key: unfit[key] for key, item in memory.items.items() if not item.is_default}
         lacking = {info.key for info in self._definitions.infos if info.scope == "user"}
         lacking -= {key for key, item in known.items() if not is_unfit(item)}
         if not lacking or is_background_sender(host):
@@ -318,10 +318,8 @@ class ConversationNodes:
             item = known.get(each.category)
             if each.category in lacking and (item is None or each.updated_at > item.observed_at):
                 lacking.remove(each.category)
-                info, source = (
-                    self._definitions.info(each.category),
-                    Provenance(kind="remembered", actor=each.person, ref=each.id),
-                )
+                info = self._definitions.info(each.category)
+                source = Provenance(kind="remembered", actor=each.person, ref=each.id)
                 value = answer_value(info, each.answer)
                 memory = store_value(memory, info, value, source, each.updated_at, "observe", {})
         return memory
@@ -353,11 +351,6 @@ def announce_workflow(begin: BackgroundStart) -> None:
     if kind := WORKFLOW_KINDS.get(begin.kind):
         about = {"action_id": begin.job["action"], "version": begin.job["version"]}
         get_stream_writer()({"name": WORKFLOW_EVENT, "kind": kind, "thread_id": begin.thread, **about})
-
-
-def known_infos(memory: ContextMemory) -> set[str]:
-    """Return the infos with an entry that is not a default."""
-    return {key for key, item in memory.items.items() if not item.is_default}
 
 
 def is_collected(memory: ContextMemory, key: str) -> bool:

@@ -32,11 +32,6 @@ REASONS: dict[str, Mapping[str, str]] = {
         "ja": "先に「{name}」を完了する必要があります",
         "zh": "需要先完成：{name}",
     },
-    "WORKFLOW": {
-        "en": "must be completed first: {name}",
-        "ja": "先に「{name}」を完了する必要があります",
-        "zh": "需要先完成：{name}",
-    },
     "NO_PLAN": {
         "en": "there is no plan yet: {name}",
         "ja": "計画がまだありません:「{name}」",
@@ -63,6 +58,7 @@ REASONS: dict[str, Mapping[str, str]] = {
         "zh": "正在运行：{name}",
     },
 }
+REASONS["WORKFLOW"] = REASONS["DEPENDENCY"]
 FIXES: dict[str, Mapping[str, str]] = {
     "ask": {"en": "Answer: {name}", "ja": "「{name}」を入力", "zh": "填写：{name}"},
     "run_handler": {"en": "Fetch: {name}", "ja": "「{name}」を取得", "zh": "获取：{name}"},

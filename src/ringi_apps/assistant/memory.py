@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from ringi.base import StrictModel, canonical, digest, jsonable
 from ringi.errors import InvalidError, UnreadableError
@@ -30,6 +30,8 @@ MAX_VALUE_BYTES = 200
 
 class Provenance(StrictModel):
     """The origin of a value."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered", "default"]
     actor: str | None = None
@@ -77,7 +79,6 @@ class WorkflowStatus(StrictModel):
 
     status: str
     at: datetime
-    thread_id: str | None = None
     error: str | None = None
 
 
@@ -212,11 +213,6 @@ def record_failure(
     return memory._with_change(now, "fail", key, source, None, error, items={**memory.items, key: item})
 
 
-def remove_values(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime) -> ContextMemory:
-    """Return the memory without the values of these infos."""
-    return _remove(memory, keys, source, now, "forget")
-
-
 def replace_item(memory: ContextMemory, key: str, item: InfoEntry, op: str, now: datetime) -> ContextMemory:
     """Return the memory with another entry of an info, with the change in the history."""
     after = item.error if item.status == "pending" else item.value
@@ -230,16 +226,13 @@ def set_workflow_status(
     status: str,
     now: datetime,
     error: str | None = None,
-    thread_id: str | None = None,
 ) -> ContextMemory:
     """Return the memory with a new status of a workflow."""
     before = memory.runs.get(workflow)
-    run = WorkflowStatus(
-        status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error
-    )
+    run = WorkflowStatus(status=status, at=now, error=error)
     if before and before.model_copy(update={"at": now}) == run:
         return memory
-    source, runs = Provenance(kind="derived", ref=run.thread_id), {**memory.runs, workflow: run}
+    source, runs = Provenance(kind="derived"), {**memory.runs, workflow: run}
     return memory._with_change(now, "run", workflow, source, before and before.status, status, runs=runs)
 
 
@@ -254,7 +247,7 @@ def reset_workflow(memory: ContextMemory, definitions: Definitions, workflow: st
     own, keep = {each.id for each in pair}, {key for each in pair for key in each.keep}
     known = {**memory.items, **memory.asks}
     gone = [key for key in known if key not in keep and _is_exclusive_to(definitions, key, own)]
-    left = _remove(memory, gone, Provenance(kind="derived", actor=workflow), now, "reset")
+    left = remove_values(memory, gone, Provenance(kind="derived", actor=workflow), now, "reset")
     return left._with_update(
         plans={name: plan for name, plan in left.plans.items() if name not in of_plan or plan.status == "completed"},
         runs={name: run for name, run in left.runs.items() if name not in of_plan},
@@ -269,7 +262,7 @@ def clear_context(memory: ContextMemory, definitions: Definitions, source: Prove
     """
     plans = {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
     running = {each.workflow for name in plans for each in definitions.workflow_actions(name)}
-    left = _remove(memory, _thread_inputs(definitions, plans), source, now, "cancel")
+    left = remove_values(memory, _thread_inputs(definitions, plans), source, now, "cancel")
     runs = {name: run for name, run in left.runs.items() if name in running}
     return left._with_change(now, "cancel", "", source, plans=plans, runs=runs, asks={})
 
@@ -339,7 +332,7 @@ EMPTY_HASH = digest(None)
 
 def _apply_op(memory: ContextMemory, op: MemoryOp, info: Info, source: Provenance, now: datetime) -> ContextMemory:
     if op.op == "clear":
-        return _remove(memory, [op.key], source, now, "clear")
+        return remove_values(memory, [op.key], source, now, "clear")
     if op.op == "not_needed":
         return store_value(memory, info, None, source, now, op.op, {}, "not_needed")
     return store_value(memory, info, jsonable(op.value), source, now, op.op, {})
@@ -378,7 +371,10 @@ def store_value(
     return memory._with_change(now, op, info.key, source, before and before.value, value, items=items)
 
 
-def _remove(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime, op: str) -> ContextMemory:
+def remove_values(
+    memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime, op: str = "forget"
+) -> ContextMemory:
+    """Return the memory without the values of these infos."""
     gone = {key: memory.items[key] for key in keys if key in memory.items and not memory.items[key].is_default}
     if not gone:
         return memory

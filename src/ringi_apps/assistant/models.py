@@ -11,12 +11,13 @@ from pydantic.alias_generators import to_camel
 from ringi.base import StrictModel
 from ringi.domain import Name
 from ringi.server import Problem
+from ringi_apps.assistant.availability import Code, FixKind
+from ringi_apps.assistant.declarations import ActionKind, InfoKind
+from ringi_apps.assistant.memory import Provenance
+from ringi_apps.assistant.plans import ContentDiff
+from ringi_apps.assistant.plans import Status as PlanStatus
 
 InfoStatus = Literal["pending", "collected", "not_needed", "error"]
-PlanStatus = Literal[
-    "none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"
-]  # fmt: skip
-ActionKind = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
 class ActionPress(StrictModel):
@@ -74,11 +75,11 @@ class AvailableAction(ResponseModel):
     id: str
     type: ActionKind
     label: str
-    description: str
-    enabled: bool
-    required_info: list[str]
-    workflow_name: str | None
-    handler: str | None
+    description: str = ""
+    enabled: bool = False
+    required_info: list[str] = []
+    workflow_name: str | None = None
+    handler: str | None = None
 
 
 class HitlState(ResponseModel):
@@ -86,16 +87,6 @@ class HitlState(ResponseModel):
 
     status: Literal["waiting", "completed", "none"]
     waiting_for: str | None
-
-
-class InfoSource(ResponseModel):
-    """The origin of a value."""
-
-    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered", "default"]
-    actor: str | None
-    ref: str | None
-    """The message, run or request that the value was taken from."""
-    quote: str | None
 
 
 class InfoItem(ResponseModel):
@@ -110,11 +101,11 @@ class InfoItem(ResponseModel):
     observed_at: datetime | None
     fresh_until: datetime | None
     is_fresh: bool
-    how: Literal["ask", "handler", "derived", "static"]
+    how: InfoKind
     scope: Literal["thread", "user"]
     may_be_any: bool
     """Whether a person may say that any value is fine. The value is then `any`."""
-    source: InfoSource | None
+    source: Provenance | None
     error: str | None
 
 
@@ -164,14 +155,6 @@ class PlanVersion(ResponseModel):
     steps: list[PlanStep]
 
 
-class PlanDiff(ResponseModel):
-    """The differences from the previous version: steps by id, other content as `plan.<key>`."""
-
-    added: list[str]
-    removed: list[str]
-    changed: list[str]
-
-
 class PlanApproval(ResponseModel):
     """The person who approved the plan, and the time."""
 
@@ -212,7 +195,7 @@ class AssistantPlan(ResponseModel):
     """The infos that nobody has told, before the plan is approved. A person may tell another value."""
     feedback: list[PlanFeedback]
     versions: list[PlanVersion]
-    diff: PlanDiff
+    diff: ContentDiff
     approval: PlanApproval | None
     thread_id: str | None
     request: PlanRequest | None = None
@@ -257,7 +240,7 @@ class AssistantMemory(Memory):
 class ActionFix(ResponseModel):
     """A step that removes a reason."""
 
-    kind: Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
+    kind: FixKind
     ref: str
     """The name of the info, action or workflow that the step is about."""
     label: str
@@ -266,10 +249,7 @@ class ActionFix(ResponseModel):
 class ActionReason(ResponseModel):
     """A reason why an action is not possible now."""
 
-    code: Literal[
-        "MISSING_INFO", "STALE_INFO", "ERROR_INFO", "DEPENDENCY", "WORKFLOW", "NO_PLAN", "PLAN_OBSOLETE",
-        "AWAITING_APPROVAL", "ALREADY_RUNNING",
-    ]  # fmt: skip
+    code: Code
     key: str
     text: str
     """The text in the language of `Accept-Language`."""
@@ -307,7 +287,7 @@ class MemoryChange(ResponseModel):
     op: str
     key: str
     title: str
-    source: InfoSource
+    source: Provenance
     before: Any
     """Long values are shortened."""
     after: Any

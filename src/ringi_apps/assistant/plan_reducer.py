@@ -29,8 +29,6 @@ class PlanReducer(EventContext):
     def start_plan(self, memory: ContextMemory, action: Action) -> TurnResult:
         """Start the next version, which takes all remarks about the previous versions into account."""
         before = memory.plans.get(str(action.workflow))
-        if before and before.status == "executing":
-            return TurnResult(memory, (self._executing_sentence(memory, before),))
         if before and before.status == "completed":
             before = None
         thread, inputs = self.new_thread_id(memory, "plan"), self.inputs(memory, action)
@@ -53,8 +51,6 @@ class PlanReducer(EventContext):
     def propose(self, memory: ContextMemory, action: Action) -> TurnResult:
         """Ask to approve a confirmed action with the values that it requires, as the next version of its plan."""
         before = memory.plans.get(str(action.workflow))
-        if before and before.status == "executing":
-            return TurnResult(memory, (self._executing_sentence(memory, before),))
         stop = (before.thread_id,) if before and before.thread_id else ()
         inputs, values = self.inputs(memory, action), self.input_values(memory, action)
         if before and before.status == "failed" and before.approval and before.inputs == inputs:

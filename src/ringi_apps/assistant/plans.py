@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ringi.base import StrictModel, digest, jsonable, reason_of
 from ringi.errors import ConflictError, InvalidError
@@ -63,6 +63,8 @@ class PreviousVersion(StrictModel):
 
 class ContentDiff(StrictModel):
     """The differences from the previous version: steps by id, other content as `plan` or `plan.<key>`."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

@@ -151,7 +151,7 @@ class _View:
             how=info.kind,
             scope=info.scope,
             may_be_any=info.may_be_any,
-            source=models.InfoSource.model_validate(item.source) if item else None,
+            source=item.source if item else None,
             error=self.error(info.key),
         )
 
@@ -164,28 +164,15 @@ class _View:
         return {"key": key, "title": display_name(key, self.definitions, self.language)}
 
     def plan(self, plan: Plan) -> models.AssistantPlan:
-        return models.AssistantPlan(
-            id=plan.id,
-            workflow=plan.workflow,
-            action_id=plan.action_id,
-            version=plan.version,
-            status=plan.status,
-            plan=plan.plan,
-            steps=_steps(plan),
-            hash=plan.hash,
-            changed=[models.ChangedInfo(**self.named(key)) for key in plan.changed],
-            pinned=[models.ChangedInfo(**self.named(key)) for key in plan.pinned],
-            defaults=[models.DefaultInfo(**self.named(key), value=value) for key, value in self.defaults(plan)],
-            feedback=[models.PlanFeedback.model_validate(each) for each in plan.feedback],
-            versions=[
-                models.PlanVersion(version=past.version, status=past.status, plan=past.plan, steps=_steps(past))
-                for past in plan.versions
-            ],
-            diff=models.PlanDiff(**plan.diff.model_dump()),
-            approval=models.PlanApproval.model_validate(plan.approval) if plan.approval else None,
-            thread_id=plan.thread_id,
-            error=plan.error,
-            updated_at=plan.updated_at,
+        return models.AssistantPlan.model_validate(
+            {
+                **dict(plan),
+                "steps": _steps(plan),
+                "changed": [self.named(key) for key in plan.changed],
+                "pinned": [self.named(key) for key in plan.pinned],
+                "defaults": [{**self.named(key), "value": value} for key, value in self.defaults(plan)],
+                "versions": [{**dict(past), "steps": _steps(past)} for past in plan.versions],
+            }
         )
 
     def defaults(self, plan: Plan) -> list[tuple[str, Any]]:

@@ -51,7 +51,7 @@ def test_how_an_info_is_obtained_follows_from_what_it_has() -> None:
 
 
 def test_a_short_requirement_is_a_long_one_that_is_not_optional() -> None:
-    assert WHOLE.needs(PLAN) == (Needs("goal"), Needs("extra", optional=True))
+    assert PLAN.needs == (Needs("goal"), Needs("extra", optional=True))
 
 
 def test_an_apply_is_always_transactional() -> None:

@@ -12,7 +12,7 @@ export type Feedback = api.PlanFeedback;
 export type Fix = api.ActionFix;
 export type Reason = api.ActionReason;
 export type Run = api.WorkflowRun;
-export type Source = api.InfoSource;
+export type Source = api.Provenance;
 export type Step = api.PlanStep;
 
 type PlanStatus = api.AssistantPlan["status"];
