@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from ringi.base import StrictModel
 from ringi.domain import Id, Name, Status, ThreadStatus
-from ringi_apps.engrammer.entries import EvidenceSource, InsightType
+from ringi_apps.engrammer.entries import Evidence, InsightType
 from ringi_apps.engrammer.insights import AnswerFeedback, OperationKind
 
 InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]
@@ -21,15 +21,20 @@ AnswerText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"
 Digest = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class EngrammerStart(StrictModel):
-    """A question; without a thread it starts a conversation."""
+class EngrammerQuestion(StrictModel):
+    """A question in a conversation."""
 
     query: QuestionText
-    thread_id: Id | None = Field(default=None, alias="threadId")
-    agent: Name | None = None
-    """The Engrammer that starts the conversation; required if there are several."""
     expected: AnswerText | None = None
     """The right answer, if known; the answer is then graded against it."""
+    agent: Name | None = None
+    """The Engrammer that starts the conversation; required if there are several."""
+
+
+class EngrammerStart(EngrammerQuestion):
+    """A question; without a thread it starts a conversation."""
+
+    thread_id: Id | None = Field(default=None, alias="threadId")
 
 
 class EngrammerStateQuery(StrictModel):
@@ -63,16 +68,6 @@ class NoteQuery(StrictModel):
     note_id: Annotated[str, Field(min_length=1, max_length=500)] = Field(alias="noteId")
     agent: Name | None = None
     """The Engrammer, if several have a source of this name."""
-
-
-class EngrammerQuestion(StrictModel):
-    """A question in a conversation."""
-
-    query: QuestionText
-    expected: AnswerText | None = None
-    """The right answer, if known; the answer is then graded against it."""
-    agent: Name | None = None
-    """The Engrammer that starts the conversation; required if there are several."""
 
 
 class TurnFeedback(StrictModel):
@@ -164,17 +159,10 @@ class EngrammerRun(BaseModel):
     """Id of the conversation, which may have several threads."""
 
 
-class InsightEvidence(CamelModel):
+class InsightEvidence(Evidence):
     """A quote that was found in its source."""
 
-    where: EvidenceSource
-    ref: str | None = None
-    """`source/id` of a note."""
-    quote: str
-    start: int
-    end: int
-    thread_id: str
-    run_id: str
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 class InsightRequest(CamelModel):

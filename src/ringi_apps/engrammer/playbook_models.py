@@ -85,14 +85,19 @@ class PlaybookPage(BaseModel):
     next: None
 
 
-class PlaybookBullet(CamelModel):
-    """One bullet of a playbook."""
+class ScopedText(CamelModel):
+    """The text of a bullet, with its section and scope."""
 
-    id: str
     section: str
     text: str
     applies_when: str = Field(default="", alias="applies_when")
     """When it applies; '' if always."""
+
+
+class PlaybookBullet(ScopedText):
+    """One bullet of a playbook."""
+
+    id: str
     is_active: bool
     merged_into: str | None
     helpful: int
@@ -135,13 +140,9 @@ class PlaybookView(CamelModel):
     measures: ProposalStats
 
 
-class BulletContent(CamelModel):
+class BulletContent(ScopedText):
     """Content of a bullet."""
 
-    section: str
-    text: str
-    applies_when: str = Field(default="", alias="applies_when")
-    """When it applies; '' if always."""
     is_active: bool
     merged_into: str | None
 
@@ -195,14 +196,10 @@ class PlaybookHistory(BaseModel):
     next: str | None
 
 
-class DiffBullet(CamelModel):
+class DiffBullet(ScopedText):
     """A bullet that is in only one of two versions."""
 
     id: str
-    section: str
-    text: str
-    applies_when: str = Field(default="", alias="applies_when")
-    """When it applies; '' if always."""
 
 
 class DiffChange(CamelModel):
