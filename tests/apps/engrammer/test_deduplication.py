@@ -8,7 +8,7 @@ from tests.apps.engrammer.pairs import PAIRS
 from tests.tiers import examples
 
 from ringi.testing.clock import NOON
-from ringi_apps.engrammer.close_pairs import MAX_GRAM_COUNT, RARE_GRAM_TEXTS, THRESHOLD, Pair, find_close_pairs
+from ringi_apps.engrammer.deduplication import MAX_GRAM_COUNT, RARE_GRAM_TEXTS, THRESHOLD, Pair, find_close_pairs
 from ringi_apps.engrammer.entries import Bullet, Content, format_bullet_id
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.similarity import find_similar
