@@ -49,16 +49,14 @@ async def approve(host: RunContext, plan: Plan) -> bool:
     except NotFoundError:
         return False
     # Requests that others posted with this thread's id are not included.
-    requests = (await host.runner.pending(thread))[:1]
-    needs_sign_in = fresh_sign_in(get_args(Tier))
-    # A sentence does not show the groups of its person.
-    viewer = Viewer(name=str(host.by))
-    if not all(request.is_open_to(viewer) for request in requests):
+    request = next(iter(await host.runner.pending(thread)), None)
+    # A sentence shows neither the groups of its person nor when they signed in.
+    if (
+        request is None
+        or not request.is_open_to(Viewer(name=str(host.by)))
+        or request.tier in fresh_sign_in(get_args(Tier))
+    ):
         return False
-    if any(request.tier in needs_sign_in for request in requests):
-        # A sentence does not show when its person signed in.
-        return False
-    for request in requests:
-        answer = Answer(decision="approve", digest=request.digest)
-        await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")
-    return bool(requests)
+    answer = Answer(decision="approve", digest=request.digest)
+    await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")
+    return True
