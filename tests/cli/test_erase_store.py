@@ -11,6 +11,7 @@ import typer
 
 import ringi
 from ringi.cli.commands.erase import erase
+from ringi.cli.session import NamedSession
 from ringi.connect import open_backend
 from ringi.domain.ask import Answer
 from ringi.domain.reviews import review_id
@@ -46,7 +47,7 @@ def left(url: str) -> list[int]:
 
 
 def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    erase(agent="shop", url=url)
+    erase(NamedSession(url=url), agent="shop")
     assert capsys.readouterr().out.startswith("would erase 2 items\nnothing was erased; pass --yes")
     assert left(url) == [2, 2, 2]
 
@@ -56,7 +57,6 @@ def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[s
     [
         ({"agent": "shop", "namespace": "notes/ann"}, 1, [1, 2, 2]),
         ({"agent": "shop"}, 2, [0, 2, 2]),
-        ({"agent": "shop", "tenant": "other"}, 2, [2, 2, 0]),
         ({"all_agents": True}, 4, [0, 0, 2]),
         ({"agent": "unknown"}, 0, [2, 2, 2]),
     ],
@@ -64,15 +64,20 @@ def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[s
 def test_a_namespace_an_agent_or_a_tenant_is_erased(
     url: str, capsys: pytest.CaptureFixture[str], options: dict[str, str], items: int, rest: list[int]
 ) -> None:
-    erase(**options, url=url, yes=True, json_=True)  # type: ignore[arg-type]
+    erase(NamedSession(url=url, json=True), **options, yes=True)  # type: ignore[arg-type]
     assert json.loads(capsys.readouterr().out) == {"erased": True, "items": items}
     assert left(url) == rest
+
+
+def test_the_agents_of_another_tenant_are_erased(url: str) -> None:
+    erase(NamedSession("other", url), agent="shop", yes=True)
+    assert left(url) == [2, 2, 0]
 
 
 def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
     assert b"Zwetschge" in (tmp_path / "ringi.db").read_bytes()
     for tenant in ("default", "other"):
-        erase(all_agents=True, tenant=tenant, url=url, yes=True)
+        erase(NamedSession(tenant, url), all_agents=True, yes=True)
     found = [path.name for path in tmp_path.iterdir() if b"Zwetschge" in path.read_bytes()]
     assert found == []
 
@@ -88,7 +93,7 @@ def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
 )
 def test_what_is_unclear_erases_nothing(url: str, options: dict[str, str], why: str) -> None:
     with pytest.raises(InvalidError, match=why):
-        erase(**options, url=url, yes=True)  # type: ignore[arg-type]
+        erase(NamedSession(url=url), **options, yes=True)  # type: ignore[arg-type]
     assert left(url) == [2, 2, 2]
 
 
@@ -102,7 +107,7 @@ def test_a_request_that_waits_for_a_review_is_left_with_the_reason(
     asyncio.run(override(url))
     for selected in ({"ids": ["r1"]}, {"person": "root"}, {"person": "root", "yes": True}):
         with pytest.raises(typer.Exit):
-            erase(**selected, name="boss", url=url)
+            erase(NamedSession(url=url, name="boss"), **selected)
         printed = capsys.readouterr().out
         assert text in printed
         assert f"'{review_id('r1')}'" in printed

@@ -14,36 +14,28 @@ from typer.core import TyperGroup
 
 from ringi.base.extras import missing
 from ringi.base.settings import Settings, unknown_settings
-from ringi.cli.commands import gate as gates
-from ringi.cli.commands.absence import absences, away, back
-from ringi.cli.commands.acp import acp
-from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
-from ringi.cli.commands.ask import ask, list_, show
-from ringi.cli.commands.audit import checks, plant, report
-from ringi.cli.commands.backup import backup, restore
-from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
-from ringi.cli.commands.erase import erase
-from ringi.cli.commands.grants import accept, grants, revoke, suggestions
-from ringi.cli.commands.hook import claude_code, codex, install, uninstall
-from ringi.cli.commands.mcp import mcp
-from ringi.cli.commands.policy import policy_test
-from ringi.cli.commands.runs import abandon, ask_again, pause, pauses, retry, runs, unpause
-from ringi.cli.commands.serve import demo, serve, worker
-from ringi.cli.commands.upkeep import (
-    config,
-    link,
-    migrate,
-    offboard,
-    secret_create,
-    token_create,
-    token_revoke,
-    token_show,
-    verify,
+from ringi.cli.commands import (
+    absence,
+    acp,
+    answer,
+    ask,
+    audit,
+    backup,
+    deliveries,
+    erase,
+    gate,
+    grants,
+    hook,
+    mcp,
+    policy,
+    runs,
+    serve,
+    upkeep,
+    watch,
 )
-from ringi.cli.commands.watch import watch
 from ringi.cli.format.output import visible
 from ringi.cli.help import GroupWithHeadings, options, translate_help
-from ringi.cli.session import error_text, usage_text
+from ringi.cli.session import command_of, error_text, usage_text
 from ringi.cli.texts import text_of, text_or, translated
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
@@ -63,47 +55,53 @@ def group(
     help = help or getdoc(default)
     made = typer.Typer(name=name, cls=kind, no_args_is_help=default is None, help=help)
     if default:
-        made.callback(invoke_without_command=True)(default)
+        made.callback(invoke_without_command=True)(command_of(default))
     for own, command in commands.items():
-        made.command(own)(command)
+        made.command(own)(command_of(command))
     return made
 
 
 COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Ask": (ask, list_, show, cancel, outcome),
+    "Ask": (ask.ask, ask.list_, ask.show, answer.cancel, answer.outcome),
     "Answer": (
-        *(watch, respond, undo, claim, release, reassign, away, back, absences, grants, revoke),
-        group("suggestions", {"accept": accept}, default=suggestions),
+        *(watch.watch, answer.respond, answer.undo, answer.claim, answer.release, answer.reassign),
+        *(absence.away, absence.back, absence.absences, grants.grants, grants.revoke),
+        group("suggestions", {"accept": grants.accept}, default=grants.suggestions),
     ),
     "Serve": (
-        *(demo, serve, worker, config, link),
+        *(serve.demo, serve.serve, serve.worker, upkeep.config, upkeep.link),
         group(
             "token",
-            {"create": token_create, "show": token_show, "revoke": token_revoke},
+            {"create": upkeep.token_create, "show": upkeep.token_show, "revoke": upkeep.token_revoke},
             "Tokens for agents, people and administrators.",
         ),
     ),
     "Operate": (
-        *(runs, retry, ask_again, abandon, pause, pauses, unpause),
-        *(deliveries, redeliver, offboard, migrate, backup, restore),
+        *(runs.runs, runs.retry, runs.ask_again, runs.abandon, runs.pause, runs.pauses, runs.unpause),
+        *(deliveries.deliveries, deliveries.redeliver, upkeep.offboard, upkeep.migrate, backup.backup, backup.restore),
     ),
-    "Audit": (report, verify, erase, group("checks", {"plant": plant}, default=checks)),
+    "Audit": (audit.report, upkeep.verify, erase.erase, group("checks", {"plant": audit.plant}, default=audit.checks)),
     "Connect": (
-        *(mcp, acp),
+        *(mcp.mcp, acp.acp),
         group(
             "gate",
-            {"run": gates.gate, "install": gates.install, "uninstall": gates.uninstall},
+            {"run": gate.gate, "install": gate.install, "uninstall": gate.uninstall},
             "A gate before MCP servers.",
-            kind=gates.GateGroup,
+            kind=gate.GateGroup,
         ),
         group(
             "hook",
-            {"claude-code": claude_code, "codex": codex, "install": install, "uninstall": uninstall},
+            {
+                "claude-code": hook.claude_code,
+                "codex": hook.codex,
+                "install": hook.install,
+                "uninstall": hook.uninstall,
+            },
             "Hooks of coding agents: answer their calls in the inbox.",
         ),
-        group("policy", {"test": policy_test}, "Policies for tool calls."),
-        group("webhooks", {"test": webhooks_test}, "Webhook endpoints."),
-        group("secret", {"create": secret_create}, "Secrets that sign webhook deliveries."),
+        group("policy", {"test": policy.policy_test}, "Policies for tool calls."),
+        group("webhooks", {"test": deliveries.webhooks_test}, "Webhook endpoints."),
+        group("secret", {"create": upkeep.secret_create}, "Secrets that sign webhook deliveries."),
     ),
 }
 """All commands, each below its heading in the help."""
@@ -121,7 +119,7 @@ for heading, commands in COMMANDS.items():
         if isinstance(command, typer.Typer):
             app.add_typer(command, rich_help_panel=heading)
         else:
-            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(command)
+            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(command_of(command))
 
 
 def main() -> None:

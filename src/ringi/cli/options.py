@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,3 +72,11 @@ def read_file(option: str) -> tuple[str, Path, bytes]:
 def names_in(text: str) -> tuple[str, ...]:
     """Return names that are separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parsed_time(name: str, text: str) -> datetime:
+    """Parse a day or a time, by default in the local time zone; raise `InvalidError` with the name of the option."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        raise InvalidError.of(name, f"{text!r} is not a day: write it as 2026-01-31") from None

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import getpass
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from pydantic import BaseModel
+
 from ringi.base import texts
 from ringi.cli.format.output import say, visible
 from ringi.cli.format.requests import line, public
+from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
 from ringi.cli.texts import language, text_of, text_or, translated
-from ringi.connect import open, resolved_url
+from ringi.connect import Backend, inbox_on, open, open_backend, resolved_url
+from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import (
     FieldError,
     InvalidError,
@@ -49,19 +57,92 @@ def existing_store(url: str | None) -> str:
     return url
 
 
-async def with_inbox(
-    url: str | None, tenant: str, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False
-) -> T:
-    """Do work on an open inbox and return its result; with `creates`, create a missing store."""
-    async with open(url if creates else existing_store(url), tenant=tenant) as inbox:
-        return await work(inbox)
+@dataclass(frozen=True)
+class Session:
+    """The store that a command opens, and how it prints; its fields are options of the command."""
+
+    tenant: Tenant = DEFAULT_TENANT
+    url: Url = None
+    json: Json = False
+
+    def work(self, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False) -> T:
+        """Do work on an open inbox and return its result; with `creates`, create a missing store."""
+
+        async def opened() -> T:
+            async with open(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
+                return await work(inbox)
+
+        return run(opened())
+
+    def work_on_backend(self, work: Callable[[Backend, Inbox], Awaitable[T]], *, creates: bool = False) -> T:
+        """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
+
+        async def opened() -> T:
+            url = self.url if creates else existing_store(self.url)
+            async with open_backend(url) as backend, inbox_on(backend, tenant=self.tenant) as inbox:
+                return await work(backend, inbox)
+
+        return run(opened())
+
+    def change(self, work: Callable[[Inbox], Awaitable[Request]]) -> None:
+        """Change a request, and print its new state."""
+        request = self.work(work)
+        self.say(public(request), line(request))
+
+    def say(self, data: object, text: str) -> None:
+        """Print data as one line of JSON, or text."""
+        say(data, text, self.json)
+
+    def say_list(self, items: Sequence[BaseModel], text: str, next: str | None = None) -> None:
+        """Print a list as one line of JSON, as the API writes it, or text."""
+        self.say({"items": [each.model_dump(mode="json") for each in items], "next": next}, text)
 
 
-def change_request(url: str | None, tenant: str, as_json: bool, work: Callable[[Inbox], Awaitable[Request]]) -> Request:
-    """Change a request, print its new state, and return it."""
-    request = run(with_inbox(url, tenant, work))
-    say(public(request), line(request), as_json)
-    return request
+@dataclass(frozen=True)
+class NamedSession(Session):
+    """A session of somebody who has a name in the audit trail."""
+
+    name: By = None
+
+    @property
+    def by(self) -> str:
+        """The given name, else the user name of this process."""
+        return self.name or person_name()
+
+
+@dataclass(frozen=True)
+class MemberSession(NamedSession):
+    """A session of a person with groups."""
+
+    groups: Groups = ""
+
+    @property
+    def own_groups(self) -> tuple[str, ...]:
+        """The names of the groups."""
+        return names_in(self.groups)
+
+    async def decider(self, inbox: Inbox, *, is_admin: bool = False) -> Decider:
+        """Return the person, with those for whom the person stands now."""
+        return await inbox.absences.decider(Decider(self.by, self.own_groups, is_admin=is_admin))
+
+
+def command_of(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function as a command, which has the options of a session in place of the parameter `session`."""
+    own = signature(function, eval_str=True).parameters
+    if "session" not in own:
+        return function
+    kind = own["session"].annotation
+    every = signature(kind, eval_str=True).parameters
+    shared = [every[name] for each in kind.__mro__ for name in vars(each).get("__annotations__", ())]
+
+    @wraps(function)
+    def command(**values: Any) -> None:
+        function(session=kind(**{option.name: values.pop(option.name) for option in shared}), **values)
+
+    options = [option for option in own.values() if option.name != "session"]
+    vars(command)["__signature__"] = Signature([*options, *shared])
+    command.__annotations__ = {option.name: option.annotation for option in (*options, *shared)}
+    return command
 
 
 def person_name() -> str:

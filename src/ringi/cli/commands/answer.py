@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ringi.cli.options import By, Groups, Json, Tenant, Unknown, Url, names_in, parsed_json, read_file
-from ringi.cli.session import change_request, error_text, person_name
+from ringi.cli.options import Unknown, names_in, parsed_json, read_file
+from ringi.cli.session import MemberSession, NamedSession, error_text
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
-from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 
@@ -21,6 +19,7 @@ Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list
 
 
 def respond(
+    session: MemberSession,
     id: Id,
     decision: Annotated[str, typer.Argument(help="One of approve, edit, reject, respond.")],
     data: Annotated[str | None, typer.Option(help="The values of the form, as JSON.")] = None,
@@ -39,24 +38,19 @@ def respond(
         str | None,
         typer.Option(help="Decide although the rules of the request exclude you, for this reason; it is reviewed."),
     ] = None,
-    groups: Groups = "",
     digest: Annotated[
         str | None, typer.Option(help="Answer only if the request has this digest, from `ringi show`.")
     ] = None,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
     body |= {"grant": parsed_json("grant", grant), "override": override}
-    parsed, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
+    parsed, files = Answer.parse(body), [read_file(each) for each in file or ()]
 
     async def answer(inbox: Inbox) -> Request:
         current = digest or (await inbox.get(id)).digest
-        person = await inbox.absences.decider(Decider(by, names_in(groups), is_admin=override is not None))
+        person = await session.decider(inbox, is_admin=override is not None)
         try:
             attached = {
                 field: await inbox.attach(id, field, path.name, content, by=person) for field, path, content in files
@@ -69,83 +63,56 @@ def respond(
             sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
             raise typer.Exit(1) from error
 
-    change_request(url, tenant, json_, answer)
+    session.change(answer)
 
 
-def undo(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def undo(session: NamedSession, id: Id) -> None:
     """Undo your answer before it takes effect, or take back your reassignment until somebody acts."""
-    change_request(url, tenant, json_, lambda inbox: inbox.undo(id, name or person_name()))
+    session.change(lambda inbox: inbox.undo(id, session.by))
 
 
-def claim(
-    id: Id,
-    groups: Groups = "",
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
-) -> None:
+def claim(session: MemberSession, id: Id) -> None:
     """Reserve a request for a while, so that others cannot answer it."""
-    own = names_in(groups)
-    change_request(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name(), groups=own))
+    session.change(lambda inbox: inbox.claim(id, session.by, groups=session.own_groups))
 
 
-def release(
-    id: Id,
-    groups: Groups = "",
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
-) -> None:
+def release(session: MemberSession, id: Id) -> None:
     """Release a claimed request."""
-    own = names_in(groups)
-    change_request(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name(), groups=own))
+    session.change(lambda inbox: inbox.release(id, session.by, groups=session.own_groups))
 
 
 def reassign(
+    session: NamedSession,
     id: Id,
     to: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
     groups: Annotated[str, typer.Option(help="Or the groups that should answer, separated by commas.")] = "",
     unknown: Unknown = False,
     by_groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Assign a request to another person or to groups."""
     names = names_in(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
-    by, own = name or person_name(), names_in(by_groups)
-    to_whom: dict[str, Any] = {"assignee": to, "groups": names, "unknown": unknown}
-    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, **to_whom, by_groups=own))
+    to_whom: dict[str, Any] = {"assignee": to, "groups": names, "unknown": unknown, "by_groups": names_in(by_groups)}
+    session.change(lambda inbox: inbox.reassign(id, session.by, **to_whom))
 
 
 def cancel(
+    session: NamedSession,
     id: Id,
     reason: Annotated[str | None, typer.Option(help="The reason, for the agent and the audit trail.")] = None,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Withdraw a request; the action that it gates will not run."""
-    change_request(url, tenant, json_, lambda inbox: inbox.cancel(id, name or person_name(), reason))
+    session.change(lambda inbox: inbox.cancel(id, session.by, reason))
 
 
 def outcome(
+    session: NamedSession,
     id: Id,
     outcome: Annotated[Literal["committed", "failed", "unknown"], typer.Argument(help="The outcome of the call.")],
     result_digest: Annotated[
         str | None, typer.Option(help="The digest of the result, never the result itself.")
     ] = None,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Report what became of an approved call."""
-    by = name or person_name()
-    change_request(url, tenant, json_, lambda inbox: inbox.report_outcome(id, outcome, by, result_digest=result_digest))
+    session.change(lambda inbox: inbox.report_outcome(id, outcome, session.by, result_digest=result_digest))

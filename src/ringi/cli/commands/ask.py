@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ringi.base.clock import utc_now
-from ringi.cli.format.output import progress, say, table
+from ringi.cli.format.output import listing, progress
 from ringi.cli.format.requests import age, agent, line, outcome, picture, public, title_of
-from ringi.cli.options import By, Json, Tenant, Url, parsed_json, read_json
-from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.options import parsed_json, read_json
+from ringi.cli.session import NamedSession, Session
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority
-from ringi.domain.record import DEFAULT_TENANT, Event, Query
+from ringi.domain.record import Event, Query
 from ringi.domain.request import Request
 from ringi.domain.urgency import place_of
 from ringi.domain.voting import Tier
@@ -23,6 +23,7 @@ from ringi.inbox.inbox import Inbox
 
 
 def ask(
+    session: NamedSession,
     title: Annotated[str, typer.Argument(help="The question.")],
     description: Annotated[str | None, typer.Option(help="Background for the people who answer; Markdown.")] = None,
     form: Annotated[
@@ -40,10 +41,6 @@ def ask(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless approved.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the id of the request.")] = False,
     expires_in: Annotated[float | None, typer.Option(help="Seconds until the request expires.")] = None,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Ask people for a decision.
 
@@ -63,14 +60,14 @@ def ask(
         "expires_in": expires_in,
     }
     asked = Ask.parse({key: value for key, value in body.items() if value is not None})
-    by = name or person_name()
-    request = run(with_inbox(url, tenant, lambda inbox: _ask(inbox, asked, by, wait), creates=True))
-    say(public(request), request.id if quiet else line(request), json_)
+    request = session.work(lambda inbox: _ask(inbox, asked, session.by, wait), creates=True)
+    session.say(public(request), request.id if quiet else line(request))
     if wait and not _is_approved(request):
         raise typer.Exit(1)
 
 
 def list_(
+    session: Session,
     status: Annotated[
         Literal["pending", "completed", "cancelled", "expired", "all"] | None,
         typer.Option(help="Only with this status. By default pending, and with the order `ended` all that have ended."),
@@ -93,9 +90,6 @@ def list_(
     ] = False,
     limit: Annotated[int, typer.Option(help="The maximum number.", min=1, max=1000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue a list: the `next` of the previous page.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """List requests, newest first, most urgent first, or by their end."""
     is_by_end = not_executed or order == "ended"
@@ -105,10 +99,10 @@ def list_(
     filters |= {"tool": tool, "agent": agent_, "tier": tier, "group": group, "order": order, "now": utc_now()}
     query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
     with progress(text_of("reading")):
-        found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
+        found = session.work(lambda inbox: inbox.find(query))
     requests, next = found[:limit], place_of(query, found[limit - 1]) if len(found) > limit else None
-    if json_:
-        return say({"items": [public(request) for request in requests], "next": next}, "", json_)
+    if session.json:
+        return session.say({"items": [public(request) for request in requests], "next": next}, "")
     now = utc_now()
     rows = [
         (
@@ -122,19 +116,18 @@ def list_(
         )
         for each in requests
     ]
-    more = "\n" + text_of("more", cursor=next) if next else ""
-    columns = [text_of(f"column.{name}") for name in ("id", "kind", "status", "age", "agent", "priority", "title")]
-    say(None, table(columns, rows) + more if rows else text_of("no_requests"), json_)
+    columns = ("id", "kind", "status", "age", "agent", "priority", "title")
+    session.say(None, listing(columns, rows, "no_requests", next))
 
 
-def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def show(session: Session, id: str) -> None:
     """Show one request and its history."""
 
     async def read(inbox: Inbox) -> tuple[Request, list[Event]]:
         return await inbox.get(id), await inbox.events(request_id=id)
 
-    request, events = run(with_inbox(url, tenant, read))
-    say(public(request), picture(request, [event for event in events if event.record == "request"]), json_)
+    request, events = session.work(read)
+    session.say(public(request), picture(request, events))
 
 
 def _is_approved(request: Request) -> bool:

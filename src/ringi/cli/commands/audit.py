@@ -9,13 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ringi.cli.format.output import progress, say, table, visible
+from ringi.cli.format.output import listing, progress, visible
 from ringi.cli.format.requests import clock
-from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.session import NamedSession, Session
 from ringi.cli.texts import language, text_of
 from ringi.domain.checks import CheckReport, CheckShare
-from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import read_data
@@ -34,13 +32,11 @@ LISTED = 20
 
 
 def report(
+    session: Session,
     since: Annotated[
         datetime | None, typer.Option(help="The first day, in UTC; by default six days before the last.", formats=DAY)
     ] = None,
     until: Annotated[datetime | None, typer.Option(help="The last day, in UTC; by default today.", formats=DAY)] = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Print a report for auditors: how people decided, by rule, tool and group.
 
@@ -53,42 +49,39 @@ def report(
         days = period_of(first, last, now, MAX_DAYS["day"])
         statistics = Statistics(inbox.store, inbox.clock)
         with progress(text_of("reading_trail")):
-            while not (counts := await statistics.count(tenant, *days, seconds=SECONDS)).is_complete:
+            while not (counts := await statistics.count(session.tenant, *days, seconds=SECONDS)).is_complete:
                 pass
-        return report_of(counts, tenant, *days, now)
+        return report_of(counts, session.tenant, *days, now)
 
-    found = run(with_inbox(url, tenant, work))
-    if json_:
+    found = session.work(work)
+    if session.json:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:
         sys.stdout.write(report_html(found, language()))
 
 
-def checks(context: typer.Context, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def checks(session: Session, context: typer.Context) -> None:
     """List the checks, and the shares that people noticed; exit code 1 if they are too low."""
     if context.invoked_subcommand:
         return
-    report = run(with_inbox(url, tenant, lambda inbox: inbox.checks()))
-    say(report.model_dump(mode="json"), report_text(report), json_)
+    report = session.work(lambda inbox: inbox.checks())
+    session.say(report.model_dump(mode="json"), report_text(report))
     if report.has_alarm:
         raise typer.Exit(1)
 
 
 def plant(
+    session: NamedSession,
     file: Annotated[Path, typer.Argument(help="A JSON or TOML file with a list of `checks`.")],
     tool: Annotated[str | None, typer.Option(help="Only the checks of this tool.")] = None,
     share: Annotated[
         str | None, typer.Option(help="Plant one only while fewer of the tool's requests are checks, such as 1%.")
     ] = None,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Plant requests that can never run, to measure whether people notice them."""
-    wanted, part, by = recipes(file, tool), share_of(share), name or person_name()
-    ids = run(with_inbox(url, tenant, lambda inbox: inbox.plant_checks(wanted, by=by, share=part)))
-    say({"ids": ids}, "\n".join(ids) or text_of("nothing_planted"), json_)
+    wanted, part = recipes(file, tool), share_of(share)
+    ids = session.work(lambda inbox: inbox.plant_checks(wanted, by=session.by, share=part))
+    session.say({"ids": ids}, "\n".join(ids) or text_of("nothing_planted"))
 
 
 def recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
@@ -112,9 +105,7 @@ def share_of(text: str | None) -> float | None:
 
 def report_text(report: CheckReport) -> str:
     """Return the shares and the newest checks as tables."""
-    if not report.items:
-        return text_of("no_checks")
-    columns = [text_of(f"column.{each}") for each in ("id", "tool", "since", "by", "status", "why")]
+    columns = ("id", "tool", "since", "by", "status", "why")
     rows = [
         (
             each.id,
@@ -126,7 +117,9 @@ def report_text(report: CheckReport) -> str:
         )
         for each in report.items[:LISTED]
     ]
-    return "\n\n".join(part for part in (shares(report.tools), shares(report.people), table(columns, rows)) if part)
+    return "\n\n".join(
+        part for part in (shares(report.tools), shares(report.people), listing(columns, rows, "no_checks")) if part
+    )
 
 
 def shares(found: list[CheckShare]) -> str:

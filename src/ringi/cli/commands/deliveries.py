@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
-from ringi.cli.format.output import progress, say, say_list, table, visible, visible_lines
+from ringi.cli.format.output import listing, progress, say, visible, visible_lines
 from ringi.cli.format.requests import clock
-from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import existing_store, person_name, run
+from ringi.cli.options import Json
+from ringi.cli.session import NamedSession, Session, run
 from ringi.cli.texts import counted, text_of, translated
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import Backend
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
 from ringi.domain.events import host_of
-from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.record import Query
 from ringi.errors import SettingError
 from ringi.inbox.inbox import Inbox
 
@@ -27,43 +26,37 @@ if TYPE_CHECKING:
     from ringi.delivery.deliveries import Deliveries
     from ringi.delivery.webhooks import DeliveryResult
 
-T = TypeVar("T")
 MAX_REPLY_BYTES = 1_000
 """Bytes of a reply that are printed."""
 
 
 def deliveries(
+    session: Session,
     id: Annotated[str | None, typer.Argument(help="The id of a request; by default the newest requests.")] = None,
     limit: Annotated[int, typer.Option(help="The maximum number of requests.", min=1, max=1000)] = 50,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """List webhook deliveries and their status."""
 
-    async def read(inbox: Inbox, sent: Deliveries) -> list[Delivery]:
+    async def read(backend: Backend, inbox: Inbox) -> list[Delivery]:
+        sent = _deliveries(backend, inbox)
         requests = [await inbox.get(id)] if id else await inbox.find(Query(limit=limit))
-        return [each for request in requests for each in await sent.of_request(tenant, request.id)]
+        return [each for request in requests for each in await sent.of_request(session.tenant, request.id)]
 
     with progress(text_of("reading_deliveries")):
-        found = run(_on(url, tenant, read))
+        found = session.work_on_backend(read)
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
-    columns = [text_of(f"column.{name}") for name in ("delivery", "event", "to", "status")]
-    text = table(columns, rows) if rows else text_of("no_deliveries")
-    say_list(found, text, json_)
+    session.say_list(found, listing(("delivery", "event", "to", "status"), rows, "no_deliveries"))
 
 
 def redeliver(
+    session: NamedSession,
     delivery: Annotated[str, typer.Argument(help="The id of the delivery, from `ringi deliveries`.")],
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Send a delivery again. A running server or worker sends it at once."""
-    by = name or person_name()
-    done = run(_on(url, tenant, lambda _, sent: sent.redeliver(tenant, delivery, by=by)))
-    say(done.model_dump(mode="json"), f"{done.id}  {text_of(f'delivery.{done.status}')}", json_)
+    done = session.work_on_backend(
+        lambda backend, inbox: _deliveries(backend, inbox).redeliver(session.tenant, delivery, by=session.by)
+    )
+    session.say(done.model_dump(mode="json"), f"{done.id}  {text_of(f'delivery.{done.status}')}")
 
 
 def webhooks_test(
@@ -126,12 +119,11 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     ]
 
 
-async def _on(url: str | None, tenant: str, work: Callable[[Inbox, Deliveries], Awaitable[T]]) -> T:
+def _deliveries(backend: Backend, inbox: Inbox) -> Deliveries:
     from ringi.delivery.deliveries import Deliveries
     from ringi.delivery.settings import DeliverySettings
 
-    async with open_backend(existing_store(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
-        return await work(inbox, Deliveries(backend, inbox, DeliverySettings()))
+    return Deliveries(backend, inbox, DeliverySettings())
 
 
 def _status(delivery: Delivery) -> str:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ringi.cli.format.output import progress, say, visible
-from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.format.output import progress, visible
+from ringi.cli.options import parsed_time
+from ringi.cli.session import NamedSession, Session, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import open_backend
-from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.candidates import Erasure
 
 
 def erase(
+    session: NamedSession,
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of requests that have ended.", metavar="ID")] = None,
     person: Annotated[str | None, typer.Option(help="All data of this person.")] = None,
     before: Annotated[
@@ -33,10 +32,6 @@ def erase(
     yes: Annotated[
         bool, typer.Option("--yes", help="Erase; without it, everything but single requests is only counted.")
     ] = False,
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Erase the content of ended requests, or the data of agents, permanently.
 
@@ -50,8 +45,8 @@ def erase(
     if namespace and not agent:
         raise InvalidError.of("namespace", "only with --agent NAME")
     if agent or all_agents:
-        return _erase_store((tenant, *([agent] if agent else [])), namespace, url, yes, json_)
-    by, day = name or person_name(), parsed_day(before) if before else None
+        return _erase_store(session, agent, namespace, yes)
+    by, day = session.by, parsed_time("before", before) if before else None
     is_dry = not ids and not yes
     with progress(text_of("erasing" if yes else "counting")) as report:
 
@@ -62,33 +57,34 @@ def erase(
                 by, person=person, before=day, dry_run=is_dry, progress=lambda done: report(summary(done, is_dry))
             )
 
-        done = run(with_inbox(url, tenant, work))
+        done = session.work(work)
     left = (text_of("not_erased", id=visible(id), why=visible(translated(why))) for id, why in done.left.items())
     lines = [summary(done, is_dry), *left]
     if is_dry:
         lines.append(text_of("dry_run"))
-    say({"erased": not is_dry, **_erasure_data(done)}, "\n".join(lines), json_)
+    data = {each: list(getattr(done, each)) for each in ("requests", "threads", "journals")}
+    session.say({"erased": not is_dry, **data, "left": done.left}, "\n".join(lines))
     if done.left:
         raise typer.Exit(1)
 
 
-def _erase_store(scope: Sequence[str], namespace: str | None, url: str | None, yes: bool, json_: bool) -> None:
+def _erase_store(session: Session, agent: str | None, namespace: str | None, yes: bool) -> None:
     below = tuple(namespace.split("/")) if namespace else ()
     if namespace and not all(below):
         raise InvalidError.of("namespace", f"{namespace!r} has an empty part: write it as notes/ann")
 
     async def work() -> int:
-        async with open_backend(url) as backend:
+        async with open_backend(session.url) as backend:
             if backend.agent_stores is None:
                 raise InvalidError.of("url", "agents have no data in this store")
-            store = backend.agent_stores(*scope)
+            store = backend.agent_stores(session.tenant, *([agent] if agent else []))
             return int(await (store.erase(below) if yes else store.count(below)))
 
     count = run(work())
     lines = [text_of("erased" if yes else "would_erase", counted=counted("counted.item", count))]
     if not yes:
         lines.append(text_of("dry_run"))
-    say({"erased": yes, "items": count}, "\n".join(lines), json_)
+    session.say({"erased": yes, "items": count}, "\n".join(lines))
 
 
 async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
@@ -102,22 +98,9 @@ async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
     return done
 
 
-def parsed_day(text: str) -> datetime:
-    """Parse a day in the local time zone, or a time with a zone; raise `InvalidError` for anything else."""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidError.of("before", f"{text!r} is not a day: write it as 2026-01-31") from None
-    return at.astimezone(UTC)
-
-
 def summary(done: Erasure, is_dry: bool) -> str:
     """Return a line with the numbers of erased records, or of those to erase."""
     others = {"thread": len(done.threads), "journal": len(done.journals)}
     counts = [("request", len(done.requests)), *((name, number) for name, number in others.items() if number)]
     texts = text_of("and").join(counted(f"counted.{name}", number) for name, number in counts)
     return text_of("would_erase" if is_dry else "erased", counted=texts)
-
-
-def _erasure_data(done: Erasure) -> dict[str, Any]:
-    return {name: list(getattr(done, name)) for name in ("requests", "threads", "journals")} | {"left": done.left}

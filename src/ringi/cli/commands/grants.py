@@ -7,42 +7,20 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import canonical, jsonable
-from ringi.cli.format.output import say, say_list, table, visible
+from ringi.cli.format.output import listing, visible
 from ringi.cli.format.requests import clock, public
-from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
-from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.session import MemberSession, NamedSession, Session
 from ringi.cli.texts import text_of
-from ringi.domain.grants import Grant, GrantView
-from ringi.domain.record import DEFAULT_TENANT
+from ringi.domain.grants import Grant
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
-from ringi.domain.voting import Decider
 from ringi.inbox.inbox import Inbox
 
 
-def grants(tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def grants(session: Session) -> None:
     """List the grants: the calls that people have approved in advance."""
-    found = run(with_inbox(url, tenant, lambda inbox: inbox.grants()))
-    text = table_of(found) if found else text_of("no_grants")
-    say_list(found, text, json_)
-
-
-def revoke(
-    id: Annotated[str, typer.Argument(help="The id of the grant, from `ringi grants`.")],
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
-) -> None:
-    """Revoke a grant: from now on people are asked again."""
-    by = name or person_name()
-    run(with_inbox(url, tenant, lambda inbox: inbox.revoke_grant(id, by=by)))
-    say({"id": id}, text_of("revoked", id=id), json_)
-
-
-def table_of(found: list[GrantView]) -> str:
-    """Return grants as a table."""
-    columns = [text_of(f"column.{each}") for each in ("id", "tool", "scope", "uses", "until", "by", "status")]
+    found = session.work(lambda inbox: inbox.grants())
+    columns = ("id", "tool", "scope", "uses", "until", "by", "status")
     rows = [
         (
             each.id,
@@ -55,7 +33,15 @@ def table_of(found: list[GrantView]) -> str:
         )
         for each in found
     ]
-    return table(columns, rows)
+    session.say_list(found, listing(columns, rows, "no_grants"))
+
+
+def revoke(
+    session: NamedSession, id: Annotated[str, typer.Argument(help="The id of the grant, from `ringi grants`.")]
+) -> None:
+    """Revoke a grant: from now on people are asked again."""
+    session.work(lambda inbox: inbox.revoke_grant(id, by=session.by))
+    session.say({"id": id}, text_of("revoked", id=id))
 
 
 def scope_text(grant: Grant) -> str:
@@ -69,35 +55,30 @@ def scope_text(grant: Grant) -> str:
     return " · ".join(each for each in (args, grant.asked_by, grant.agent, grant.thread_id, grant.folder) if each)
 
 
-def suggestions(context: typer.Context, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+def suggestions(session: Session, context: typer.Context) -> None:
     """List the rules that the decisions of people suggest."""
     if context.invoked_subcommand:
         return
-    found = run(with_inbox(url, tenant, lambda inbox: inbox.suggestions()))
+    found = session.work(lambda inbox: inbox.suggestions())
     parts = [*map(suggestion_text, found), text_of("suggestion.terms")] if found else [text_of("no_suggestions")]
-    say_list(found, "\n\n".join(parts), json_)
+    session.say_list(found, "\n\n".join(parts))
 
 
 def accept(
+    session: MemberSession,
     id: Annotated[str, typer.Argument(help="The id of the suggestion, from `ringi suggestions`.")],
     one_in: Annotated[
         int, typer.Option(help="One in so many of its calls still asks people, at random.", min=2, max=100)
     ] = 20,
-    groups: Groups = "",
-    name: By = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Switch on a suggested rule: from now on it approves its calls without asking."""
-    by = name or person_name()
 
     async def switch_on(inbox: Inbox) -> Request:
-        person = await inbox.absences.decider(Decider(by, names_in(groups)))
+        person = await session.decider(inbox)
         return await inbox.accept_suggestion(id, by=person, one_in=one_in, channel="cli")
 
-    rule = run(with_inbox(url, tenant, switch_on))
-    say(public(rule), switched_on_text(rule), json_)
+    rule = session.work(switch_on)
+    session.say(public(rule), switched_on_text(rule))
 
 
 def suggestion_text(rule: Suggestion) -> str:

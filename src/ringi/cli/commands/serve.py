@@ -14,9 +14,8 @@ import typer
 from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, has_langgraph, load_agents, need_langgraph
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
-from ringi.cli.session import error_text, person_name, run, with_inbox
+from ringi.cli.session import Session, error_text, person_name, run
 from ringi.cli.texts import text_of
-from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import MissingExtraError
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
@@ -57,7 +56,7 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             if samples:
-                run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
+                Session(url=url).work(ask_samples, creates=True)
             extras = ",".join(frameworks.missing_extras())
             why = text_of("no_agents", count=len(SAMPLES) if samples else 0, why=error_text(error))
             sys.stderr.write(f"{why}\n{text_of('more_agents', extras=extras)}\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,12 +17,13 @@ from ringi.base.canonical_json import jsonable
 from ringi.base.settings import Settings, variable, variable_of
 from ringi.cli.format.output import progress, say, table, visible
 from ringi.cli.options import Json, Tenant, Url, names_in
-from ringi.cli.session import person_name, run
+from ringi.cli.session import Session, person_name, run
 from ringi.cli.texts import text_of, translated
-from ringi.connect import home, inbox_on, open_backend, open_to_verify, resolved_url
+from ringi.connect import Backend, home, open_backend, open_to_verify, resolved_url
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import RingiError, SettingError, UnavailableError, without_password
+from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import Ended
 from ringi.inbox.offboarding import offboard as end_all
 
@@ -115,34 +115,22 @@ def finding_line(finding: Finding) -> str:
 
 
 def token_create(
+    session: Session,
     role: Annotated[Literal["agent", "person", "admin", "auditor"], typer.Option(help="The role of the token.")],
     name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
-    tenant: Tenant = DEFAULT_TENANT,
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Create a token and print it; the store then knows the name of a person."""
     from ringi.server.auth.authenticator import Keys
 
     names = names_in(groups)
-    token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
+    token = Keys.load(home()).mint(tenant=session.tenant, role=role, name=name, groups=names)
     if role in ("person", "admin"):
-        note_person(url, tenant, name, names)
-    say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
-
-
-def note_person(url: str | None, tenant: str, name: str, groups: Sequence[str]) -> None:
-    """Record in the store that a person has a token; without the store, the person's first call does it."""
-
-    async def work() -> None:
-        async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
-            await inbox.note_person(name, groups)
-
-    try:
-        run(work())
-    except RingiError as error:
-        log.warning("the store does not know %r before its first call: %s", name, error)
+        try:
+            session.work_on_backend(lambda _, inbox: inbox.note_person(name, names), creates=True)
+        except RingiError as error:
+            log.warning("the store does not know %r before its first call: %s", name, error)
+    session.say({"token": token, "tenant": session.tenant, "role": role, "name": name, "groups": list(names)}, token)
 
 
 def token_show(
@@ -198,6 +186,7 @@ def server_address() -> str:
 
 
 def token_revoke(
+    session: Session,
     token: Annotated[str | None, typer.Argument(help="The token; or use --name.")] = None,
     name: Annotated[
         str | None, typer.Option(help="The person whose tokens and sessions until now are revoked.")
@@ -206,9 +195,6 @@ def token_revoke(
         Literal["agent", "person", "admin", "auditor"] | None,
         typer.Option(help="With --name: only tokens of this role."),
     ] = None,
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
 ) -> None:
     """Revoke a token, or all tokens and sessions of a person, on all servers at once.
 
@@ -220,48 +206,32 @@ def token_revoke(
 
     if (token is None) == (name is None):
         raise SettingError("token", name, "pass either the token or --name")
-    revoked: dict[str, Any] = {"tenant": tenant, "name": name, "role": role}
+    revoked: dict[str, Any] = {"tenant": session.tenant, "name": name, "role": role}
     if token is not None:
         who = Keys.load(home()).read(token)
         revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
 
-    async def work() -> Revocation:
-        async with open_backend(url) as backend:
-            revocations = Revocations(backend)
-            revocation = Revocation(**revoked, at=revocations.now(), by=person_name())
-            await revocations.revoke(revocation)
-            return revocation
+    async def work(backend: Backend, inbox: Inbox) -> tuple[Revocation, list[Ended]]:
+        revocations = Revocations(backend)
+        revocation = Revocation(**revoked, at=revocations.now(), by=person_name())
+        await revocations.revoke(revocation)
+        is_all = name and role in (None, "person", "admin")
+        return revocation, await end_all(inbox, str(name), person_name()) if is_all else []
 
-    revocation = run(work())
-    ended = run(end_holdings(url, tenant, str(name))) if name and role in (None, "person", "admin") else []
+    revocation, ended = session.work_on_backend(work, creates=True)
     text = text_of("revoked.token" if token else "revoked.all", name=visible(revocation.name))
     data = revocation.model_dump(mode="json") | ({"ended": jsonable(ended)} if name else {})
-    say(data, "\n".join([text, *ended_lines(ended)]), json_)
+    lines = [text, *(text_of(f"ended.{each.kind}", id=visible(each.id)) for each in ended)]
+    session.say(data, "\n".join(lines))
 
 
-def offboard(
-    name: Annotated[str, typer.Argument(help="The person who leaves.")],
-    tenant: Tenant = DEFAULT_TENANT,
-    url: Url = None,
-    json_: Json = False,
-) -> None:
+def offboard(session: Session, name: Annotated[str, typer.Argument(help="The person who leaves.")]) -> None:
     """End all that a person holds: tokens, sessions, absences, deputyships, grants, rules, open votes, held
     answers and claims.
 
     A person who signs in at a provider or through a proxy can sign in again until they are removed there.
     """
-    token_revoke(None, name, None, tenant, url, json_)
-
-
-async def end_holdings(url: str | None, tenant: str, name: str) -> list[Ended]:
-    """End all that a person holds beside tokens and sessions."""
-    async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
-        return await end_all(inbox, name, person_name())
-
-
-def ended_lines(ended: Sequence[Ended]) -> list[str]:
-    """Return a line for each thing that was ended."""
-    return [text_of(f"ended.{each.kind}", id=visible(each.id)) for each in ended]
+    token_revoke(session, name=name)
 
 
 def secret_create(json_: Json = False) -> None:

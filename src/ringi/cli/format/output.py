@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
-from pydantic import BaseModel
-
 from ringi.base.alphabets import mixed_words, with_codes
 from ringi.cli.texts import text_of
 
@@ -33,11 +31,6 @@ def say(data: object, text: str, as_json: bool) -> None:
     """Print data as one line of JSON, or text."""
     sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()
-
-
-def say_list(items: Sequence[BaseModel], text: str, as_json: bool) -> None:
-    """Print a whole list as one line of JSON, as the API writes it, or text."""
-    say({"items": [each.model_dump(mode="json") for each in items], "next": None}, text, as_json)
 
 
 @contextmanager
@@ -64,6 +57,21 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
         starter.cancel()
         starter.join()
         status.stop()
+
+
+def listing(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str, next: str | None = None) -> str:
+    """Return rows as a table.
+
+    Args:
+        columns: The keys of the headings, without `column.`.
+        rows: Untrusted text.
+        empty: The key of the text in place of an empty table.
+        next: Where the list continues; None at its end.
+    """
+    if not rows:
+        return text_of(empty)
+    more = "\n" + text_of("more", cursor=next) if next else ""
+    return table([text_of(f"column.{each}") for each in columns], rows) + more
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
