@@ -27,7 +27,7 @@ FOLDERS_OF_AREAS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("everywhere",): ("shell", "apps"),
     ("list", "request"): ("inbox", "sessions", "request", "values"),
     ("field",): ("form",),
-    ("threads", "thread"): ("thread",),
+    ("threads", "thread"): ("thread", "pauses"),
     ("chat",): ("chat", "assistant"),
     ("learning",): ("learning",),
     ("memory",): ("memory",),
