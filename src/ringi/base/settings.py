@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -205,13 +206,16 @@ def fresh_sign_in(tiers: Sequence[str]) -> dict[str, float]:
     return read_seconds("fresh_sign_in", Settings.load().fresh_sign_in, tiers)
 
 
-def read_pairs(name: str, pairs: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+def read_pairs(
+    name: str, pairs: Sequence[str], known: Sequence[str], example: str = "irreversible=phr"
+) -> dict[str, str]:
     """Return the values by name of a setting such as `high=300,irreversible=60`.
 
     Args:
         name: The name of the setting.
         pairs: Its parts.
         known: The allowed names.
+        example: A right part, for the error.
 
     Raises:
         SettingError: A name is unknown or occurs twice, or its value is missing or has a space.
@@ -220,7 +224,7 @@ def read_pairs(name: str, pairs: Sequence[str], known: Sequence[str]) -> dict[st
     for pair in pairs:
         key, _, value = (part.strip() for part in pair.partition("="))
         if key not in known or key in found or not value or len(value.split()) > 1:
-            what = f"give one value for some of {', '.join(known)}, each once, such as irreversible=phr"
+            what = f"give one value for some of {', '.join(known)}, each once, such as {example}"
             raise SettingError(variable_of(name), ",".join(pairs), what)
         found[key] = value
     return found
@@ -232,11 +236,11 @@ def read_seconds(name: str, pairs: Sequence[str], known: Sequence[str]) -> dict[
     Raises:
         SettingError: A name is unknown or occurs twice, or the seconds are not a number above 0.
     """
-    try:
-        found = {key: float(value) for key, value in read_pairs(name, pairs, known).items()}
+    example = f"{known[-1]}=60"
+    texts = read_pairs(name, pairs, known, example)
+    with suppress(ValueError):
+        found = {key: float(value) for key, value in texts.items()}
         if all(0 < each < math.inf for each in found.values()):
             return found
-    except (ValueError, SettingError):
-        pass
-    what = f"give seconds above 0 for some of {', '.join(known)}, each once, such as {known[-1]}=60"
+    what = f"give seconds above 0 for some of {', '.join(known)}, each once, such as {example}"
     raise SettingError(variable_of(name), ",".join(pairs), what)
