@@ -31,7 +31,7 @@ from ringi.backends.sqlite.database import Database
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import UrgentPlace, rank_of, urgent_query
+from ringi.domain.urgency import UrgentPlace, rank_of
 
 Values = dict[str, Any]
 """What a store writes for a request, by name; `body` is the request as JSON."""
@@ -218,7 +218,7 @@ async def redis_side(url: str, count: int) -> AsyncIterator[Find]:
         store = RedisStore(server)
 
         async def find(query: Query) -> Sequence[Any]:
-            return await store._urgent_bodies(urgent_query(query))
+            return await store._pages[Request.record].find(query)
 
         yield find
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from ringi.backends.redis import lists
-from ringi.backends.redis.lists import QueryPlan
+from ringi.backends.redis import pages
+from ringi.backends.redis.lists import Asked
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
@@ -38,7 +39,7 @@ class TestManyUrgent(UrgencyConformance):
     @pytest.fixture
     def store(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> Store:
         for name, number in (("FEW", 2), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
-            monkeypatch.setattr(lists, name, number)
+            monkeypatch.setattr(pages, name, number)
         return RedisStore(server)
 
     @pytest.fixture
@@ -51,13 +52,14 @@ async def test_a_page_of_a_rare_agent_reads_only_its_requests(server: Server, mo
     for n in range(30):
         name = "rare" if n in (5, 25) else "common"
         await store.put(*a_request(f"r{n}", by=name, due_at=NOON + timedelta(minutes=n) if n % 2 else None))
-    pick = store._urgent._pick
+    requests = store._pages[Request.record]
+    pick = requests._pick
 
-    async def counted(plan: QueryPlan, limit: int, places: Sequence[bytes]) -> list[bytes]:
+    async def counted(asked: Asked, limit: int, places: Sequence[bytes]) -> Any:
         read.extend(places)
-        return await pick(plan, limit, places)
+        return await pick(asked, limit, places)
 
-    monkeypatch.setattr(store._urgent, "_pick", counted)
+    monkeypatch.setattr(requests, "_pick", counted)
     found = await store.find(Request, Query(tenant="tenant-1", order="urgent", now=NOON, agent="rare"))
     assert {request.id for request in found} == {"r5", "r25"}
     assert len(set(read)) == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.backends import listing
 from tests.tiers import examples
 
-from ringi.backends.redis import store
+from ringi.backends.redis import pages
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.testing.machine import InboxMachine
@@ -58,6 +58,6 @@ TestRedisDoesAsMemoryDoes.settings = TestValkeyDoesAsMemoryDoes.settings = setti
 @given(case=listing.CASES, little=st.sampled_from([0, 2, 1_000]), at_once=st.sampled_from([1, 2, 500]))
 def test_redis_lists_as_memory_does(server: str, case: listing.Case, little: int, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "LITTLE", little)
-        patch.setattr(store, "AT_ONCE", at_once)
+        patch.setattr(pages, "LITTLE", little)
+        patch.setattr(pages, "MAX_CHUNK", at_once)
         asyncio.run(listing.compare(emptied(server), case))

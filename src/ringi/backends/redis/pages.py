@@ -1,0 +1,226 @@
+"""Pages of lists: each is read from the spans of some lists, and each record is checked by its marks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ringi.backends.audiences import EVERYTHING, has_index, required_lists
+from ringi.backends.orders import LEAST, Listing, Span, listing_of
+from ringi.backends.redis.lists import (
+    DEADLINE,
+    DIGITS,
+    EXPIRING,
+    LAST,
+    NEWEST,
+    RANK,
+    RANK_DIGITS,
+    Asked,
+    agent_list,
+    asked_of,
+    bounds_of,
+    deadline_in,
+    digits,
+    is_exact,
+    key_digits,
+    names_of,
+    suffix_of,
+    time_digits,
+)
+from ringi.backends.redis.server import Server, named
+from ringi.backends.rows import page
+from ringi.domain.record import Query, Record, microseconds
+from ringi.domain.request import Request
+from ringi.domain.urgency import rank_spans, unordered
+
+LITTLE = 1_000
+"""Maximum positions read from a list by time; with more, matches are close together in the other lists."""
+FEW = 200
+"""The most requests that are sorted for one page."""
+EVERY = 10**9
+"""More than any list by an index of its own has, such as the requests of a thread."""
+FIRST_CHUNK, MAX_CHUNK = 16, 500
+"""Positions read from each list at first, and at once: a running script blocks all other clients."""
+
+
+class Pages:
+    """Reads the lists of one kind of records.
+
+    Args:
+        server: The server.
+        keys: The keys of the bodies, of what is filed, of the texts and of the lists.
+        kind: The class of the records.
+    """
+
+    def __init__(self, server: Server, keys: Sequence[str], kind: type[Record]) -> None:
+        self._server, self._keys, self._kind = server, keys, kind
+        self._scan, self._counts, self._turns = map(server.script, ("scan", "counts", "turns"))
+        self._picked = server.script("pick")
+
+    async def find(self, query: Query) -> list[bytes]:
+        """Return the bodies of at most `query.limit` matching records, in order."""
+        listing, found = listing_of(self._kind, query), list[bytes]()
+        if listing.spans[0].key != "created_at" and has_index(query):
+            every = await page(Request, unordered(query).model_copy(update={"limit": EVERY}), self.find)
+            later = listing.later((listing.place_of(each), each) for each in every)
+            return [each.model_dump_json().encode() for each in later[: query.limit]]
+        async for asked, places in self._candidates(listing):
+            found += await self._pick(asked, query.limit - len(found), places)
+            if len(found) >= query.limit:
+                break
+        if query.expired_at and query.tenant is None and len(found) >= query.limit:
+            turns = await self._turns(self._keys[3:], [EXPIRING, digits(query.expired_at), query.limit])
+            found = await self._pick(asked_of(self._kind, query), query.limit, turns) or found
+        # A listed record that is missing counts as damaged: the list continues.
+        return [body_of(row) if row else b"" for row in found]
+
+    async def count(self, query: Query) -> int:
+        """Return the number of matching records, up to `query.limit`."""
+        number: int = 0
+        if is_exact(self._kind, query):
+            return min(query.limit, sum(await self._sizes(names_of(self._kind, query), b"", NEWEST)))
+        async for asked, places in self._candidates(listing_of(self._kind, query)):
+            number += await self._pick(asked, query.limit - number, places, only_count=True)
+            if number >= query.limit:
+                break
+        return number
+
+    async def _pick(self, asked: Asked, limit: int, places: Sequence[bytes], *, only_count: bool = False) -> Any:
+        """Return the rows of those records that have what is asked, at most so many, or their number."""
+        wanted = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+        fields = (place[DIGITS:] for place in places)
+        return await self._picked(self._keys[:3], [wanted, limit, int(only_count), *fields])
+
+    async def _candidates(self, listing: Listing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
+        """Yield the positions of possible matches in order, in chunks, with what their records must have."""
+        query, asked, tenant = listing.query, asked_of(self._kind, listing.query), str(listing.query.tenant)
+        if query.expired_at:
+            due = Span("deadline", LEAST, microseconds(query.expired_at), None)
+            below = bounds_of(tenant, listing.spans[0])[1]
+            async for places in self._scanned([named("expires")], listing, due):
+                yield asked, [place for place in places if place < below]
+            return
+        lists = await self._shortest(query) if listing.is_ascending else []
+        few = await (self._few_urgent(listing, lists) if listing.is_ascending else self._few_ended(listing))
+        if few is not None:
+            for n in range(0, len(few), MAX_CHUNK):
+                yield asked, few[n : n + MAX_CHUNK]
+            return
+        for span in listing.spans:
+            part = asked
+            if span.key == "created_at":
+                names = names_of(self._kind, query)
+            elif span.key == "ended_at":
+                names = [named("ended", tenant)]
+            else:
+                names = [named(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in lists]
+            if span.key == "rank":
+                # What is due soon is no part of the rest.
+                later = named("deadline"), time_digits((listing.soon or 0) + 1).decode(), LAST
+                part = {**asked, "spans": [*asked["spans"], later]}
+            async for places in self._scanned(names, listing, span):
+                yield part, places
+
+    async def _scanned(self, names: Sequence[str], listing: Listing, span: Span) -> AsyncIterator[list[bytes]]:
+        """Yield the positions in a span of some lists in order, each once, in chunks."""
+        first, last = bounds_of(str(listing.query.tenant), span)
+        is_down, cut = span.is_descending, len(key_digits(span.key, 0))
+        size, is_open = min(max(listing.query.limit, FIRST_CHUNK), MAX_CHUNK), True
+        while is_open:
+            read = await self._read([(name, first, last) for name in names], size, is_down)
+            ends = [members[-1] for members in read if len(members) == size]
+            # The point that every list has reached.
+            end, is_open = (max if is_down else min)(ends, default=b""), bool(ends)
+            merged = sorted({each for members in read for each in members}, reverse=is_down)
+            reached = [each for each in merged if not is_open or (each >= end if is_down else each <= end)]
+            for n in range(0, len(reached), MAX_CHUNK):
+                yield [each[cut:] for each in reached[n : n + MAX_CHUNK]]
+            first, last = (first, end) if is_down else (end, last)
+            size = min(2 * size, MAX_CHUNK) if len(reached) < MAX_CHUNK else size
+
+    async def _read(
+        self, parts: Sequence[tuple[str, bytes, bytes]], size: int, is_down: bool = False
+    ) -> list[list[bytes]]:
+        """Return the first members of parts of lists, without the names of the lists, as of one moment."""
+        pairs = [bounds_in(*part) for part in parts]
+        bounds = [bound for pair in pairs for bound in (reversed(pair) if is_down else pair)]
+        command = "ZREVRANGEBYLEX" if is_down else "ZRANGEBYLEX"
+        found = await self._scan(self._keys[3:], [command, size, *bounds])
+        return [
+            [each[len(name.encode()) + 1 :] for each in some] for (name, *_), some in zip(parts, found, strict=True)
+        ]
+
+    async def _sizes(self, names: Sequence[str], first: bytes, last: bytes) -> list[int]:
+        """Return the numbers of members in a part of some lists, as of one moment."""
+        bounds = [bound for name in names for bound in bounds_in(name, first, last)]
+        sizes: list[int] = await self._counts(self._keys[3:], bounds)
+        return sizes
+
+    async def _few_ended(self, listing: Listing) -> list[bytes] | None:
+        """Return the positions of all that ended since a time, in the order of creation, unless many."""
+        query, span = listing.query, listing.spans[0]
+        if span.key != "created_at" or not query.ended_since or query.tenant is None:
+            return None
+        since, (_, below) = digits(query.ended_since).encode(), bounds_of(query.tenant, span)
+        (found,) = await self._read([(named("ended", query.tenant), since, NEWEST)], LITTLE + 1)
+        places = sorted((each[DIGITS:] for each in found), reverse=True)
+        return None if len(places) > LITTLE else [place for place in places if place < below]
+
+    async def _few_urgent(self, listing: Listing, lists: Sequence[str]) -> list[bytes] | None:
+        """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
+
+        The lists by deadline do not have them together, and would be read to their ends.
+        """
+        query, tenant = listing.query, str(listing.query.tenant)
+        if query.priority is None and query.tier is None:
+            return None
+        spans = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query)]
+        names = [named(RANK, tenant, name) for name in lists]
+        if sum([sum(await self._sizes(names, *span)) for span in spans]) > FEW:
+            return None
+        found = await self._read([(name, *span) for name in names for span in spans], FEW + 1)
+        members = list({member for some in found for member in some})
+        if len(members) > FEW:
+            return None
+        after = listing.after and (
+            listing.after[0],
+            suffix_of(tenant, "rank" if listing.after[0] else "deadline", listing.after[1:]),
+        )
+        places = zip(await self._places_of(members, time_digits(listing.soon or 0).decode()), members, strict=True)
+        return [member[RANK_DIGITS:] for member in listing._replace(after=after).later(places)]
+
+    async def _places_of(self, members: Sequence[bytes], soon: str) -> list[tuple[bool, bytes]]:
+        """Return for members of lists by rank whether they are of the rest, and what orders them in their part."""
+        if not members:
+            return []
+        async with self._server.answering():
+            filed = await self._server.redis.hmget(self._keys[1], [each[RANK_DIGITS + DIGITS :] for each in members])
+        deadlines = [deadline_in(each) for each in filed]
+        return [
+            (False, deadline.encode() + member[RANK_DIGITS:]) if deadline <= soon else (True, member)
+            for deadline, member in zip(deadlines, members, strict=True)
+        ]
+
+    async def _shortest(self, query: Query) -> list[str]:
+        """Return the lists that have all matches and the fewest others."""
+        by_agent = [[agent_list(query.agent)]] if query.agent is not None else []
+        ways = [*required_lists(query), *by_agent] or [[EVERYTHING]]
+        if len(ways) == 1:
+            return ways[0]
+        ranked = [named(RANK, str(query.tenant), name) for names in ways for name in names]
+        counts = iter(await self._sizes(ranked, b"", NEWEST))
+        sizes = [sum(islice(counts, len(names))) for names in ways]
+        return min(zip(sizes, ways, strict=True))[1]
+
+
+def bounds_in(name: str, first: bytes, last: bytes) -> tuple[bytes, bytes]:
+    """Return the bounds of a part of a list; no member equals one."""
+    head = b"(" + name.encode() + b"\0"
+    return head + first, head + last
+
+
+def body_of(row: bytes) -> bytes:
+    """Return the body stored behind its version and write token; empty if it is damaged."""
+    return b" ".join(row.split(b" ", 2)[2:])
