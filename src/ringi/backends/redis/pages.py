@@ -41,7 +41,7 @@ FEW = 200
 """The most requests that are sorted for one page."""
 EVERY = 10**9
 """More than any list by an index of its own has, such as the requests of a thread."""
-FIRST_CHUNK, MAX_CHUNK = 16, 500
+FIRST_CHUNK, MAX_CHUNK = 64, 500
 """Positions read from each list at first, and at once: a running script blocks all other clients."""
 
 
