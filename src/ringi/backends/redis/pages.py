@@ -80,7 +80,9 @@ class Pages:
         """Return the number of matching records, up to `query.limit`."""
         number: int = 0
         if is_exact(self._kind, query):
-            return min(query.limit, sum(await self._sizes(names_of(self._kind, query), b"", NEWEST)))
+            return min(
+                query.limit, sum(await self._sizes([(name, b"", NEWEST) for name in names_of(self._kind, query)]))
+            )
         async for asked, places in self._candidates(listing_of(self._kind, query)):
             number += await self._pick(asked, query.limit - number, places, only_count=True)
             if number >= query.limit:
@@ -152,9 +154,9 @@ class Pages:
             [each[len(name.encode()) + 1 :] for each in some] for (name, *_), some in zip(parts, found, strict=True)
         ]
 
-    async def _sizes(self, names: Sequence[str], first: bytes, last: bytes) -> list[int]:
-        """Return the numbers of members in a part of some lists, as of one moment."""
-        bounds = [bound for name in names for bound in bounds_in(name, first, last)]
+    async def _sizes(self, parts: Sequence[tuple[str, bytes, bytes]]) -> list[int]:
+        """Return the numbers of members in parts of lists, as of one moment."""
+        bounds = [bound for part in parts for bound in bounds_in(*part)]
         sizes: list[int] = await self._counts(self._keys[3:], bounds)
         return sizes
 
@@ -177,10 +179,10 @@ class Pages:
         if query.priority is None and query.tier is None:
             return None
         spans = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query)]
-        names = [named(RANK, tenant, name) for name in lists]
-        if sum([sum(await self._sizes(names, *span)) for span in spans]) > FEW:
+        parts = [(named(RANK, tenant, name), *span) for name in lists for span in spans]
+        if sum(await self._sizes(parts)) > FEW:
             return None
-        found = await self._read([(name, *span) for name in names for span in spans], FEW + 1)
+        found = await self._read(parts, FEW + 1)
         members = list({member for some in found for member in some})
         if len(members) > FEW:
             return None
@@ -210,7 +212,7 @@ class Pages:
         if len(ways) == 1:
             return ways[0]
         ranked = [named(RANK, str(query.tenant), name) for names in ways for name in names]
-        counts = iter(await self._sizes(ranked, b"", NEWEST))
+        counts = iter(await self._sizes([(name, b"", NEWEST) for name in ranked]))
         sizes = [sum(islice(counts, len(names))) for names in ways]
         return min(zip(sizes, ways, strict=True))[1]
 
