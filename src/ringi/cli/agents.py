@@ -83,7 +83,8 @@ def load_agents(location: str) -> list[Agent]:
         raise
     except (Exception, SystemExit) as error:  # The user's module may raise anything.
         if isinstance(error, ModuleNotFoundError) and error.name != module_name:
-            name_extra(location, error)
+            with suppress(ModuleNotFoundError):
+                missing(f"{location!r}", error)
         log.debug("%s cannot be loaded", location, exc_info=True)
         why = f"{source_line(error)}{type(error).__name__}: {error}"
         raise SettingError(
@@ -116,12 +117,6 @@ def relative(file: str) -> str:
     """Return a path relative to the current folder if it is below it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
-
-
-def name_extra(location: str, error: ModuleNotFoundError) -> None:
-    """Raise `MissingExtraError` if an extra of Ringi brings the module that the user's module imports."""
-    with suppress(ModuleNotFoundError):
-        missing(f"{location!r}", error)
 
 
 def has_langgraph() -> bool:

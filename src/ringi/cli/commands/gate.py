@@ -8,9 +8,8 @@ import re
 import shlex
 import shutil
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -89,16 +88,7 @@ def gate(
     run(serve_gate(servers, policies, wait=wait))
 
 
-class Client(StrEnum):
-    """The clients whose MCP servers can be gated."""
-
-    CLAUDE_CODE = "claude-code"
-    CURSOR = "cursor"
-    VSCODE = "vscode"
-    CODEX = "codex"
-
-
-Which = Annotated[Client, typer.Argument(help="The MCP client.")]
+Which = Annotated[Literal["claude-code", "cursor", "vscode", "codex"], typer.Argument(help="The MCP client.")]
 
 
 def install(
@@ -113,8 +103,8 @@ def install(
     PolicyFile(policy).policy()
     # Other people who share a project have the command and the folder elsewhere.
     program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
-    path = config_file(client.value, Path.cwd() if project else None)
-    for change in installed(client.value, path, program, str(policy if project else policy.absolute())):
+    path = config_file(client, Path.cwd() if project else None)
+    for change in installed(client, path, program, str(policy if project else policy.absolute())):
         write_change(change, yes)
 
 
@@ -122,7 +112,7 @@ def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> Non
     """Restore the MCP servers in the configuration of a client: show the difference, ask, and write."""
     from ringi.gateways.mcp_gate.install import config_file, uninstalled
 
-    for change in uninstalled(client.value, config_file(client.value, Path.cwd() if project else None)):
+    for change in uninstalled(client, config_file(client, Path.cwd() if project else None)):
         write_change(change, yes)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,7 +13,6 @@ from ringi.cli.options import Asks
 
 if TYPE_CHECKING:
     from ringi.gateways.client_config import FileChange
-    from ringi.gateways.hooks.events import HookClient
 
 PolicyOption = Annotated[
     str | None,
@@ -51,14 +49,7 @@ def codex(
     answer("codex", HookOptions(timeout, policy, url, confirm_stop))
 
 
-class Client(StrEnum):
-    """The coding agents that have hooks."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-
-
-Which = Annotated[Client, typer.Argument(help="The coding agent.")]
+Which = Annotated[Literal["claude-code", "codex"], typer.Argument(help="The coding agent.")]
 InProject = Annotated[bool, typer.Option("--project/--user", help="The file of this project, or your own.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 
@@ -80,18 +71,17 @@ def install(
     from ringi.cli.texts import text_of
     from ringi.gateways.hooks.install import config_file, installed
 
-    name: HookClient = client.value
     # Other people who share a project have the command elsewhere.
     program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
     if policy and not project:
         policy = str(Path(policy).absolute())
     wait = str(timeout - MARGIN) if timeout != WAIT else None
     options = [("--policy", policy), ("--url", url), ("--timeout", wait)]
-    command = [program, "hook", name, *(word for option, value in options if value for word in (option, value))]
+    command = [program, "hook", client, *(word for option, value in options if value for word in (option, value))]
     command += ["--confirm-stop"] * confirm_stop
-    path = config_file(name, Path.cwd() if project else None)
-    write_change(installed(name, path, command, timeout, confirms=confirm_stop), yes)
-    if client is Client.CODEX:
+    path = config_file(client, Path.cwd() if project else None)
+    write_change(installed(client, path, command, timeout, confirms=confirm_stop), yes)
+    if client == "codex":
         typer.echo(text_of("hook.trust"), err=True)
 
 
@@ -99,8 +89,7 @@ def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> Non
     """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
     from ringi.gateways.hooks.install import config_file, uninstalled
 
-    name: HookClient = client.value
-    write_change(uninstalled(config_file(name, Path.cwd() if project else None)), yes)
+    write_change(uninstalled(config_file(client, Path.cwd() if project else None)), yes)
 
 
 def write_change(change: FileChange, yes: bool) -> None:
