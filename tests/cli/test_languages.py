@@ -21,9 +21,9 @@ from ringi.base.clock import utc_now
 from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.app import app
+from ringi.cli.error_texts import error_text
 from ringi.cli.format.effect import effect_line
 from ringi.cli.format.requests import about_line, actor
-from ringi.cli.session import error_text
 from ringi.cli.texts import VARIABLES, catalogue, language, translations
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request

@@ -45,7 +45,7 @@ def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:
             raise MissingExtraError(f"`ringi {command}`", extra)
         missing("the command", failed)
     except MissingExtraError as error:
-        from ringi.cli.session import error_text
+        from ringi.cli.error_texts import error_text
         from ringi.cli.texts import text_of
 
         sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")

@@ -33,9 +33,10 @@ from ringi.cli.commands import (
     upkeep,
     watch,
 )
+from ringi.cli.error_texts import error_text, usage_text
 from ringi.cli.format.output import visible
 from ringi.cli.help import GroupWithHeadings, options, translate_help
-from ringi.cli.session import command_of, error_text, usage_text
+from ringi.cli.session import command_of
 from ringi.cli.texts import text_of, text_or, translated
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ringi.cli.error_texts import error_text
 from ringi.cli.options import Unknown, names_in, parsed_json, read_file
-from ringi.cli.session import MemberSession, NamedSession, error_text
+from ringi.cli.session import MemberSession, NamedSession
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request

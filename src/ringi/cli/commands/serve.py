@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, has_langgraph, load_agents, need_langgraph
+from ringi.cli.error_texts import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
-from ringi.cli.session import Session, error_text, person_name, run
+from ringi.cli.session import Session, person_name, run
 from ringi.cli.texts import text_of
 from ringi.errors import MissingExtraError
 from ringi.forms.form import ASKED_FIELDS

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import HelpPanel, Input, Static
 
+from ringi.cli.error_texts import error_text
 from ringi.cli.format.requests import clock, title_of
 from ringi.cli.keys import keys_of
-from ringi.cli.session import error_text
 from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.texts import text_of

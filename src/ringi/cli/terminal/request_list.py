@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 
-from ringi.cli.session import error_text
+from ringi.cli.error_texts import error_text
 from ringi.domain.record import Event, Key, Query, searchable
 from ringi.domain.request import Request
 from ringi.domain.urgency import Section, own_query, urgent_query

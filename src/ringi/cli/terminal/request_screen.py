@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Button, Footer, Input, Static
 
+from ringi.cli.error_texts import error_text, field_text
 from ringi.cli.format.output import visible, visible_value
 from ringi.cli.format.requests import (
     Section,
@@ -31,7 +32,6 @@ from ringi.cli.format.requests import (
     voting,
 )
 from ringi.cli.keys import keys_of
-from ringi.cli.session import error_text, field_text
 from ringi.cli.terminal.confirmation import Fact, fact_of, is_confirmed, seed_of
 from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
 from ringi.cli.terminal.inbox_screen import InboxScreen
