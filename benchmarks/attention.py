@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ringi
 from benchmarks import attention_page
 from benchmarks.measure import Row, folder
 from ringi.base.clock import utc_now
+from ringi.connect import store_inbox
+from ringi.domain import Query
 from ringi.domain.grants import GrantableCall
 from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
@@ -79,10 +80,10 @@ async def reach() -> list[Row]:
     with folder() as path:
         policy = path / "policy.json"
         policy.write_text(json.dumps(POLICY))
-        async with ringi.open(f"sqlite:///{path / 'reach.db'}") as inbox:
+        async with store_inbox(f"sqlite:///{path / 'reach.db'}") as inbox:
             for call, outcome in [(call, await outcome_of(inbox, policy, call)) for call in scripted_calls()]:
                 outcomes.setdefault(call.sort, Counter())[outcome] += 1
-            pending = await inbox.count(ringi.Query(statuses=("pending",), limit=CALLS))
+            pending = await inbox.count(Query(statuses=("pending",), limit=CALLS))
     asked = sum(found["asked"] for found in outcomes.values())
     silent = sum(count for outcome, count in outcomes["stakes"].items() if outcome != "asked")
     note = f"{pending} requests are open"

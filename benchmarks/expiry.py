@@ -102,7 +102,7 @@ async def used(inbox: Inbox, until: asyncio.Task[object]) -> Times:
             request = await ask(inbox)
         waiting = asyncio.create_task(awake(inbox, request))
         with times.of("list"):
-            await inbox.find(Query(statuses=("pending",)))
+            await inbox.search(Query(statuses=("pending",)))
         with times.of("respond"):
             await approve(inbox, request)
         answered = time.perf_counter()

@@ -35,7 +35,7 @@ async def ask_many(inbox: Inbox, count: int) -> list[Request]:
 
 
 async def approve(inbox: Inbox, request: Request) -> Request:
-    return await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+    return await inbox.respond(request, "approve", by="ann")
 
 
 async def spread(items: Iterable[T], call: Callable[[T], Awaitable[R]], callers: int = CALLERS) -> list[R]:

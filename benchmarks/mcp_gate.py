@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from tests.gateways.mcp_gate.gates import ALLOW, ASK, Place, answer, opened
 
 from benchmarks.measure import Row, folder, percentile
-from ringi import Query
+from ringi.domain import Query
 
 ROUNDS = 5
 CALLS = 100
@@ -97,7 +97,7 @@ async def held_calls() -> list[Row]:
             idle = (processor_seconds(gate) - spent) / (time.perf_counter() - began)
             one = requests[0]
             began = time.perf_counter()
-            await inbox.respond(one.id, "approve", digest=one.digest, responder="ann")
+            await inbox.respond(one, "approve", by="ann")
             await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
             answered = time.perf_counter() - began
             for call in calls:

@@ -132,9 +132,9 @@ async def our_cycle(desk: Desk) -> Cycle:
     thread = await desk.runner.start("default", run, "step", {"run": run}, by="bench")
     await desk.until(thread, "interrupted")
     parked, since = time.perf_counter(), asked[run]
-    (request,) = await desk.inbox.find(Query(thread_id=run))
+    (request,) = await desk.inbox.search(Query(thread_id=run))
     answered = time.perf_counter()
-    await desk.inbox.respond(request.id, "respond", digest=request.digest, responder="ann", message="yes")
+    await desk.inbox.respond(request, "respond", by="ann", message="yes")
     await desk.until(thread, "done")
     return Cycle(since, parked, answered, went_on[run])
 

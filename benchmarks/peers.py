@@ -15,12 +15,12 @@ from langgraph.types import Command, interrupt
 
 from benchmarks.inboxes import POLL, approve
 from benchmarks.measure import Row, folder, percentile
+from ringi import ask
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.runs.worker import Worker
 
@@ -124,7 +124,7 @@ async def parked(inbox: Inbox, runner: Worker, run: str) -> Request:
     async with asyncio.timeout(20):
         while (await runner.get(inbox.tenant, run)).status != "interrupted":
             await asyncio.sleep(0.02)
-    (request,) = await inbox.find(Query(thread_id=run))
+    (request,) = await inbox.search(Query(thread_id=run))
     return request
 
 

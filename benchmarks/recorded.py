@@ -169,7 +169,7 @@ class Office:
                 if (number := number_of(request)) == len(self.outcome.ran):
                     self.outcome.held.append(number)
                 if answers:
-                    await desk.inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+                    await desk.inbox.respond(request, "approve", by="ann")
             if not answers:
                 return self.outcome
         query = Query(tenant="default", thread_id=thread.id, limit=500)

@@ -188,7 +188,7 @@ async def serve_stop(path: Path) -> None:
 
 
 async def serve_agents(path: Path, agents: list[Agent]) -> None:
-    from ringi.server.serve import serve
+    from ringi.server.serve import serve_until_signal
     from ringi.server.settings import ServerSettings
 
     settings = ServerSettings(
@@ -201,7 +201,9 @@ async def serve_agents(path: Path, agents: list[Agent]) -> None:
     def ready(address: str, _: str) -> None:
         announce(int(address.rpartition(":")[2]), json.loads((path / "tokens.json").read_text()))
 
-    await serve(agents, url=None, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
+    await serve_until_signal(
+        agents, url=None, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready
+    )
 
 
 def announce(port: int, tokens: dict[str, str]) -> None:

@@ -54,13 +54,13 @@ def note(run: str, line: int) -> None:
         file.write(f"{time.time():.6f} {run} {line}\n")
 
 
-@ringi.requires_approval(POLICY)
+@ringi.gate(POLICY)
 async def charge(run: str) -> None:
     """Begin, after a person has approved."""
     note(run, 0)
 
 
-@ringi.requires_approval(POLICY)
+@ringi.gate(POLICY)
 async def print_line(run: str, line: int) -> None:
     """Begin, after a rule has approved."""
     note(run, line)
@@ -208,7 +208,7 @@ async def cost(store: str, url: str, log: Path | None = None) -> list[Row]:
             floors.append(await processor_us(read))
             none.append(await processor_us(check))
         statements = await statements_of(url, log, check) if log else None
-        await inbox.pause("bench", by="ann", agent="another")
+        await inbox.pauses.begin("bench", by="ann", agent="another")
         for _ in range(ROUNDS):
             some.append(await processor_us(check))
     what = f"{store}: the check of the pauses before an approved call"

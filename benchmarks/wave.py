@@ -71,7 +71,7 @@ async def on_store(
         await bare_wave(bare_graph)
         minimal = None
         if url.startswith("postgresql"):
-            (request,) = await desk.inbox.find(Query(limit=1))
+            (request,) = await desk.inbox.search(Query(limit=1))
             event = (await desk.inbox.events(request_id=request.id))[-1]
             minimal = await stack.enter_async_context(minimal_runs(url, bare_graph, CONNECTIONS, request, event))
         collect_rarely()
@@ -116,11 +116,11 @@ async def our_wave(desk: Desk) -> Wave:
     threads = [await desk.runner.start("default", run, "step", {"run": run}, by="bench") for run in runs]
     async with asyncio.timeout(STEPS_SECONDS):
         await asyncio.gather(*(desk.until(thread, "interrupted") for thread in threads))
-    requests = [(await desk.inbox.find(Query(thread_id=run)))[0] for run in runs]
+    requests = [(await desk.inbox.search(Query(thread_id=run)))[0] for run in runs]
     began, cpu = time.perf_counter(), time.process_time()
 
     async def answer(request: Request) -> None:
-        await desk.inbox.respond(request.id, "respond", digest=request.digest, responder="ann", message="yes")
+        await desk.inbox.respond(request, "respond", by="ann", message="yes")
 
     async with asyncio.timeout(STEPS_SECONDS):
         await asyncio.gather(*map(answer, requests), *(desk.until(thread, "done") for thread in threads))

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import psutil
 from scripts.scripted_models import call_results, prompt_of, scripted_models
 
-from ringi import Client, Query, Request
+from ringi import Request
+from ringi.client.client import Client
 
 VERSIONS = {"@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.171.0"}
 HELD = 65.0
@@ -195,7 +196,7 @@ class World:
     async def opened(self, session: Session) -> Request:
         """Return the open request of a session."""
         for _ in range(int(LIMIT / 0.1)):
-            pending = await self.person.find(Query(statuses=("pending",)))
+            pending = await self.person.find(status="pending")
             found = [each for each in pending if each.context.get("folder") == str(session.project)]
             if found:
                 return found[0]
@@ -207,7 +208,7 @@ class World:
     async def answer(self, session: Session, decision: Any, **answer: Any) -> Request:
         """Answer the open request of a session."""
         request = await self.opened(session)
-        return await self.person.respond(request.id, decision, digest=request.digest, **answer)
+        return await self.person.respond(request, decision, **answer)
 
     def results(self, session: Session) -> list[str]:
         """Return the results of the calls of a session, as its model reads them."""
@@ -264,7 +265,7 @@ async def edited(world: World, client: str) -> Outcome:
     request = await world.opened(session)
     assert request.action
     args = request.action.args | {"command": "touch edited"}
-    await world.person.respond(request.id, "edit", digest=request.digest, args=args)
+    await world.person.respond(request, "edit", args=args)
     await session.end()
     return Outcome(session.files == ["edited"], f"ran `touch edited` instead: {session.files}")
 
@@ -301,7 +302,7 @@ async def hook_killed(world: World, client: str) -> Outcome:
     for hook in hooks:
         hook.kill()
     await session.end()
-    await world.person.respond(request.id, "approve", digest=request.digest)
+    await world.person.respond(request, "approve")
     (result,) = world.results(session)
     return Outcome(bool(hooks) and not session.files, f"not run; the model reads: {result}")
 
@@ -316,7 +317,7 @@ async def client_killed(world: World, client: str) -> Outcome:
             process.kill()
     session.process.kill()
     _, alive = await asyncio.to_thread(psutil.wait_procs, hooks, 30)
-    await world.person.respond(request.id, "approve", digest=request.digest)
+    await world.person.respond(request, "approve")
     receipt = (await world.person.get(request.id)).receipt
     return Outcome(not (alive or session.files or receipt), "not run, and its hook has ended")
 

@@ -67,20 +67,20 @@ def served(home: Path) -> Iterator[dict[str, str]]:
             process.terminate()
 
 
-def check(inspector: Inspector, person: sync.Client) -> Iterator[tuple[str, bool]]:
+def check(inspector: Inspector, person: sync.Inbox) -> Iterator[tuple[str, bool]]:
     """Yield what was checked, and whether it holds."""
     tools = inspector.run("tools/list", "--strict")["tools"]
     yield "lists four tools without a problem of portability", len(tools) == 4
     asked = inspector.call("ask_human", title="Which colour?", options=["Blue", "Red"])
     yield "asks", asked["status"] == "pending"
     request = person.get(asked["id"])
-    person.respond(request.id, "approve", {"answer": "Blue"}, digest=request.digest)
+    person.respond(request, "approve", {"answer": "Blue"})
     ended = inspector.call("get_request", id=asked["id"])
     yield "gets the answer", ended["data"] == {"answer": "Blue"}
     call = {"title": "Refund?", "action": "refund", "args": {"amount": 40}}
     asked = inspector.call("request_approval", **call)
     request = person.get(asked["id"])
-    person.respond(request.id, "edit", digest=request.digest, args={"amount": 20})
+    person.respond(request, "edit", args={"amount": 20})
     ended = inspector.call("get_request", id=asked["id"])
     yield "gets the edited arguments", (ended["approved"], ended["args"]) == (True, {"amount": 20})
     asked = inspector.call("request_approval", **call)
@@ -107,7 +107,7 @@ def main(folder: Path, write: Callable[[str], object] = print) -> int:
     package = f"@modelcontextprotocol/inspector@{VERSION}"
     subprocess.run(["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", package], check=True)
     failed = 0
-    with served(folder / "home") as server, sync.Client(server["url"], server["person"]) as person:
+    with served(folder / "home") as server, sync.open(server["url"], token=server["person"]) as person:
         for transport, target in targets(server).items():
             for era in ERAS:
                 for what, holds in check(Inspector(folder, target, era), person):

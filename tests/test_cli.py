@@ -20,7 +20,6 @@ from tests import warm
 
 from ringi import open as open_inbox
 from ringi.cli.agents import load_agents
-from ringi.domain.record import Query
 
 ENTRY = "from ringi.cli import main; main()"
 BARE = f"""
@@ -132,7 +131,7 @@ def test_asking_with_wait_fails_when_nobody_answers(ringi: Ringi) -> None:
 def test_asking_with_wait_fails_when_the_question_is_withdrawn(ringi: Ringi, tmp_path: Path) -> None:
     async def withdraw() -> None:
         async with open_inbox(f"sqlite:///{tmp_path}/ringi.db") as inbox:
-            while not (found := await inbox.find(Query())):
+            while not (found := await inbox.find()):
                 assert asking.poll() is None
             await inbox.cancel(found[0].id, by="ann")
 

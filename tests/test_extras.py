@@ -27,7 +27,8 @@ main()
 """
 CORE = """
 import asyncio, ringi
-from ringi import Action, Agent, Client, Form, Policy, Request, errors, sync
+from ringi import Action, Agent, Form, Policy, Request, errors, sync
+from ringi.client.client import Client
 
 async def main():
     async with ringi.open("sqlite:///core.db") as inbox:

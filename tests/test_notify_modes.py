@@ -14,8 +14,7 @@ from tests.delivery.office import SECRET
 from tests.delivery.receivers import receiving
 from tests.server.world import until
 
-import ringi
-from ringi.connect import Notify, inbox_on, open_backend
+from ringi.connect import Notify, inbox_on, open_backend, store_inbox
 from ringi.domain.events import Webhook
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
@@ -50,7 +49,7 @@ async def asked(here: Inbox) -> AsyncIterator[tuple[Request, asyncio.Task[Reques
 
 
 async def answer(there: Inbox, request: Request) -> None:
-    await there.respond(request.id, "respond", message="yes", digest=request.digest, responder="ann")
+    await there.respond(request, "respond", message="yes", by="ann")
 
 
 def pairs() -> list[tuple[str, Notify]]:
@@ -65,7 +64,7 @@ async def test_a_wait_ends_by_polling_when_its_notifier_is_dead(
     async with (
         open_backend(url, notify=mode, poll_interval=0.1) as backend,
         inbox_on(backend) as here,
-        ringi.open(url, notify="polling") as there,
+        store_inbox(url, notify="polling") as there,
     ):
         await backend.notifier.__aexit__(None, None, None)
         async with asked(here) as (question, waiting):
@@ -81,8 +80,8 @@ async def test_a_wait_ends_by_a_message_when_nobody_polls(
 ) -> None:
     url = url_of(store, request, tmp_path)
     async with (
-        ringi.open(url, notify=mode, poll_interval=HOUR) as here,
-        ringi.open(url, notify=mode, poll_interval=HOUR) as there,
+        store_inbox(url, notify=mode, poll_interval=HOUR) as here,
+        store_inbox(url, notify=mode, poll_interval=HOUR) as there,
         asked(here) as (question, waiting),
     ):
         await answer(there, question)
@@ -93,7 +92,7 @@ async def test_a_wait_ends_by_a_message_when_nobody_polls(
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/ringi.db"])
 async def test_a_wait_in_the_process_of_the_answer_ends_without_a_poll(url: str, tmp_path: Path) -> None:
     async with (
-        ringi.open(url.format(tmp_path), poll_interval=HOUR) as here,
+        store_inbox(url.format(tmp_path), poll_interval=HOUR) as here,
         asked(here) as (question, waiting),
     ):
         await answer(here, question)
@@ -107,7 +106,7 @@ async def test_polling_and_webhook_are_woken_by_nothing_but_the_poll(
     store: str, mode: Notify, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = url_of(store, request, tmp_path)
-    async with ringi.open(url, notify=mode, poll_interval=HOUR) as here, ringi.open(url) as there:
+    async with store_inbox(url, notify=mode, poll_interval=HOUR) as here, store_inbox(url) as there:
         question = await here.ask("Go?")
         has_looked, look = asyncio.Event(), here._ended_request
 
@@ -134,7 +133,7 @@ async def test_in_the_mode_webhook_an_inbox_without_a_server_tells_the_receivers
         endpoints = [{"name": "crm", "url": crm.url, "secrets": [SECRET]}]
         monkeypatch.setenv("RINGI_WEBHOOKS", json.dumps(endpoints))
         monkeypatch.setenv("RINGI_WEBHOOK_ALLOW", "127.0.0.0/8")
-        async with ringi.open(url, notify="webhook", poll_interval=0.1) as inbox:
+        async with store_inbox(url, notify="webhook", poll_interval=0.1) as inbox:
             question = await inbox.ask("Go?", webhooks=[Webhook(url=own.url)])
             await answer(inbox, question)
             await crm.calls(2)

@@ -39,6 +39,7 @@ from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import PollingNotifier
 from ringi.contracts.backend import StreamItem
 from ringi.contracts.store import change_record
+from ringi.domain import Button
 from ringi.domain.ask import Action, Ask, digest_of
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
@@ -53,6 +54,7 @@ from ringi.errors import (
     ThreadBusyError,
     UnavailableError,
 )
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.testing import Clock, a_thread
 
@@ -86,7 +88,7 @@ async def inbox(database: Database, clock: Clock) -> AsyncIterator[Inbox]:
 async def decided(inbox: Inbox, decision: Any = "approve", **body: Any) -> Request:
     """Ask for a refund and return it decided."""
     asked = await inbox.ask("Refund?", action=ACTION)
-    return await inbox.respond(asked.id, decision, digest=asked.digest, responder="ann", **body)
+    return await inbox.respond(asked, decision, by="ann", **body)
 
 
 @pytest.mark.tier("quick")
@@ -113,7 +115,7 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
     async def answer(through: Inbox, n: int) -> Request | RequestEndedError:
         try:
             name, words = f"person-{n}", f"answer {n}"
-            return await through.respond(asked.id, "reject", digest=asked.digest, responder=name, message=words)
+            return await through.respond(asked, "reject", by=name, message=words)
         except RequestEndedError as error:
             return error
 
@@ -133,11 +135,11 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
 async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: Inbox) -> None:
     won = await decided(inbox, message="fine")
 
-    assert await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="fine") == won
+    assert await inbox.respond(won, "approve", by="ann", message="fine") == won
     with pytest.raises(RequestEndedError):
-        await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="not fine")
+        await inbox.respond(won, "approve", by="ann", message="not fine")
     with pytest.raises(RequestEndedError):
-        await inbox.respond(won.id, "approve", digest=won.digest, responder="bob", message="fine")
+        await inbox.respond(won, "approve", by="bob", message="fine")
     assert len(await inbox.events()) == 2
 
 
@@ -147,7 +149,7 @@ async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_i
     await asyncio.wait([waiting], timeout=0.05)
     loop = asyncio.get_running_loop()
     answered = loop.time()
-    await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+    await inbox.respond(asked, "approve", by="ann")
 
     assert (await waiting).status == "completed"
     assert loop.time() - answered < inbox.notifier.recheck_after + 0.5
@@ -205,7 +207,7 @@ async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep
     clock.advance(60)
 
     with pytest.raises(RequestEndedError, match="expired"):
-        await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+        await inbox.respond(asked, "approve", by="ann")
 
     assert (await inbox.get(asked.id)).status == "expired"
 
@@ -216,7 +218,7 @@ async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: Clo
 
     await inbox.expire_due()
     with pytest.raises(RequestEndedError):
-        await inbox.cancel(won.id, "bob")
+        await inbox.cancel(won.id, by="bob")
 
     assert await inbox.get(won.id) == won
 
@@ -233,7 +235,7 @@ async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, databas
     await database.write(lambda c: c.execute(trigger).fetchone())
 
     with pytest.raises(UnavailableError):
-        await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+        await inbox.respond(asked, "approve", by="ann")
 
     assert await inbox.get(asked.id) == asked
     assert (await verify(inbox.store))[1] == []
@@ -244,7 +246,7 @@ async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inb
     other = await inbox.ask("Refund?", action=Action("refund", {"amount": 4000}))
 
     with pytest.raises(DigestMismatchError):
-        await inbox.respond(asked.id, "approve", digest=other.digest, responder="ann")
+        await inbox.respond(Seen(asked.id, other.digest), "approve", by="ann")
 
     assert (await inbox.get(asked.id)).status == "pending"
 
@@ -259,7 +261,7 @@ async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inb
         {"form": ringi.Form([ringi.Select("reason", options=["late"])])},
         {"data_schema": {"type": "object"}},
         {"allowed": ("approve",)},
-        {"actions": {"approve": ringi.Button(label="No")}},
+        {"actions": {"approve": Button(label="No")}},
         {"context": {"customer": "vip"}},
         {"kind": "finish"},
     ],
@@ -297,7 +299,7 @@ async def rejected(inbox: Inbox, clock: Clock) -> Request:
 
 
 async def cancelled(inbox: Inbox, clock: Clock) -> Request:
-    return await inbox.cancel((await pending(inbox, clock)).id, "ann")
+    return await inbox.cancel((await pending(inbox, clock)).id, by="ann")
 
 
 async def expired(inbox: Inbox, clock: Clock) -> Request:
@@ -309,12 +311,12 @@ async def expired(inbox: Inbox, clock: Clock) -> Request:
 
 async def only_words(inbox: Inbox, clock: Clock) -> Request:
     asked = await inbox.ask("Refund?", action=ACTION, allowed=["approve", "respond"])
-    return await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="approve!")
+    return await inbox.respond(asked, "respond", by="ann", message="approve!")
 
 
 async def without_an_action(inbox: Inbox, clock: Clock) -> Request:
     asked = await inbox.ask("Done?", kind="finish")
-    return await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+    return await inbox.respond(asked, "approve", by="ann")
 
 
 Ending = Callable[[Inbox, Clock], Awaitable[Request]]
@@ -330,11 +332,11 @@ async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: Clock, end: 
 
 ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {
     "get": lambda inbox, id: inbox.get(id),
-    "respond": lambda inbox, id: inbox.respond(id, "approve", digest="sha256:any", responder="eve"),
-    "claim": lambda inbox, id: inbox.claim(id, "eve"),
-    "release": lambda inbox, id: inbox.release(id, "eve"),
-    "reassign": lambda inbox, id: inbox.reassign(id, "eve", assignee="eve"),
-    "cancel": lambda inbox, id: inbox.cancel(id, "eve"),
+    "respond": lambda inbox, id: inbox.respond(Seen(id, "sha256:any"), "approve", by="eve"),
+    "claim": lambda inbox, id: inbox.claim(id, by="eve"),
+    "release": lambda inbox, id: inbox.release(id, by="eve"),
+    "reassign": lambda inbox, id: inbox.reassign(id, assignee="eve", by="eve"),
+    "cancel": lambda inbox, id: inbox.cancel(id, by="eve"),
     "acknowledge": lambda inbox, id: inbox.acknowledge(id, "eve"),
     "mark_attention": lambda inbox, id: inbox.mark_attention(id, "why"),
     "wait": lambda inbox, id: inbox.wait(id, 0),
@@ -359,7 +361,7 @@ async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox
     await inbox.ask("Refund?", id="theirs", action=ACTION)
     eves = inbox.for_tenant("eve")
 
-    assert await eves.find(Query(tenant="default")) == []
+    assert await eves.search(Query(tenant="default")) == []
     assert await eves.count(Query(tenant="default")) == 0
     assert await eves.events() == []
     assert await eves.events(request_id="theirs") == []
@@ -369,7 +371,7 @@ async def test_g9_equal_ids_in_two_tenants_never_meet(inbox: Inbox) -> None:
     eves = inbox.for_tenant("eve")
     ours, theirs = await inbox.ask("Ours?", id="same"), await eves.ask("Theirs?", id="same")
 
-    await eves.respond("same", "respond", digest=theirs.digest, responder="eve", message="hello")
+    await eves.respond(Seen("same", theirs.digest), "respond", by="eve", message="hello")
 
     assert await inbox.get("same") == ours
     assert [event.type for event in await inbox.events(request_id="same")] == ["request.created"]

@@ -11,8 +11,8 @@ import pydantic
 import pytest
 
 import ringi
+from ringi import ask
 from ringi.errors import InvalidError, SettingError, UnsupportedError
-from ringi.integrations.langgraph import ask
 from ringi.policy import Policy
 from ringi.runs import Agent
 
@@ -48,7 +48,7 @@ async def test_twelve_fields_are_asked_and_more_name_the_setting() -> None:
             await inbox.ask("Pay?", form=ringi.Form(fields))
 
 
-@pytest.mark.parametrize(("name", "call"), [("ask", "inbox.ask("), ("approve", 'inbox.respond(request, "approve"')])
+@pytest.mark.parametrize(("name", "call"), [("wait", "inbox.wait("), ("approve", 'inbox.respond(request, "approve"')])
 def test_a_verb_at_the_top_names_the_inbox(name: str, call: str) -> None:
     with pytest.raises(AttributeError, match=r"async with ringi\.open") as error:
         getattr(ringi, name)
@@ -80,9 +80,9 @@ def test_an_inbox_that_was_closed_is_not() -> None:
     asyncio.run(close())
 
 
-def test_an_address_with_its_version_is_refused() -> None:
+async def test_an_address_with_its_version_is_refused() -> None:
     with pytest.raises(SettingError, match=r"leave out /v1: give https://example\.com"):
-        ringi.Client("https://example.com/v1", "token")
+        await ringi.open("https://example.com/v1", token="token")
 
 
 def test_a_question_outside_of_a_run_names_the_inbox() -> None:

@@ -178,7 +178,7 @@ async def decide(desk: Desk, request: Request, approves: Rule) -> None:
     # A repeated proposal: another thread has learned it meanwhile.
     is_new = not request.context["learning"]["renewed"]
     decision: Any = "approve" if is_new and approves(request.action.args["text"]) else "reject"
-    await desk.inbox.respond(request.id, decision, digest=request.digest, responder=REVIEWER)
+    await desk.inbox.respond(request, decision, by=REVIEWER)
 
 
 async def examine(desk: Desk, questions: Sequence[Question], report: Report, progress: Progress) -> None:

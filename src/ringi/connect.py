@@ -22,15 +22,17 @@ from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.base.settings import Settings, variable
+from ringi.client.client import Client
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
+from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening
-from ringi.inbox.people import People, named_people
+from ringi.inbox.people import KnownPeople, named_people
 from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
@@ -38,6 +40,7 @@ RETENTION_SECONDS = 600.0
 """Seconds between two searches for content that has passed its retention period."""
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class PollingNotifier(MemoryNotifier):
@@ -309,34 +312,98 @@ OPENERS: dict[str, Opener] = {
 async def open(
     url: str | None = None,
     *,
+    token: str | None = None,
     tenant: str = DEFAULT_TENANT,
     notify: Notify = "auto",
     poll_interval: float = 0.5,
     clock: Clock | None = None,
     limits: Limits | None = None,
-) -> AsyncIterator[Inbox]:
-    """Open an inbox on a store with `async with` or `await`, and expire overdue requests while it is open.
+    retry_for: float = 30.0,
+) -> AsyncIterator[InboxAPI]:
+    """Open an inbox with `async with` or `await`: on a store, or behind the URL of a server.
+
+    On a store, overdue requests expire while it is open.
 
     Args:
-        url: `memory://`, `sqlite:///file.db`, `postgresql://…` or `redis://…`; by default `RINGI_URL`.
-        tenant: The tenant of the inbox.
-        notify: How waits wake up. `"auto"`: messages and polling; `"pubsub"`: the same, but messages are required;
-            `"polling"`: polling only; `"webhook"`: polling, and this process delivers webhooks.
-        poll_interval: Seconds between two polls.
+        url: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…` or `https://…`; by default `RINGI_URL`.
+        token: The token of the caller, for a server; by default `RINGI_TOKEN`.
+        tenant: The tenant of an inbox on a store; a token has its own.
+        notify: How waits on a store wake up. `"auto"`: messages and polling; `"pubsub"`: the same, but messages are
+            required; `"polling"`: polling only; `"webhook"`: polling, and this process delivers webhooks.
+        poll_interval: Seconds between two polls of a store.
         clock: The clock for deadlines; by default the time of the store.
-        limits: The limits of the inbox; by default `Limits()`.
+        limits: The limits of an inbox on a store; by default `Limits()`.
+        retry_for: Seconds for which a call to a server is retried.
 
     Raises:
         SettingError: The URL or a setting is invalid.
         MissingExtraError: The store's driver is not installed.
         UnavailableError: The store cannot be reached.
     """
+    url = resolved_url(url)
+    if is_server(url):
+        of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
+        if wrong := next((name for name, is_given in of_store.items() if is_given), None):
+            raise SettingError(wrong, "given", f"is for a store; {server_of(url)} has its own: omit it")
+        client = Client(url, token_for(url, token), retry_for=retry_for)
+        try:
+            yield client
+        finally:
+            await client.transport.close()
+        return
+    if token is not None and urlsplit(url).scheme in OPENERS:
+        raise SettingError("token", "given", "is for a server: give its https:// URL, or omit the token")
+    more: dict[str, Any] = {"notify": notify, "poll_interval": poll_interval, "clock": clock, "limits": limits}
+    async with store_inbox(url, tenant=tenant, **more) as inbox:
+        yield inbox
+
+
+@asynccontextmanager
+async def store_inbox(
+    url: str | None = None,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    notify: Notify = "auto",
+    poll_interval: float = 0.5,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+) -> AsyncIterator[Inbox]:
+    """Open an inbox on a store, with the operations of workers; see `open`."""
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
         inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox,
         _delivering(backend, inbox) if notify == "webhook" else nullcontext(),
     ):
         yield inbox
+
+
+def is_server(url: str) -> bool:
+    """Return whether a URL is that of a server."""
+    return urlsplit(url).scheme in ("https", "http")
+
+
+def token_for(url: str, token: str | None = None) -> str:
+    """Return the token for a server, or raise `SettingError`.
+
+    Args:
+        url: The URL of the server.
+        token: The given token; None takes `RINGI_TOKEN`.
+    """
+    settings, parts = Settings.load(), urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK and not settings.insecure:
+        remedy = "shows the token to the network: give an https:// address, or set RINGI_INSECURE=1 if you trust it"
+        raise SettingError("RINGI_URL", url, remedy)
+    found = token or settings.token
+    if not found:
+        raise SettingError(
+            "RINGI_TOKEN", "", "set the token of an agent, from `ringi token create --role agent --name NAME`"
+        )
+    return found
+
+
+def server_of(url: str) -> str:
+    """Return the name of a server in messages."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 @asynccontextmanager
@@ -354,7 +421,7 @@ async def inbox_on(
     """Open an inbox and its expiry loop on services that are already open."""
     settings = Settings.load()
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
-    time, people = clock or backend.clock, People(backend.stream, named_people(settings))
+    time, people = clock or backend.clock, KnownPeople(backend.stream, named_people(settings))
     inbox = Inbox(
         backend.store,
         backend.notifier,

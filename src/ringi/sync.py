@@ -16,9 +16,8 @@ from weakref import WeakSet
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from ringi import connect
-from ringi.client import client
 from ringi.errors import ClosedError
-from ringi.inbox import inbox
+from ringi.inbox import api
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.lifetime import Lifetime
 
@@ -106,8 +105,8 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             running.cancel()
 
 
-def async_inbox(facade: Inbox | Client) -> InboxAPI:
-    """Return the inbox or client behind an open object; it must be used on the background event loop.
+def async_inbox(facade: Inbox) -> InboxAPI:
+    """Return the inbox behind an open object; it must be used on the background event loop.
 
     Args:
         facade: The open object.
@@ -121,10 +120,10 @@ def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -
     """Return the operation as a function that blocks until it is done.
 
     Args:
-        operation: A coroutine method of an inbox or a client.
+        operation: A coroutine method of an inbox.
     """
 
-    def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(facade: _Blocking | _Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
         return facade._run(functools.partial(method, *args, **kwargs))
 
@@ -137,7 +136,7 @@ def iterating(
     """Return the operation as a function whose iterator blocks until the next item.
 
     Args:
-        operation: An async generator method of an inbox or a client.
+        operation: An async generator method of an inbox.
     """
 
     def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
@@ -159,105 +158,100 @@ def _documented(call: C, operation: Callable[..., Any]) -> C:
     return call
 
 
+class _Part:
+    """A part of a blocking inbox."""
+
+    def __init__(self, whole: _Blocking, api: Any) -> None:
+        self._api, self._run = api, whole._run
+
+
+class Grants(_Part):
+    """The same as `ringi.inbox.Grants`, blocking."""
+
+    list = blocking(api.Grants.list)
+    revoke = blocking(api.Grants.revoke)
+
+
+class Suggestions(_Part):
+    """The same as `ringi.inbox.Suggestions`, blocking."""
+
+    list = blocking(api.Suggestions.list)
+    accept = blocking(api.Suggestions.accept)
+
+
+class Pauses(_Part):
+    """The same as `ringi.inbox.Pauses`, blocking."""
+
+    begin = blocking(api.Pauses.begin)
+    list = blocking(api.Pauses.list)
+    end = blocking(api.Pauses.end)
+    check = blocking(api.Pauses.check)
+
+
+class People(_Part):
+    """The same as `ringi.inbox.People`, blocking."""
+
+    leave = blocking(api.People.leave)
+    come_back = blocking(api.People.come_back)
+    away = blocking(api.People.away)
+    absences = blocking(api.People.absences)
+    end_absence = blocking(api.People.end_absence)
+
+
+class Checks(_Part):
+    """The same as `ringi.inbox.Checks`, blocking."""
+
+    plant = blocking(api.Checks.plant)
+    report = blocking(api.Checks.report)
+
+
+class Memories(_Part):
+    """The same as `ringi.inbox.Memories`, blocking."""
+
+    list = blocking(api.Memories.list)
+    get = blocking(api.Memories.get)
+    edit = blocking(api.Memories.edit)
+    delete = blocking(api.Memories.delete)
+
+
+class Trail(_Part):
+    """The same as `ringi.inbox.Trail`, blocking."""
+
+    erase = blocking(api.Trail.erase)
+    erase_some = blocking(api.Trail.erase_some)
+
+
 class Inbox(_Blocking):
-    """An inbox on a store; see `ringi.Inbox`. Close it, or use it as a `with` block."""
+    """An inbox on a store or behind a server's URL; see `ringi.open`. Close it, or use it as a `with` block."""
 
-    ask = blocking(inbox.Inbox.ask)
-    submit = blocking(inbox.Inbox.submit)
-    get = blocking(inbox.Inbox.get)
-    find = blocking(inbox.Inbox.find)
-    count = blocking(inbox.Inbox.count)
-    events = blocking(inbox.Inbox.events)
-    follow = iterating(inbox.Inbox.follow)
-    respond = blocking(inbox.Inbox.respond)
-    attach = blocking(inbox.Inbox.attach)
-    attachment = blocking(inbox.Inbox.attachment)
-    claim = blocking(inbox.Inbox.claim)
-    release = blocking(inbox.Inbox.release)
-    undo = blocking(inbox.Inbox.undo)
-    leave = blocking(inbox.Inbox.leave)
-    come_back = blocking(inbox.Inbox.come_back)
-    away = blocking(inbox.Inbox.away)
-    find_absences = blocking(inbox.Inbox.find_absences)
-    end_absence = blocking(inbox.Inbox.end_absence)
-    reassign = blocking(inbox.Inbox.reassign)
-    cancel = blocking(inbox.Inbox.cancel)
-    report_outcome = blocking(inbox.Inbox.report_outcome)
-    erase = blocking(inbox.Inbox.erase)
-    erase_all = blocking(inbox.Inbox.erase_all)
-    erase_some = blocking(inbox.Inbox.erase_some)
-    memories = blocking(inbox.Inbox.memories)
-    memory = blocking(inbox.Inbox.memory)
-    edit_memory = blocking(inbox.Inbox.edit_memory)
-    delete_memory = blocking(inbox.Inbox.delete_memory)
-    pause = blocking(inbox.Inbox.pause)
-    pauses = blocking(inbox.Inbox.pauses)
-    resume = blocking(inbox.Inbox.resume)
-    check_pauses = blocking(inbox.Inbox.check_pauses)
-    grants = blocking(inbox.Inbox.grants)
-    revoke_grant = blocking(inbox.Inbox.revoke_grant)
-    suggestions = blocking(inbox.Inbox.suggestions)
-    accept_suggestion = blocking(inbox.Inbox.accept_suggestion)
-    plant_checks = blocking(inbox.Inbox.plant_checks)
-    checks = blocking(inbox.Inbox.checks)
-    wait = blocking(inbox.Inbox.wait)
+    ask = blocking(InboxAPI.ask)
+    submit = blocking(InboxAPI.submit)
+    get = blocking(InboxAPI.get)
+    find = blocking(InboxAPI.find)
+    events = blocking(InboxAPI.events)
+    respond = blocking(InboxAPI.respond)
+    attach = blocking(InboxAPI.attach)
+    attachment = blocking(InboxAPI.attachment)
+    claim = blocking(InboxAPI.claim)
+    release = blocking(InboxAPI.release)
+    undo = blocking(InboxAPI.undo)
+    reassign = blocking(InboxAPI.reassign)
+    cancel = blocking(InboxAPI.cancel)
+    report_outcome = blocking(InboxAPI.report_outcome)
+    erase = blocking(InboxAPI.erase)
+    wait = blocking(InboxAPI.wait)
+    follow = iterating(InboxAPI.follow)
 
-
-class Client(_Blocking):
-    """An inbox behind a server's URL; see `ringi.Client`. Close it, or use it as a `with` block."""
-
-    def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
-        with ExitStack() as stack:
-            portal = stack.enter_context(LOOP)
-            api = portal.call(functools.partial(client.Client, url, token, retry_for=retry_for))
-            stack.callback(portal.call, api.close)
-            super().__init__(api, portal)
-            stack.callback(self._close)
-            self._stack = stack.pop_all()
-
-    ask = blocking(client.Client.ask)
-    submit = blocking(client.Client.submit)
-    get = blocking(client.Client.get)
-    find = blocking(client.Client.find)
-    count = blocking(client.Client.count)
-    events = blocking(client.Client.events)
-    follow = iterating(client.Client.follow)
-    respond = blocking(client.Client.respond)
-    attach = blocking(client.Client.attach)
-    attachment = blocking(client.Client.attachment)
-    claim = blocking(client.Client.claim)
-    release = blocking(client.Client.release)
-    undo = blocking(client.Client.undo)
-    leave = blocking(client.Client.leave)
-    come_back = blocking(client.Client.come_back)
-    away = blocking(client.Client.away)
-    find_absences = blocking(client.Client.find_absences)
-    end_absence = blocking(client.Client.end_absence)
-    reassign = blocking(client.Client.reassign)
-    cancel = blocking(client.Client.cancel)
-    report_outcome = blocking(client.Client.report_outcome)
-    erase = blocking(client.Client.erase)
-    erase_all = blocking(client.Client.erase_all)
-    erase_some = blocking(client.Client.erase_some)
-    memories = blocking(client.Client.memories)
-    memory = blocking(client.Client.memory)
-    edit_memory = blocking(client.Client.edit_memory)
-    delete_memory = blocking(client.Client.delete_memory)
-    pause = blocking(client.Client.pause)
-    pauses = blocking(client.Client.pauses)
-    resume = blocking(client.Client.resume)
-    check_pauses = blocking(client.Client.check_pauses)
-    grants = blocking(client.Client.grants)
-    revoke_grant = blocking(client.Client.revoke_grant)
-    suggestions = blocking(client.Client.suggestions)
-    accept_suggestion = blocking(client.Client.accept_suggestion)
-    plant_checks = blocking(client.Client.plant_checks)
-    checks = blocking(client.Client.checks)
-    wait = blocking(client.Client.wait)
+    def __init__(self, api: InboxAPI, portal: BlockingPortal) -> None:
+        super().__init__(api, portal)
+        self.grants, self.suggestions = Grants(self, api.grants), Suggestions(self, api.suggestions)
+        self.pauses, self.people = Pauses(self, api.pauses), People(self, api.people)
+        self.checks, self.memories = Checks(self, api.checks), Memories(self, api.memories)
+        self.trail = Trail(self, api.trail)
 
 
 def blocking_open(
-    opened: Callable[P, AbstractAsyncContextManager[inbox.Inbox]],
+    opened: Callable[P, AbstractAsyncContextManager[InboxAPI]],
 ) -> Callable[P, Inbox]:
     """Return the blocking variant of a function that opens an inbox.
 

@@ -8,8 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action
-from ringi.integrations.langgraph import ask
+from ringi import Action, ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

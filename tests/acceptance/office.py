@@ -15,8 +15,8 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.server.world import until
 
-import ringi
 from ringi import Action
+from ringi.connect import store_inbox
 from ringi.domain.ask import Ask
 from ringi.server.auth.authenticator import Keys
 
@@ -45,7 +45,7 @@ class Office:
 
     async def fill(self, count: int) -> list[str]:
         """Ask for so many refunds, all at once, and return their ids as the list has them."""
-        async with ringi.open(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
+        async with store_inbox(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
             mine = inbox.for_tenant(self.tenant)
             refunds = ((f"r{number}", {"order": number}) for number in range(count))
             await asyncio.gather(
@@ -58,7 +58,7 @@ class Office:
 
     async def put(self, *asks: Ask, by: str = "agent:clerk") -> None:
         """Ask many questions as an agent, all at once."""
-        async with ringi.open(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
+        async with store_inbox(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
             mine = inbox.for_tenant(self.tenant)
             await asyncio.gather(*(mine.submit(ask, by=by) for ask in asks))
 

@@ -15,9 +15,8 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.demo import agents as demo_agents
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

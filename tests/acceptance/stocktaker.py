@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
-from ringi.integrations.langgraph import ask
+from ringi import ask
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
 

@@ -13,7 +13,7 @@ from tests.acceptance.detail import ask, choose, decided, opened, press, respond
 from tests.acceptance.test_votes import picture
 from tests.tiers import WIDE
 
-from ringi import open as open_inbox
+from ringi.connect import store_inbox
 from ringi.policy import Policy
 from ringi.policy.question import question_of
 from ringi.server.serialize import public_request
@@ -40,7 +40,7 @@ async def asked(
     ask = question_of(policy, rule, "refund", ARGS | args, facts={}).model_copy(
         update={**(more or {}), "id": f"declared-{next(NUMBER)}"}
     )
-    async with open_inbox(f"sqlite:///{house.folder}/ringi.db") as inbox:
+    async with store_inbox(f"sqlite:///{house.folder}/ringi.db") as inbox:
         return public_request(await inbox.for_tenant(house.tenant).submit(ask)).model_dump(mode="json")
 
 

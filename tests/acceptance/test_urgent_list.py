@@ -15,8 +15,9 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.office import Office, link, opened, row, show, shown_rows, until_rows
 from tests.tiers import WIDE
 
-from ringi import Policy, Rule, ToolCard
+from ringi import Policy, Rule
 from ringi.domain.ask import Ask
+from ringi.policy import ToolCard
 from ringi.policy.question import question_of
 
 pytestmark = pytest.mark.timeout(180)

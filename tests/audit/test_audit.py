@@ -16,6 +16,7 @@ from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.testing import Clock, a_request, a_thread, store_request
 from ringi.testing.clock import NOON
@@ -47,10 +48,10 @@ async def history(store: Store) -> None:
     inbox = Inbox(store, MemoryNotifier(1), clock=Clock())
     form = Form([Select("reason", options=["late", "damaged"])])
     asked = await inbox.ask("Refund?", id="r1", action=Action("refund", {"amount": 40}, schema=SCHEMA), form=form)
-    await inbox.claim("r1", "ann")
+    await inbox.claim("r1", by="ann")
     await inbox.ask("Which?", id="r2", schema=SCHEMA, context={"n": [1, 2.5, None, "稟議"]})
-    await inbox.release("r1", "ann")
-    await inbox.respond("r1", "approve", {"reason": "late"}, digest=asked.digest, responder="ann")
+    await inbox.release("r1", by="ann")
+    await inbox.respond(Seen("r1", asked.digest), "approve", {"reason": "late"}, by="ann")
     await store.put(*a_thread("t1", at=NOON))
 
 

@@ -37,12 +37,12 @@ class Writers:
         inbox = self.inboxes[n % len(self.inboxes)]
         while not self.is_enough:
             asked = await inbox.ask("Go?")
-            await inbox.claim(asked.id, "ann")
-            await inbox.release(asked.id, "ann")
+            await inbox.claim(asked.id, by="ann")
+            await inbox.release(asked.id, by="ann")
             if self.written % 3:
-                await inbox.respond(asked.id, "respond", message="yes", digest=asked.digest, responder="ann")
+                await inbox.respond(asked, "respond", message="yes", by="ann")
             else:
-                await inbox.cancel(asked.id, "ann")
+                await inbox.cancel(asked.id, by="ann")
             self.written += 1
 
     async def more(self, count: int) -> None:
@@ -104,8 +104,8 @@ async def test_an_audit_beside_four_writers_finds_what_is_wrong(path: Path, sql:
     async with Database(path) as one, Database(path) as two, Database(path) as reading:
         inbox = Inbox(SqliteStore(one), MemoryNotifier(1))
         await inbox.ask("Old?", id="old")
-        await inbox.claim("old", "ann")
-        await inbox.reassign("old", "ann", assignee="bob")
+        await inbox.claim("old", by="ann")
+        await inbox.reassign("old", assignee="bob", by="ann")
         async with writing([SqliteStore(one), SqliteStore(two)]) as writers:
             await writers.more(20)
             with closing(sqlite3.connect(path, timeout=20)) as connection, connection:

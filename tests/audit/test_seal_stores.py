@@ -16,7 +16,7 @@ from tests.acceptance.demo_server import DemoServer
 import ringi
 from ringi.audit.seals import Sealer, SealReport, compare, read_seals
 from ringi.base.clock import utc_now
-from ringi.connect import open_backend
+from ringi.connect import open_backend, store_inbox
 from ringi.inbox.inbox import Inbox
 
 KEY = "a key that is not in the store"
@@ -31,7 +31,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path: Path) -> None:
-    async with open_backend(url) as here, open_backend(url) as there, ringi.open(url) as inbox:
+    async with open_backend(url) as here, open_backend(url) as there, store_inbox(url) as inbox:
         files = [tmp_path / "here.jsonl", tmp_path / "there.jsonl"]
         sealers = [Sealer(b.store, file, KEY, utc_now) for b, file in zip((here, there), files, strict=True)]
         for first in range(0, 60, 10):
@@ -80,7 +80,7 @@ async def test_verify_holds_a_postgres_against_the_seals_of_both_its_servers(
         home.mkdir()
     servers = [DemoServer(home, "serve", "--url", url) for home in homes]
     with servers[0], servers[1]:
-        async with ringi.open(url) as inbox:
+        async with store_inbox(url) as inbox:
             await written(inbox, 20)
         # Each seals when it ends.
         for server in servers:

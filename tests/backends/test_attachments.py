@@ -12,9 +12,10 @@ from ringi import Attachment, Form
 from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.backend import StreamItem
-from ringi.errors import FenceError
+from ringi.errors import FenceError, InvalidError, NotFoundError
 from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
 from ringi.forms.field_parts import MAX_FILE
+from ringi.inbox.api import Seen
 
 FORM = Form([Attachment("file", max_size=MAX_FILE)])
 FIELDS = Form([Attachment(f"f{n}", max_size=MAX_FILE) for n in range(5)])
@@ -38,13 +39,13 @@ async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
     async with ringi.open(url) as here, ringi.open(url) as there:
         request = await here.ask("File?", id="r1", form=FORM)
         file = await there.attach("r1", "file", "a.bin", content, by="ann")
-        await here.respond("r1", "approve", {"file": file}, digest=request.digest, responder="ann")
+        await here.respond(Seen("r1", request.digest), "approve", {"file": file}, by="ann")
         assert await there.attachment("r1", 1) == content
         assert await findings(url) == []
         async with open_backend(url) as backend:
             await backend.stream.delete(file_key(request.key, 1), fence=ERASED)
         assert await findings(url) == ["the file attached as file is missing"]
-        await here.erase("r1", "root")
+        await here.erase("r1", by="root")
         assert await findings(url) == []
     async with open_backend(url) as backend:
         for key in (index_key(request.key), file_key(request.key, 1)):
@@ -65,9 +66,9 @@ async def test_two_processes_keep_no_more_than_the_limits_together(url: str) -> 
         full = [each.attach(large.id, f"f{n}", "a", b"x" * MAX_FILE, by="ann") for n, each in enumerate(homes)]
         numbers = [file["number"] for file in await asyncio.gather(*full)]
         assert sorted(numbers) == [1, 2, 3, 4]
-        with pytest.raises(ringi.InvalidError, match=f"would exceed {MAX_TOTAL} bytes"):
+        with pytest.raises(InvalidError, match=f"would exceed {MAX_TOTAL} bytes"):
             await here.attach(large.id, "f4", "a", b"x", by="ann")
         again = await there.attach(large.id, "f0", "a", b"x", by="ann")
         assert (await there.attachment(large.id, again["number"])) == b"x"
-        with pytest.raises(ringi.NotFoundError):
+        with pytest.raises(NotFoundError):
             await there.attachment(large.id, numbers[0])

@@ -58,6 +58,6 @@ async def test_a_list_leaves_it_out_and_is_as_long_as_asked(backend: Backend) ->
 async def test_who_asks_for_it_is_told_to_upgrade_and_others_are_served(backend: Backend) -> None:
     async with inbox_on(backend, tenant="tenant-1") as inbox:
         with pytest.raises(UnreadableError, match=r"'odd' cannot be read \(kind: .*upgrade Ringi") as error_info:
-            await inbox.cancel("odd", "ann")
+            await inbox.cancel("odd", by="ann")
         assert status_of(error_info.value) == (503, "unavailable")
-        assert (await inbox.cancel("a", "ann")).status == "cancelled"
+        assert (await inbox.cancel("a", by="ann")).status == "cancelled"

@@ -23,6 +23,7 @@ from ringi.backends.migrations import migrations
 from ringi.connect import inbox_on, open_backend, open_to_verify
 from ringi.domain.record import ERASED_PERSON
 from ringi.errors import SettingError, UnsupportedError
+from ringi.inbox.api import Seen
 from ringi.server.serialize import request_json
 from ringi.testing import store_request
 
@@ -78,7 +79,7 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
         await backend.store.move_cursor("me", "", "1")
     async with open_backend(url) as again, inbox_on(again, tenant="tenant-1") as inbox:
         assert {request.id for request in await inbox.find()} == {"after", "before"}
-        await inbox.cancel("before", "ann")
+        await inbox.cancel("before", by="ann")
         assert await again.store.cursor("me") == "1"
         assert (await verify(again.store))[1] == []
 
@@ -86,7 +87,7 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
 async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(url: str, newer: Path) -> None:
     asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
-        done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
+        done = await inbox.respond(Seen(asked["id"], asked["digest"]), "approve", by="ann")
         assert (done.model_extra or {})[MARK] == "asked"
         assert MARK not in json.loads(request_json(done))
         assert (await verify(backend.store))[1] == []
@@ -98,9 +99,9 @@ async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(u
 async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrote_more(url: str, newer: Path) -> None:
     asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
-        done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
+        done = await inbox.respond(Seen(asked["id"], asked["digest"]), "approve", by="ann")
 
-        left = (await inbox.erase_all("root", person="ann")).left
+        left = (await inbox.trail.erase(person="ann", by="root")).left
 
         assert MARK in left[asked["id"]]
         assert await inbox.get(asked["id"]) == done

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from tests.cli.terminal import Terminal, terminal
 
-from ringi import Inbox, Limits
-from ringi import open as open_inbox
+from ringi.connect import store_inbox
 from ringi.domain.record import Event
 from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox, Limits
 
 T = TypeVar("T")
 OFFERED = "[a]"
@@ -33,7 +33,7 @@ class Desk:
         """Do something with the store, as another process would."""
 
         async def opened() -> T:
-            async with open_inbox(self.url, limits=Limits(max_fields=10)) as inbox:
+            async with store_inbox(self.url, limits=Limits(max_fields=10)) as inbox:
                 return await work(inbox)
 
         return asyncio.run(opened())
@@ -52,9 +52,7 @@ class Desk:
 
     def respond(self, request: Request, decision: Any, by: str, **answer: Any) -> Request:
         """Decide a request elsewhere."""
-        return self.work(
-            lambda inbox: inbox.respond(request.id, decision, digest=request.digest, responder=by, **answer)
-        )
+        return self.work(lambda inbox: inbox.respond(request, decision, by=by, **answer))
 
     @contextmanager
     def watch(self, name: str = "ann", **settings: Any) -> Iterator[Terminal]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ringi import Action, Ask
+from ringi import Action
 from ringi.base.clock import utc_now
 from ringi.cli.terminal.confirmation import fact_of, is_confirmed, seed_of
+from ringi.domain import Ask
 from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
 from ringi.policy import Policy

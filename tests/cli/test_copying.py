@@ -92,7 +92,7 @@ def test_copies_beside_a_busy_writer_are_whole(filled: Desk, tmp_path: Path) -> 
         async with public.open(f"sqlite:///{filled.folder}/ringi.db") as inbox:
             while not is_enough.is_set():
                 asked = await inbox.ask("Refund?", context={"text": "x" * 10_000})
-                await inbox.cancel(asked.id, "ann")
+                await inbox.cancel(asked.id, by="ann")
 
     writer = threading.Thread(target=lambda: asyncio.run(write()))
     writer.start()

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 import typer
 
-import ringi
 from ringi.cli.commands.erase import erase
 from ringi.cli.session import NamedSession
-from ringi.connect import open_backend
+from ringi.connect import open_backend, store_inbox
 from ringi.domain.ask import Answer
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
@@ -114,7 +113,7 @@ def test_a_request_that_waits_for_a_review_is_left_with_the_reason(
 
 
 async def override(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         asked = await inbox.ask("Go?", id="r1")
         answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
         await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")

@@ -271,7 +271,7 @@ def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Des
         screen.until("✗", texts["fix_fields"])
         assert_translated(screen)
         screen.press("esc")
-        desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+        desk.work(lambda inbox: inbox.claim(asked.id, by="bob"))
         screen.until("bob さんが対応中", OFFERED)
         into(screen, "名前")
         screen.type("安")
@@ -287,7 +287,7 @@ def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Des
 def test_a_refused_command_says_why_in_japanese(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", LOCALES["ja"])
     asked = desk.ask("返金", form=Form([Text("who", required=True)]))
-    desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+    desk.work(lambda inbox: inbox.claim(asked.id, by="bob"))
     for arguments in (("show", "x"), ("respond", asked.id, "approve", "--name", "ann"), ("claim", "x")):
         done = ringi(desk, *arguments)
         assert done.stderr.startswith("エラー：")
@@ -418,7 +418,7 @@ def test_why_a_run_cancelled_its_question_is_translated(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, reason: str, text: str
 ) -> None:
     asked = desk.ask("返金")
-    desk.work(lambda inbox: inbox.cancel(asked.id, "ringi", reason))
+    desk.work(lambda inbox: inbox.cancel(asked.id, reason, by="ringi"))
     monkeypatch.setenv("LC_ALL", LOCALES["ja"])
     assert text in output_of(desk, "show", asked.id)
 

@@ -12,8 +12,10 @@ from tests.cli.test_commands import output_of, printed, refused
 from tests.cli.test_languages import LOCALES
 from tests.cli.test_sentences import Walk, english
 
-from ringi import Action, Inbox
+from ringi import Action
 from ringi.base.clock import utc_now
+from ringi.domain.voting import Person
+from ringi.inbox.inbox import Inbox
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(200):
             call = Action("refund", {"amount": number % 40, "currency": "JPY"})
             request = await inbox.ask("Refund?", action=call, groups=["finance"])
-            await inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
+            await inbox.respond(request, "approve", by=Person("fay", ["finance"]))
 
     desk.work(decide)
     return desk.folder
@@ -57,7 +59,7 @@ def test_a_suggestion_is_listed_with_its_figures_and_switched_on(full: Desk) -> 
 
 
 def test_only_who_decides_such_calls_for_themselves_switches_a_rule_on(full: Desk) -> None:
-    full.work(lambda inbox: inbox.leave("dan", utc_now() + timedelta(days=1), by="fay", groups=["finance"]))
+    full.work(lambda inbox: inbox.people.leave("dan", utc_now() + timedelta(days=1), by=Person("fay", ["finance"])))
     (rule,) = printed(full, "suggestions")["items"]
     accept = ("suggestions", "accept", rule["id"], "--name", "dan")
     assert "is assigned to 'group:finance', not to 'eve'" in refused(full, 1, *accept[:-1], "eve")

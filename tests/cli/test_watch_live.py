@@ -124,7 +124,7 @@ def test_an_empty_inbox_fills_by_itself(desk: Desk) -> None:
 def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:
-        desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+        desk.work(lambda inbox: inbox.claim(asked.id, by="bob"))
         screen.until("claimed by bob", limit=SOON)
         screen.press("a")
         screen.until("is claimed by 'bob'")
@@ -134,7 +134,7 @@ def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None
         screen.until(OFFERED)
         screen.press("c")
         screen.until("is claimed by 'bob'")
-        desk.work(lambda inbox: inbox.release(asked.id, "bob"))
+        desk.work(lambda inbox: inbox.release(asked.id, by="bob"))
         screen.until(OFFERED, gone=("claimed by bob ·",), limit=SOON)
         screen.press("c")
         screen.until("Claimed by you until", "claimed by ann")

@@ -13,7 +13,8 @@ import pytest
 from tests.cli.desk import CURSOR, OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import ENTRY, Terminal
 
-from ringi import Action, Button, Form
+from ringi import Action, Form
+from ringi.domain import Button
 from ringi.forms.field_parts import Option
 from ringi.forms.fields import Field, Radio, Select, Text, TextArea
 

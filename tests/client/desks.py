@@ -14,22 +14,39 @@ from ringi.server.auth.authenticator import Keys
 
 STORES = ("memory", "sqlite")
 CLIENTS = ("client", "sync client")
+PARTS = ("grants", "suggestions", "pauses", "people", "checks", "memories", "trail")
+PERSON_AT = {"Memories.list": 0, "Memories.get": 1}
+"""The position of the person among the arguments."""
 WAYS = (*STORES, *(f"sync {store}" for store in STORES), *CLIENTS)
 
 
-class Threaded:
-    """A desk without async, each verb called in a thread."""
+class Desk:
+    """A desk, or a part of it.
 
-    def __init__(self, desk: Any) -> None:
-        self._desk = desk
+    Args:
+        desk: The inbox.
+        is_blocking: Whether each verb is called in a thread.
+        has_token: Whether the token says who acts: then nobody is named.
+    """
+
+    def __init__(self, desk: Any, *, is_blocking: bool, has_token: bool) -> None:
+        self.inner, self.is_blocking, self.has_token = desk, is_blocking, has_token
 
     def __getattr__(self, name: str) -> Any:
-        verb = getattr(self._desk, name)
+        verb = getattr(self.inner, name)
+        if name in PARTS:
+            return Desk(verb, is_blocking=self.is_blocking, has_token=self.has_token)
+        place = PERSON_AT.get(f"{type(self.inner).__name__.removeprefix('Client')}.{name}")
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            return await asyncio.to_thread(verb, *args, **kwargs)
+            if self.has_token:
+                kwargs.pop("by", None)
+                args = args[:place]
+            if self.is_blocking:
+                return await asyncio.to_thread(verb, *args, **kwargs)
+            return await verb(*args, **kwargs)
 
-        return call
+        return verb if name == "follow" else call
 
 
 class Desks(NamedTuple):
@@ -53,15 +70,22 @@ async def opened(way: str, folder: Any, server: DemoServer | None) -> AsyncItera
             yield Desks(*[await client(stack, way, server, name) for name in ("ann", "bob", "bot")])
             return
         url = "memory://" if way.endswith("memory") else f"sqlite:///{folder}/ringi.db"
-        if way.startswith("sync"):
-            desk: Any = Threaded(stack.enter_context(ringi.sync.open(url)))
-        else:
-            desk = await stack.enter_async_context(ringi.open(url))
+        is_blocking = way.startswith("sync")
+        opened: Any = (
+            stack.enter_context(ringi.sync.open(url))
+            if is_blocking
+            else await stack.enter_async_context(ringi.open(url))
+        )
+        desk = Desk(opened, is_blocking=is_blocking, has_token=False)
         yield Desks(desk, desk, desk)
 
 
 async def client(stack: AsyncExitStack, way: str, server: DemoServer, name: str) -> Any:
     key = token(server, name, "admin" if name == "bot" else "person")
-    if way == "sync client":
-        return Threaded(stack.enter_context(ringi.sync.Client(server.url, key)))
-    return await stack.enter_async_context(ringi.Client(server.url, key))
+    is_blocking = way == "sync client"
+    opened: Any = (
+        stack.enter_context(ringi.sync.open(server.url, token=key))
+        if is_blocking
+        else await stack.enter_async_context(ringi.open(server.url, token=key))
+    )
+    return Desk(opened, is_blocking=is_blocking, has_token=True)

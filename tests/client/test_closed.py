@@ -15,40 +15,41 @@ from typing import Any
 
 import pytest
 from tests.acceptance.demo_server import DemoServer
-from tests.client.desks import token
+from tests.client.desks import Desk, token
 
 import ringi
+from ringi.connect import store_inbox
 from ringi.errors import ClosedError
+from ringi.inbox.api import InboxAPI, Seen
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERBS: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "ask": lambda inbox: inbox.ask("Go?"),
     "get": lambda inbox: inbox.get("r1"),
     "find": lambda inbox: inbox.find(),
-    "count": lambda inbox: inbox.count(ringi.Query()),
     "events": lambda inbox: inbox.events(),
     "follow": lambda inbox: anext(inbox.follow("")),
     "follow the news": lambda inbox: anext(inbox.follow()),
-    "respond": lambda inbox: inbox.respond("r1", "reject", digest="d", responder="ann"),
-    "claim": lambda inbox: inbox.claim("r1", "ann"),
-    "release": lambda inbox: inbox.release("r1", "ann"),
-    "reassign": lambda inbox: inbox.reassign("r1", "ann", assignee="bob"),
-    "leave": lambda inbox: inbox.leave("bob", datetime.now(UTC) + timedelta(days=1), by="ann"),
-    "undo": lambda inbox: inbox.undo("r1", "ann"),
-    "absences": lambda inbox: inbox.find_absences(),
-    "grants": lambda inbox: inbox.grants(),
-    "pauses": lambda inbox: inbox.pauses(),
-    "checks": lambda inbox: inbox.checks(),
-    "suggestions": lambda inbox: inbox.suggestions(),
+    "respond": lambda inbox: inbox.respond(Seen("r1", "d"), "reject", by="ann"),
+    "claim": lambda inbox: inbox.claim("r1", by="ann"),
+    "release": lambda inbox: inbox.release("r1", by="ann"),
+    "reassign": lambda inbox: inbox.reassign("r1", assignee="bob", by="ann"),
+    "leave": lambda inbox: inbox.people.leave("bob", datetime.now(UTC) + timedelta(days=1), by="ann"),
+    "undo": lambda inbox: inbox.undo("r1", by="ann"),
+    "absences": lambda inbox: inbox.people.absences(),
+    "grants": lambda inbox: inbox.grants.list(),
+    "pauses": lambda inbox: inbox.pauses.list(),
+    "checks": lambda inbox: inbox.checks.report(),
+    "suggestions": lambda inbox: inbox.suggestions.list(),
     "attach": lambda inbox: inbox.attach("r1", "file", "a.txt", b"a", by="ann"),
-    "cancel": lambda inbox: inbox.cancel("r1", "ann"),
+    "cancel": lambda inbox: inbox.cancel("r1", by="ann"),
     "report_outcome": lambda inbox: inbox.report_outcome("r1", "committed"),
-    "erase": lambda inbox: inbox.erase("r1", "ann"),
-    "erase_all": lambda inbox: inbox.erase_all("ann", before=NOW),
-    "memories": lambda inbox: inbox.memories("ann"),
-    "memory": lambda inbox: inbox.memory("r1", "ann"),
-    "edit_memory": lambda inbox: inbox.edit_memory("r1", {}, by="ann"),
-    "delete_memory": lambda inbox: inbox.delete_memory("r1", by="ann"),
+    "erase": lambda inbox: inbox.erase("r1", by="ann"),
+    "erase_all": lambda inbox: inbox.trail.erase(before=NOW, by="ann"),
+    "memories": lambda inbox: inbox.memories.list("ann"),
+    "memory": lambda inbox: inbox.memories.get("r1", "ann"),
+    "edit_memory": lambda inbox: inbox.memories.edit("r1", {}, by="ann"),
+    "delete_memory": lambda inbox: inbox.memories.delete("r1", by="ann"),
     "wait": lambda inbox: inbox.wait("r1"),
     "wait a moment": lambda inbox: inbox.wait("r1", 0.01),
 }
@@ -67,13 +68,13 @@ async def refused(inbox: Any) -> list[str]:
 
 
 @asynccontextmanager
-async def client_of(server: DemoServer) -> AsyncIterator[ringi.Client]:
-    async with ringi.Client(server.url, token(server, "ann", "admin")) as client:
+async def client_of(server: DemoServer) -> AsyncIterator[InboxAPI]:
+    async with ringi.open(server.url, token=token(server, "ann", "admin")) as client:
         yield client
 
 
 async def test_every_verb_after_the_block_is_told(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await inbox.ask("Go?", id="r1")
 
     assert await refused(inbox) == []
@@ -84,11 +85,11 @@ async def test_every_verb_of_a_closed_client_is_told(server: DemoServer) -> None
     async with client_of(server) as client:
         pass
 
-    assert await refused(client) == []
+    assert await refused(Desk(client, is_blocking=False, has_token=True)) == []
 
 
 async def test_what_waits_when_it_is_closed_is_told(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         asked = await inbox.ask("Go?")
         follower = inbox.follow()
         waits = [asyncio.create_task(inbox.wait(asked.id)) for _ in range(3)]
@@ -116,7 +117,7 @@ import asyncio, sys
 import ringi
 
 async def main():
-    async with ringi.Client(*sys.argv[1:]) as client:
+    async with ringi.open(sys.argv[1], token=sys.argv[2]) as client:
         await client.ask("Go?")
         async for event in client.follow(""):
             break
@@ -161,7 +162,7 @@ async def test_an_inbox_is_opened_by_await_and_closed_by_hand(url: str) -> None:
 
 
 async def test_a_block_may_end_with_a_close(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await inbox.close()
 
 

@@ -45,8 +45,8 @@ async def test_what_happened_comes_first_and_then_what_happens(way: str, request
         asked = [await desks.bot.ask(f"Go {number}?") for number in range(3)]
         async with aclosing(desks.bot.follow(place)) as events:
             before = await taken(events, 3)
-            await desks.ann.claim(asked[1].id, "ann")
-            await desks.ann.respond(asked[1].id, "respond", message="yes", digest=asked[1].digest, responder="ann")
+            await desks.ann.claim(asked[1].id, by="ann")
+            await desks.ann.respond(asked[1], "respond", message="yes", by="ann")
             live = await taken(events, 2)
 
         assert [(e.type, e.record_id) for e in before] == [("request.created", each.id) for each in asked]
@@ -66,7 +66,7 @@ async def test_by_default_it_begins_with_what_comes_and_may_be_of_one_request(
                 coming = asyncio.create_task(taken(events, 1))
                 while not coming.done():
                     for each in (asked[1], *([asked[0]] if more else [])):
-                        await desks.ann.claim(each.id, "ann")
+                        await desks.ann.claim(each.id, by="ann")
                     await asyncio.wait({coming}, timeout=0.05)
                 (event,) = await coming
 
@@ -76,7 +76,7 @@ async def test_by_default_it_begins_with_what_comes_and_may_be_of_one_request(
 def test_a_program_without_async_follows_too(tmp_path: Path, server: DemoServer) -> None:
     with (
         ringi.sync.open(f"sqlite:///{tmp_path}/ringi.db") as inbox,
-        ringi.sync.Client(server.url, token(server, "bot", "admin")) as client,
+        ringi.sync.open(server.url, token=token(server, "bot", "admin")) as client,
     ):
         for desk in (inbox, client):
             known = desk.events("", 200)
@@ -84,7 +84,7 @@ def test_a_program_without_async_follows_too(tmp_path: Path, server: DemoServer)
             events = desk.follow(known[-1].position if known else "")
 
             assert [event.record_id for event in islice(events, 3)] == [each.id for each in asked]
-            desk.cancel(asked[0].id, by="bot")
+            desk.cancel(asked[0], **({"by": "bot"} if desk is inbox else {}))
             assert next(events).type == "request.cancelled"
             events.close()
 
@@ -98,9 +98,9 @@ def test_who_follows_hears_that_its_inbox_was_closed(tmp_path: Path) -> None:
 
 async def test_nothing_is_missed_or_told_twice_when_connections_break(server: DemoServer) -> None:
     async with (
-        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        ringi.open(server.url, token=token(server, "bot", "admin")) as direct,
         proxy(server.port, [0, 40, 200, 700, 1500, 3000]) as (relay, url),
-        ringi.Client(url, token(server, "bot", "admin")) as bot,
+        ringi.open(url, token=token(server, "bot", "admin")) as bot,
     ):
         place = await end(direct)
         async with aclosing(bot.follow(place)) as events:
@@ -116,7 +116,10 @@ async def test_nothing_is_missed_or_told_twice_when_connections_break(server: De
 
 async def test_it_goes_on_when_the_server_is_killed_and_comes_back(tmp_path: Path) -> None:
     with DemoServer(tmp_path, "serve") as server:
-        async with ringi.Client(server.url, token(server, "bot", "admin")) as bot, aclosing(bot.follow("")) as events:
+        async with (
+            ringi.open(server.url, token=token(server, "bot", "admin")) as bot,
+            aclosing(bot.follow("")) as events,
+        ):
             first = await bot.ask("Before?")
             heard = await taken(events, 1)
             await asyncio.to_thread(server.kill)
@@ -130,7 +133,7 @@ async def test_it_goes_on_when_the_server_is_killed_and_comes_back(tmp_path: Pat
 
 async def test_a_server_that_stays_away_is_an_error_with_its_name(tmp_path: Path) -> None:
     with DemoServer(tmp_path, "serve") as server:
-        async with ringi.Client(server.url, token(server, "bot"), retry_for=0.5) as bot:
+        async with ringi.open(server.url, token=token(server, "bot"), retry_for=0.5) as bot:
             await bot.ask("Go?")
             async with aclosing(bot.follow("")) as events:
                 await taken(events, 1)
@@ -143,7 +146,7 @@ async def test_everybody_hears_what_they_may_see(tmp_path: Path) -> None:
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
         for number in range(450):
             await world.asked(assignee="ann" if number % 150 == 0 else "bob")
-        async with ringi.Client(world.url, world.token("person", "ann")) as ann, aclosing(ann.follow("")) as events:
+        async with ringi.open(world.url, token=world.token("person", "ann")) as ann, aclosing(ann.follow("")) as events:
             heard = await taken(events, 3)
             hidden = await world.asked(assignee="bob")
             visible = await world.asked(assignee="ann")
@@ -154,7 +157,7 @@ async def test_everybody_hears_what_they_may_see(tmp_path: Path) -> None:
 
 
 async def test_a_token_that_is_none_hears_so(server: DemoServer) -> None:
-    async with ringi.Client(server.url, "nonsense") as nobody, aclosing(nobody.follow()) as events:
+    async with ringi.open(server.url, token="nonsense") as nobody, aclosing(nobody.follow()) as events:
         with pytest.raises(HttpError, match="did not issue the token"):
             await anext(events)
 
@@ -171,9 +174,9 @@ async def test_a_proxy_that_holds_back_streams_delays_events_by_a_poll_and_is_na
 ) -> None:
     relay = HoldingProxy(server.port)
     async with (
-        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        ringi.open(server.url, token=token(server, "bot", "admin")) as direct,
         listening(relay.serve) as url,
-        ringi.Client(url, token(server, "bot", "admin")) as bot,
+        ringi.open(url, token=token(server, "bot", "admin")) as bot,
         aclosing(bot.follow(await end(direct))) as events,
     ):
         for is_held in (True, False):
@@ -234,7 +237,7 @@ async def test_a_quiet_stream_that_was_held_back_stays_open_once_it_passes(
 
 async def test_a_stream_without_a_position_names_the_version_and_the_proxy() -> None:
     quiet = QuietServer()
-    async with listening(quiet.serve) as url, ringi.Client(url, "bot") as bot, aclosing(bot.follow()) as events:
+    async with listening(quiet.serve) as url, ringi.open(url, token="bot") as bot, aclosing(bot.follow()) as events:
         with pytest.raises(SettingError, match="Last-Event-ID header: use a server of the same version"):
             await anext(events)
 
@@ -243,9 +246,9 @@ async def test_a_connection_that_dies_without_a_word_is_opened_again(server: Dem
     relay = HoldingProxy(server.port)
     relay.holds_back = False
     async with (
-        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        ringi.open(server.url, token=token(server, "bot", "admin")) as direct,
         listening(relay.serve) as url,
-        ringi.Client(url, token(server, "bot", "admin"), retry_for=0.2) as bot,
+        ringi.open(url, token=token(server, "bot", "admin"), retry_for=0.2) as bot,
         aclosing(bot.follow(await end(direct))) as events,
     ):
         for number in range(3):
@@ -258,9 +261,9 @@ async def test_following_what_comes_begins_behind_a_proxy_that_holds_back_stream
     server: DemoServer, impatient: None
 ) -> None:
     async with (
-        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        ringi.open(server.url, token=token(server, "bot", "admin")) as direct,
         listening(HoldingProxy(server.port).serve) as url,
-        ringi.Client(url, token(server, "bot", "admin")) as bot,
+        ringi.open(url, token=token(server, "bot", "admin")) as bot,
         aclosing(bot.follow()) as events,
     ):
         coming = asyncio.create_task(taken(events, 1))

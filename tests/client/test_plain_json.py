@@ -18,7 +18,9 @@ from tests.client.desks import token
 
 import ringi
 from ringi import Action
+from ringi.connect import store_inbox
 from ringi.errors import InvalidError
+from ringi.inbox.inbox import Inbox
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
 
@@ -109,8 +111,8 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.fixture
-async def inbox(url: str) -> AsyncIterator[ringi.Inbox]:
-    async with ringi.open(url) as inbox:
+async def inbox(url: str) -> AsyncIterator[Inbox]:
+    async with store_inbox(url) as inbox:
         yield inbox
 
 
@@ -126,7 +128,7 @@ async def refusal(inbox: Any, value: Any) -> dict[str, str]:
     return {error.field: error.message for error in refused.value.errors}
 
 
-async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: ringi.Inbox) -> None:
+async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: Inbox) -> None:
     for value, plain in WRITTEN:
         for request in await asked(inbox, value):
             assert request.action
@@ -134,7 +136,7 @@ async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: ringi.Inbox
             assert type(request.context["value"]) is type(plain)
 
 
-async def test_what_has_none_is_refused_with_its_path_and_the_remedy(inbox: ringi.Inbox) -> None:
+async def test_what_has_none_is_refused_with_its_path_and_the_remedy(inbox: Inbox) -> None:
     for value, path, remedy in REFUSED:
         errors = await refusal(inbox, value)
         assert remedy in errors[f"context.{path}"]
@@ -143,7 +145,7 @@ async def test_what_has_none_is_refused_with_its_path_and_the_remedy(inbox: ring
 
 
 async def test_over_http_it_is_the_same(server: DemoServer) -> None:
-    async with ringi.Client(server.url, token(server, "bot", "agent")) as client:
+    async with ringi.open(server.url, token=token(server, "bot", "agent")) as client:
         for value, plain in WRITTEN:
             for request in await asked(client, value):
                 assert request.context == {"value": plain}
@@ -154,28 +156,27 @@ async def test_over_http_it_is_the_same(server: DemoServer) -> None:
 async def test_what_contains_itself_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         with pytest.raises(InvalidError, match="contains itself"):
             await inbox.ask("Go?", context=endless)
 
 
 async def test_what_runs_is_what_was_shown() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("Go?", action=Action("go", {"at": date(2026, 1, 2)}))
-        done = await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+        done = await inbox.respond(request, "approve", by="ann")
 
         assert done.granted
         assert done.granted.args == {"at": "2026-01-02"}
         done.authorize("go", {"at": "2026-01-02"})
 
 
-async def test_an_answer_is_made_plain_too(inbox: ringi.Inbox) -> None:
+async def test_an_answer_is_made_plain_too(inbox: Inbox) -> None:
     request = await inbox.ask("Go?", action=Action("go", {"at": "2026-01-01"}))
-    answer: dict[str, Any] = {"digest": request.digest, "responder": "ann"}
 
     with pytest.raises(InvalidError, match=r"args\.at: Decimal is not JSON"):
-        await inbox.respond(request.id, "edit", args={"at": Decimal(1)}, **answer)
-    done = await inbox.respond(request.id, "edit", args={"at": date(2026, 1, 2)}, **answer)
+        await inbox.respond(request, "edit", args={"at": Decimal(1)}, by="ann")
+    done = await inbox.respond(request, "edit", args={"at": date(2026, 1, 2)}, by="ann")
 
     assert done.response
     assert done.response.args == {"at": "2026-01-02"}

@@ -17,6 +17,7 @@ from tests.client.desks import token
 
 import ringi
 from ringi import Action
+from ringi.domain.record import Page
 from ringi.errors import ClosedError, SettingError, WaitTimeoutError
 
 ACTION = Action("refund", {"amount": 40})
@@ -34,11 +35,11 @@ def loops() -> list[threading.Thread]:
 
 def test_a_verb_is_typed_as_it_is_with_async(inbox: ringi.sync.Inbox) -> None:
     asked = inbox.ask("Refund?", action=ACTION, expires_in=300)
-    done = inbox.respond(asked.id, "approve", responder="ann", digest=asked.digest)
+    done = inbox.respond(asked, "approve", by="ann")
 
     assert_type(asked, ringi.Request)
     assert_type(inbox.wait(asked.id, timeout=1), ringi.Request)
-    assert_type(inbox.find(ringi.Query(limit=1)), list[ringi.Request])
+    assert_type(inbox.find(limit=1), Page[ringi.Request])
     assert inbox.wait(asked) == done
 
 
@@ -47,7 +48,7 @@ def test_many_threads_share_one_inbox(inbox: ringi.sync.Inbox) -> None:
         asked = inbox.ask(f"Refund {number}?", action=ACTION)
         with ThreadPoolExecutor(1) as other:
             waiting = other.submit(inbox.wait, asked.id, 10)
-            inbox.respond(asked.id, "approve", responder=f"ann-{number}", digest=asked.digest)
+            inbox.respond(asked, "approve", by=f"ann-{number}")
             return (waiting.result().winner or {})["responder"]
 
     with ThreadPoolExecutor(8) as threads:
@@ -57,8 +58,8 @@ def test_many_threads_share_one_inbox(inbox: ringi.sync.Inbox) -> None:
 def test_one_loop_serves_all_that_is_open_and_ends_with_the_last(server: DemoServer) -> None:
     assert loops() == []
     with ringi.sync.open("memory://"), ringi.sync.open("memory://"):
-        with ringi.sync.Client(server.url, token(server, "ann")) as client:
-            assert client.find(ringi.Query(limit=1)) is not None
+        with ringi.sync.open(server.url, token=token(server, "ann")) as client:
+            assert client.find(limit=1) is not None
             assert len(loops()) == 1
         assert len(loops()) == 1
     assert loops() == []
@@ -89,18 +90,18 @@ def test_who_waits_when_it_is_closed_is_told(tmp_path: Path) -> None:
 
 
 def test_a_client_can_be_closed_twice_and_not_be_used_after(server: DemoServer) -> None:
-    client = ringi.sync.Client(server.url, token(server, "ann"))
+    client = ringi.sync.open(server.url, token=token(server, "ann"))
     client.ask("Refund?", action=ACTION)
     client.close()
     client.close()
 
-    with pytest.raises(ClosedError, match="the client is closed"):
+    with pytest.raises(ClosedError, match="the inbox is closed"):
         client.ask("Refund?", action=ACTION)
 
 
 def test_what_cannot_be_opened_leaves_no_thread_behind() -> None:
     with pytest.raises(SettingError, match="url="):
-        ringi.sync.Client("nowhere", "token")
+        ringi.sync.open("nowhere", token="token")
     with pytest.raises(SettingError, match="url="), ringi.sync.open("nonsense"):
         pass
 

@@ -47,7 +47,7 @@ class Office:
         return await self.inbox.submit(Ask.parse({"title": "Go?", **more}), by="agent:bot")
 
     async def answered(self, request: Request) -> Request:
-        return await self.inbox.respond(request.id, "respond", message="yes", digest=request.digest, responder="ann")
+        return await self.inbox.respond(request, "respond", message="yes", by="ann")
 
     async def of(self, request: Request) -> list[Delivery]:
         return await self.deliveries.of_request(request.tenant, request.id)

@@ -23,7 +23,7 @@ from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.delivery.settings import DeliverySettings
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Person
 from ringi.errors import SettingError
 
 ANN = Mailbox(name="ann", address="ann@example.com", language="ja")
@@ -86,7 +86,7 @@ async def test_what_nobody_known_may_answer_is_told_to_who_administers(
         lost = await here.asked(**to)
         await here.settled(lost, "delivered")
         assert post.to[1:] == ["root@example.com"]
-        await here.inbox.reassign(lost.id, Decider("root", is_admin=True), assignee="ann")
+        await here.inbox.reassign(lost.id, assignee="ann", by=Decider("root", is_admin=True))
         await here.settled(lost, "delivered", "delivered")
         assert post.to[2:] == ["ann@example.com"]
 
@@ -120,12 +120,12 @@ async def test_who_may_answer_is_told_in_their_language(store_url: str, post: Po
 async def test_the_deputy_of_a_person_who_is_away_gets_the_mail_too(store_url: str, post: PostOffice) -> None:
     dee = Mailbox(name="dee", address="dee@example.com")
     async with office(store_url, mailing(post, ANN, BEN, dee, ROOT)) as here:
-        await here.inbox.leave("dee", utc_now() + timedelta(days=1), by="ben", groups=("support",))
+        await here.inbox.people.leave("dee", utc_now() + timedelta(days=1), by=Person("ben", ("support",)))
         to_name, to_group = await here.asked(assignee="ben"), await here.asked(groups=["support"])
         for request in (to_name, to_group):
             await here.settled(request, "delivered", "delivered")
         assert sorted(post.to) == ["ben@example.com", "ben@example.com", "dee@example.com", "dee@example.com"]
-        await here.inbox.come_back("ben")
+        await here.inbox.people.come_back(by="ben")
         await here.settled(await here.asked(assignee="ben"), "delivered")
         assert post.to[4:] == ["ben@example.com"]
 
@@ -164,7 +164,7 @@ async def test_an_expiry_and_a_request_that_was_passed_on_are_told(store_url: st
     async with office(store_url, mailing(post, ANN, BEN), lambda: utc_now() + ahead) as here:
         request = await here.asked(assignee="ann", expires_in=3600)
         await until(lambda: len(post.mails) == 1)
-        await here.inbox.reassign(request.id, "ann", assignee="ben")
+        await here.inbox.reassign(request.id, assignee="ben", by="ann")
         await until(lambda: len(post.mails) == 2)
         ahead = timedelta(hours=1)
         await here.inbox.expire_due()

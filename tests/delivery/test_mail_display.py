@@ -8,9 +8,9 @@ import pytest
 from tests.domain.test_display import BLOCKS
 
 import ringi
-from ringi import Code, Diff, Link, Table
 from ringi.delivery.mail import compose
 from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.domain import Code, Diff, Link, Table
 from ringi.domain.display import Block
 
 

@@ -20,6 +20,7 @@ from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.outbox import BATCH
 from ringi.delivery.signing import new_secret
 from ringi.domain.record import SYSTEM
+from ringi.inbox.api import Seen
 
 
 async def test_a_receiver_is_told_of_each_event_under_the_id_of_the_event(store_url: str) -> None:
@@ -308,7 +309,7 @@ async def test_receivers_are_told_of_an_erasure_and_of_nothing_that_was_erased(s
         await here.answered(request)
         await crm.calls(2)
 
-        await here.inbox.erase(request.id, "root")
+        await here.inbox.erase(request.id, by="root")
         await crm.calls(3)
 
         last = crm.got[-1].json
@@ -330,11 +331,11 @@ async def test_an_answer_to_a_check_is_never_delivered(store_url: str, monkeypat
     monkeypatch.setenv("RINGI_CHECKS", "1")
     async with receiving() as crm, office(store_url, settings(endpoint(crm.url))) as here:
         real = await here.asked(action={"name": "pay", "args": {"amount": 4}})
-        (id,) = await here.inbox.plant_checks([{"tool": "pay", "because": "x", "set": {"amount": 9}}], by="root")
+        (id,) = await here.inbox.checks.plant([{"tool": "pay", "because": "x", "set": {"amount": 9}}], by="root")
         await crm.calls(2)
         check = await here.inbox.get(id)
-        await here.inbox.respond(id, "approve", digest=check.digest, responder="ann")
-        await here.inbox.respond(real.id, "approve", digest=real.digest, responder="ann")
+        await here.inbox.respond(Seen(id, check.digest), "approve", by="ann")
+        await here.inbox.respond(real, "approve", by="ann")
         await crm.calls(3)
         assert sorted(got.json["type"] for got in crm.got) == [
             "request.completed",

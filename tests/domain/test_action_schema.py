@@ -12,6 +12,7 @@ from tests.runs.world import at_work
 from tests.server.world import open_world
 
 import ringi
+from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 
 SCHEMA = {
@@ -38,7 +39,7 @@ async def test_arguments_that_break_their_schema_are_refused_by_http_and_python_
         refused = await world.client("agent", "bot").post("/v1/requests", json=body)
         assert (refused.status_code, [each["field"] for each in refused.json()["errors"]]) == (422, [field])
         assert await world.inbox.find() == []
-        with pytest.raises(ringi.InvalidError) as failure:
+        with pytest.raises(InvalidError) as failure:
             await world.inbox.ask("Go?", action=ringi.Action("refund", args, schema=SCHEMA))
         assert [error.field for error in failure.value.errors] == [field]
 

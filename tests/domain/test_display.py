@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.tiers import examples
 
 import ringi
-from ringi import Code, Diff, Image, Link, Table
 from ringi.cli.format.requests import picture
+from ringi.domain import Code, Diff, Image, Link, Table
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, summary_of
 from ringi.domain.media import picture_of
+from ringi.errors import DifferentAskError, InvalidError
 
 
 def png(width: int = 2, height: int = 2, padding: int = 0) -> bytes:
@@ -82,10 +83,10 @@ async def test_what_is_displayed_is_under_the_digest_and_survives_the_store(tmp_
         assert (await inbox.get("r1")).display == tuple(BLOCKS)
         assert await inbox.ask("Pay?", id="r1", display=BLOCKS) == asked
         for other in (BLOCKS[:4], BLOCKS[::-1], [*BLOCKS[:4], Link(title="The ticket", url="https://example.com/t/2")]):
-            with pytest.raises(ringi.DifferentAskError):
+            with pytest.raises(DifferentAskError):
                 await inbox.ask("Pay?", id="r1", display=other)
-        await inbox.cancel("r1", "bot")
-        erased = await inbox.erase("r1", "root")
+        await inbox.cancel("r1", by="bot")
+        erased = await inbox.erase("r1", by="root")
         assert (erased.display, erased.digest) == (None, asked.digest)
 
 
@@ -120,7 +121,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("says", WRONG)
 def test_a_block_that_breaks_a_rule_is_refused_by_name(says: str) -> None:
-    with pytest.raises(ringi.InvalidError) as refused:
+    with pytest.raises(InvalidError) as refused:
         Ask.parse({"title": "Go?", "display": [WRONG[says]]})
     assert says in str(refused.value)
     assert all(error.field.startswith("display.0") for error in refused.value.errors)
@@ -133,7 +134,7 @@ def test_an_image_of_the_last_byte_fits() -> None:
 
 
 def test_more_blocks_than_ten_are_refused() -> None:
-    with pytest.raises(ringi.InvalidError, match="display"):
+    with pytest.raises(InvalidError, match="display"):
         Ask.parse({"title": "Go?", "display": [{"type": "code", "text": "x"}] * 11})
 
 
@@ -187,7 +188,7 @@ def test_a_gif_is_as_large_as_all_of_its_frames(how: str) -> None:
 
 def test_a_gif_whose_frame_is_too_large_is_refused() -> None:
     block = {"type": "image", "data": text(gif(frame(0, 0, 60_000, 50_000))), "alt": "x"}
-    with pytest.raises(ringi.InvalidError, match="is 60000 × 50000 pixels"):
+    with pytest.raises(InvalidError, match="is 60000 × 50000 pixels"):
         Ask.parse({"title": "Go?", "display": [block]})
 
 

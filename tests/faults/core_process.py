@@ -13,12 +13,14 @@ from datetime import timedelta
 import ringi
 from ringi.backends import claimed_jobs as jobs
 from ringi.base.failpoints import ARMED
-from ringi.connect import open_backend
+from ringi.connect import open_backend, store_inbox
 from ringi.contracts.backend import Job, Wakeup
+from ringi.domain import Query
 from ringi.domain.ask import Action, Answer
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.gateways.client_calls import ClientGate, Session
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import Policy
 from ringi.statistics import Statistics
@@ -32,7 +34,7 @@ def say(*words: object) -> None:
 
 async def answer(inbox: Inbox, id: str) -> None:
     request = await inbox.get(id)
-    await inbox.respond(id, "approve", digest=request.digest, responder="ann", message=f"yes to {id}")
+    await inbox.respond(Seen(id, request.digest), "approve", by="ann", message=f"yes to {id}")
     say("answered", id)
 
 
@@ -45,37 +47,37 @@ async def override(inbox: Inbox, id: str) -> None:
 
 async def vote(inbox: Inbox, id: str, by: str) -> None:
     request = await inbox.get(id)
-    await inbox.respond(id, "approve", digest=request.digest, responder=by)
+    await inbox.respond(Seen(id, request.digest), "approve", by=by)
     say("voted", id)
 
 
 async def grant(inbox: Inbox, id: str) -> None:
     request = await inbox.get(id)
     until = request.created_at + timedelta(hours=1)
-    await inbox.respond(id, "approve", digest=request.digest, responder="ann", grant={"until": until, "where": {}})
+    await inbox.respond(Seen(id, request.digest), "approve", by="ann", grant={"until": until, "where": {}})
     say("granted", id)
 
 
 async def plant(inbox: Inbox, tool: str) -> None:
-    ids = await inbox.plant_checks([{"tool": tool, "because": "it is wrong", "set": {"of": "wrong"}}], by="root")
+    ids = await inbox.checks.plant([{"tool": tool, "because": "it is wrong", "set": {"of": "wrong"}}], by="root")
     say("planted", *ids)
 
 
 async def accept(inbox: Inbox, id: str) -> None:
-    rule = await inbox.accept_suggestion(id, by="ann", one_in=2)
+    rule = await inbox.suggestions.accept(id, by="ann", one_in=2)
     say("accepted", rule.id)
 
 
 async def refuse(inbox: Inbox, id: str) -> None:
     request = await inbox.get(id)
-    await inbox.respond(id, "reject", digest=request.digest, responder="ann")
+    await inbox.respond(Seen(id, request.digest), "reject", by="ann")
     say("refused", id)
 
 
 async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
     """Approve the call of a gated function, and die before its effect, or right after it."""
 
-    @ringi.requires_approval(key=key, inbox=inbox)
+    @ringi.gate(key=key, inbox=inbox)
     async def refund(of: str) -> None:
         if when == "after":
             say("effect", of)
@@ -83,7 +85,7 @@ async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     calling = asyncio.create_task(refund(of=key))
-    while not (found := await inbox.find(ringi.Query(statuses=("pending",)))):
+    while not (found := await inbox.search(Query(statuses=("pending",)))):
         await Wakeup().wait(0.01)
     await answer(inbox, found[0].id)
     await calling
@@ -95,7 +97,7 @@ async def client_call(inbox: Inbox, key: str) -> None:
     policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
     gate = ClientGate(lambda: policy, inbox, Session("shop", "1"))
     calling = asyncio.create_task(gate.authorize("refund", {"of": key}))
-    while not await inbox.find(ringi.Query(thread_id="shop:1")):
+    while not await inbox.search(Query(thread_id="shop:1")):
         await Wakeup().wait(0.01)
     say("calling", key)
     granted = await calling
@@ -111,17 +113,17 @@ async def ask(inbox: Inbox, id: str) -> None:
 
 async def answer_with(inbox: Inbox, id: str, note: str) -> None:
     request = await inbox.get(id)
-    await inbox.respond(id, "approve", {"note": note}, digest=request.digest, responder="ann")
+    await inbox.respond(Seen(id, request.digest), "approve", {"note": note}, by="ann")
     say("answered", id)
 
 
 async def edit_memory(inbox: Inbox, id: str, note: str) -> None:
-    await inbox.edit_memory(id, {"note": note}, by="ann")
+    await inbox.memories.edit(id, {"note": note}, by="ann")
     say("edited", id)
 
 
 async def delete_memory(inbox: Inbox, id: str) -> None:
-    await inbox.delete_memory(id, by="ann")
+    await inbox.memories.delete(id, by="ann")
     say("deleted", id)
 
 
@@ -159,12 +161,12 @@ async def ask_for(inbox: Inbox, id: str, seconds: str) -> None:
 
 
 async def claim(inbox: Inbox, id: str) -> None:
-    await inbox.claim(id, "ann")
+    await inbox.claim(id, by="ann")
     say("claimed", id)
 
 
 async def erase(inbox: Inbox, id: str) -> None:
-    await inbox.erase(id, "root")
+    await inbox.erase(id, by="root")
     say("erased", id)
 
 
@@ -222,7 +224,7 @@ async def main(url: str, verb: str, *arguments: str) -> None:
     if verb == "work":
         await work(url, *arguments)
         return
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         say("open")
         await VERBS[verb](inbox, *arguments)
 

@@ -17,7 +17,7 @@ from ringi.connect import Backend, open_backend
 from ringi.domain.ask import Answer, Ask, Continuation, Response
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider, Vote
+from ringi.domain.voting import Decider, Person, Vote
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.testing.clock import NOON, Clock
@@ -79,7 +79,7 @@ async def open_desk(url: str, tenant: str) -> AsyncIterator[tuple[Backend, Inbox
 async def begin(inbox: Inbox) -> list[str]:
     """Ask the three questions, and name the deputies."""
     for deputy, absent in DEPUTIES.items():
-        await inbox.leave(deputy, NOON + timedelta(days=1), by=absent, groups=GROUPS[absent])
+        await inbox.people.leave(deputy, NOON + timedelta(days=1), by=Person(absent, GROUPS[absent]))
     ids = list[str]()
     for number, rules in enumerate(RULES):
         ask = Ask.parse({"id": f"r{number}", "title": "Pay?", "action": {"name": "pay", "args": ARGS}, **rules})
@@ -99,11 +99,11 @@ async def perform(inbox: Inbox, step: Step, ran: Callable[[Effect], None]) -> Re
             answer = Answer(decision=decision, args=step.args if decision == "edit" else None, digest=digest)
             return await inbox.answer(id, answer, by=by, channel="test")
         case "undo":
-            return await inbox.undo(id, step.by)
+            return await inbox.undo(id, by=step.by)
         case "cancel":
-            return await inbox.cancel(id, step.by)
+            return await inbox.cancel(id, by=step.by)
         case "erase":
-            return await inbox.erase(id, "root")
+            return await inbox.erase(id, by="root")
         case "attention":
             return await inbox.mark_attention(id, "stuck")
         case "retry":

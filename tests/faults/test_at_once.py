@@ -17,9 +17,11 @@ import pytest
 import ringi
 from ringi.audit.verify import verify
 from ringi.base.clock import utc_now
+from ringi.connect import store_inbox
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import RequestEndedError, RingiError
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import SWEEP_SIZE, Inbox
 from ringi.testing.clock import Clock
 
@@ -36,7 +38,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def inboxes(url: str) -> AsyncIterator[list[Inbox]]:
-    async with ringi.open(url) as one, ringi.open(url) as other:
+    async with store_inbox(url) as one, store_inbox(url) as other:
         yield [one, other]
 
 
@@ -59,9 +61,9 @@ async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inbox
 
     async def decide(number: int) -> tuple[str, str]:
         decision: Any = ("approve", "reject")[number % 2]
-        answer: dict[str, Any] = {"responder": f"p{number}", "channel": f"channel {number % 5}"}
+        answer: dict[str, Any] = {"by": f"p{number}", "channel": f"channel {number % 5}"}
         try:
-            ended = await inboxes[number % 2].respond("a", decision, digest=request.digest, **answer)
+            ended = await inboxes[number % 2].respond(Seen("a", request.digest), decision, **answer)
         except RequestEndedError as error:
             return "told", (error.winner or {})["responder"]
         return "won", (ended.winner or {})["responder"]
@@ -74,9 +76,7 @@ async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inbox
 
 async def test_one_click_that_comes_fifty_times_is_one_answer(inboxes: list[Inbox]) -> None:
     request = await ask(inboxes[0], "a")
-    clicks = [
-        inbox.respond("a", "approve", digest=request.digest, responder="ann") for inbox in inboxes for _ in range(25)
-    ]
+    clicks = [inbox.respond(Seen("a", request.digest), "approve", by="ann") for inbox in inboxes for _ in range(25)]
     answered = await asyncio.gather(*clicks)
     assert len({each.model_dump_json() for each in answered}) == 1
     assert await ends_of(inboxes[0], "a") == ["request.completed"]
@@ -92,7 +92,7 @@ async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: li
         waiting = asyncio.create_task(inboxes[1].wait(request.id, 10))
         await until(request, dice.uniform(-5, 5))
         try:
-            ended = await inboxes[1].respond(request.id, "approve", digest=request.digest, responder="ann")
+            ended = await inboxes[1].respond(request, "approve", by="ann")
             acknowledged[ended.status] += 1
         except RequestEndedError as error:
             acknowledged[error.status] += 1
@@ -126,9 +126,9 @@ async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too
         request = await ask(inboxes[0], f"r{number}", expires_at=utc_now() + timedelta(milliseconds=dice.uniform(0, 4)))
         waiting = asyncio.create_task(inboxes[0].wait(request.id, 10))
         acts = [
-            inboxes[0].cancel(request.id, "bot"),
-            inboxes[1].cancel(request.id, "admin", "superseded"),
-            inboxes[1].respond(request.id, "reject", digest=request.digest, responder="ann"),
+            inboxes[0].cancel(request.id, by="bot"),
+            inboxes[1].cancel(request.id, "superseded", by="admin"),
+            inboxes[1].respond(request, "reject", by="ann"),
             inboxes[0].expire_due(),
         ]
         dice.shuffle(acts)
@@ -149,7 +149,7 @@ async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes
     answered = 0
     while not sweep.done():
         request = await ask(inboxes[1], f"b{answered}")
-        await inboxes[1].respond(request.id, "approve", digest=request.digest, responder="ann")
+        await inboxes[1].respond(request, "approve", by="ann")
         answered += 1
     assert await inboxes[1].count(Query(statuses=("expired",), limit=5_000)) == 2_000
     assert answered > 1
@@ -159,7 +159,7 @@ async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes
 async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(url: str) -> None:
     """One that is due last of all ends among the first."""
     clock = Clock()
-    async with ringi.open(url, clock=clock) as one, ringi.open(url, clock=clock) as other:
+    async with store_inbox(url, clock=clock) as one, store_inbox(url, clock=clock) as other:
         due = clock() + timedelta(seconds=5)
         await ask(one.for_tenant("small"), "late", expires_at=due + timedelta(seconds=1))
         await ask_many(one, 1_000, expires_at=due)
@@ -174,5 +174,5 @@ async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(ur
 async def test_an_error_is_never_taken_for_a_decision(inboxes: list[Inbox]) -> None:
     request = await ask(inboxes[0], "a")
     with pytest.raises(RingiError):
-        await inboxes[0].respond("a", "approve", digest="sha256:other", responder="ann")
+        await inboxes[0].respond(Seen("a", "sha256:other"), "approve", by="ann")
     assert (await inboxes[1].get("a")).status == request.status

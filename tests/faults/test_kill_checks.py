@@ -7,8 +7,8 @@ import signal
 import pytest
 from tests.faults.processes import child
 
-import ringi
 from ringi.audit.verify import verify
+from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.errors import NotAuthorizedError
 
@@ -23,16 +23,16 @@ def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], indirect=True)
 @pytest.mark.parametrize(("point", "stored"), [("checks.before_put", 0), ("checks.after_put", 1)])
 async def test_a_death_leaves_no_check_that_is_not_on_record(url: str, point: str, stored: int) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await inbox.ask("Refund?", id="real", action=Action("refund", {"of": "r1"}))
     async with child(url, "plant", "refund", failpoint=point) as planting:
         assert await planting.death() == KILLED
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         found = [request for request in await inbox.find() if request.id != "real"]
-        report = await inbox.checks()
+        report = await inbox.checks.report()
         assert (len(found), [view.id for view in report.items]) == (stored, [request.id for request in found])
         for request in found:
-            done = await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+            done = await inbox.respond(request, "approve", by="ann")
             assert done.granted is None
             with pytest.raises(NotAuthorizedError):
                 done.authorize("refund", {"of": "wrong"})

@@ -11,9 +11,10 @@ import pytest
 from tests.faults.processes import child
 from tests.runs.world import until
 
-import ringi
-from ringi import Query, Request
+from ringi import Request
 from ringi.audit.verify import verify
+from ringi.connect import store_inbox
+from ringi.domain import Query
 
 KILLED = -signal.SIGKILL
 
@@ -21,17 +22,17 @@ pytestmark = pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], ind
 
 
 async def answer(url: str, decision: Any = "approve") -> Request:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
 
         async def found() -> Request | None:
-            return next(iter(await inbox.find(Query(statuses=("pending",)))), None)
+            return next(iter(await inbox.search(Query(statuses=("pending",)))), None)
 
         request = await until(found, "a request is open")
-        return await inbox.respond(request.id, decision, digest=request.digest, responder="ann")
+        return await inbox.respond(request, decision, by="ann")
 
 
 async def outcome_of(url: str, id: str) -> str | None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert (await verify(inbox.store))[1] == []
         return (await inbox.get(id)).outcome
 

@@ -11,8 +11,9 @@ from tests.faults.processes import child
 import ringi
 from ringi.audit.verify import verify
 from ringi.backends import claimed_jobs as jobs
-from ringi.connect import open_backend
+from ringi.connect import open_backend, store_inbox
 from ringi.contracts.backend import Job
+from ringi.domain import Query
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_id
 from ringi.errors import NotFoundError
@@ -53,7 +54,7 @@ async def test_a_question_that_was_committed_outlives_the_process_that_asked(url
     async with child(url, "ask", "r1", failpoint="ask.after_commit") as asking:
         assert await asking.death() == KILLED
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert (await inbox.get("r1")).status == "pending"
         assert [event.type for event in await inbox.events()] == ["request.created"]
         assert await is_whole(inbox)
@@ -65,7 +66,7 @@ async def test_a_question_asked_again_after_a_crash_is_the_same_one(url: str) ->
     async with child(url, "ask", "r1") as again:
         assert await again.death() == 0
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert len(await inbox.find()) == len(await inbox.events()) == 1
 
 
@@ -73,7 +74,7 @@ async def test_a_question_asked_again_after_a_crash_is_the_same_one(url: str) ->
 async def test_an_override_cut_off_is_there_with_its_review_or_not_at_all(
     url: str, failpoint: str, reviews: int
 ) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, "r1")
         async with child(url, "override", "r1", failpoint=failpoint) as overriding:
             assert await overriding.death() == KILLED
@@ -85,7 +86,7 @@ async def test_an_override_cut_off_is_there_with_its_review_or_not_at_all(
 
 
 async def test_an_answer_cut_off_before_its_commit_leaves_the_question_open(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, "r1")
         async with child(url, "answer", "r1", failpoint="change.before_commit") as answering:
             assert await answering.death() == KILLED
@@ -97,33 +98,33 @@ async def test_an_answer_cut_off_before_its_commit_leaves_the_question_open(url:
 
 
 async def test_an_answer_cut_off_after_its_commit_stands(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, "r1")
     async with child(url, "answer", "r1", failpoint="change.after_commit") as answering:
         assert await answering.death() == KILLED
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert is_answered(await inbox.get("r1"))
         assert await is_whole(inbox)
 
 
 @pytest.mark.parametrize("point", ["change.before_commit", "change.after_commit"])
 async def test_what_was_acknowledged_before_the_crash_is_there_after_it(url: str, point: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, "r1", "r2", "r3")
     async with child(url, "answer_and_arm", point, "r1", "r2", "r3") as answering:
         assert await answering.death() == KILLED
     assert ["answered", "r2"] in answering.lines
     assert ["answered", "r3"] not in answering.lines
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         answered = [is_answered(await inbox.get(id)) for id in ("r1", "r2", "r3")]
         assert answered == [True, True, point == "change.after_commit"]
         assert await is_whole(inbox)
 
 
 async def test_a_waiter_in_another_process_wakes_although_the_answerer_died_before_telling(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, "r1")
     async with child(url, "wait", "r1") as waiting:
         await waiting.says("waiting")
@@ -137,7 +138,7 @@ async def test_a_waiter_in_another_process_wakes_although_the_answerer_died_befo
 
 
 async def test_a_waiter_in_the_same_file_wakes_by_its_change_counter(url: str) -> None:
-    async with ringi.open(url, poll_interval=10) as inbox:
+    async with store_inbox(url, poll_interval=10) as inbox:
         await ask(inbox, "r1")
         waiting = asyncio.create_task(inbox.wait("r1", 30))
         async with child(url, "answer", "r1") as answering:
@@ -150,14 +151,14 @@ async def test_a_waiter_in_the_same_file_wakes_by_its_change_counter(url: str) -
 
 async def test_killed_in_the_middle_of_many_answers_each_is_whole_or_not_there(url: str) -> None:
     ids = [f"r{n}" for n in range(60)]
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await ask(inbox, *ids)
     async with child(url, "answer_all", *ids) as answering:
         await answering.says("answered")
         await answering.kill()
     acknowledged = {id for word, *rest in answering.lines if word == "answered" for id in rest}
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         answered = {id for id in ids if is_answered(await inbox.get(id))}
         assert acknowledged
         assert acknowledged <= answered
@@ -183,7 +184,7 @@ async def test_the_job_of_a_worker_that_was_killed_goes_to_another(url: str, mon
 
 
 async def test_nothing_is_there_of_a_question_that_was_never_committed(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         with pytest.raises(NotFoundError):
             await inbox.get("r1")
         assert await inbox.events() == []
@@ -197,7 +198,7 @@ async def test_an_approved_call_whose_process_died_stays_in_the_list_of_calls_no
     async with child(url, "call_and_die", "k2", "never") as calling:
         await calling.says("returned")
 
-    async with ringi.open(url) as inbox:
-        (request,) = await inbox.find(ringi.Query(unexecuted=True))
+    async with store_inbox(url) as inbox:
+        (request,) = await inbox.search(Query(unexecuted=True))
         assert (request.id, request.outcome) == (id, None)
         assert await is_whole(inbox)

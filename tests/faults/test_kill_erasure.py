@@ -10,9 +10,11 @@ from tests.faults.processes import child
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import inbox_on, open_backend, store_inbox
 from ringi.delivery.attempts import AttemptLog
 from ringi.delivery.worker import DeliveryTask
+from ringi.domain import Query
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.testing.clock import NOON
 
@@ -34,7 +36,7 @@ async def plant(url: str) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         for id, word in (("r1", PLANTED), ("r2", "plain")):
             asked = await inbox.ask(f"May {word} go?", id=id, action=ringi.Action("go", {"what": word}))
-            await inbox.respond(id, "approve", digest=asked.digest, responder="ann", message=word)
+            await inbox.respond(Seen(id, asked.digest), "approve", by="ann", message=word)
         task = DeliveryTask(
             tenant="default", request_id="r1", version=2, event="e", type="request.completed",
             happened_at=NOON, endpoint="crm",
@@ -53,10 +55,10 @@ async def test_an_erasure_that_was_killed_before_its_commit_is_done_by_the_next(
         assert await erasing.death() == -signal.SIGKILL
     assert has_planted(tmp_path)
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert (await inbox.get("r1")).erased is None
         assert await is_whole(inbox)
-        assert (await inbox.erase("r1", "root")).erased
+        assert (await inbox.erase("r1", by="root")).erased
         assert not has_planted(tmp_path)
         assert await is_whole(inbox)
     assert not has_planted(tmp_path)
@@ -75,23 +77,23 @@ async def test_of_an_erasure_that_was_killed_after_its_commit_nothing_is_left_in
         async with child(url, "erase", "r1") as second:
             assert await second.death() == 0
     else:
-        async with ringi.open(url):
+        async with store_inbox(url):
             assert not has_planted(tmp_path)
 
     assert not has_planted(tmp_path)
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert (await inbox.get("r1")).erased
-        assert [request.id for request in await inbox.find(ringi.Query(text="plain"))] == ["r2"]
+        assert [request.id for request in await inbox.search(Query(text="plain"))] == ["r2"]
         assert await is_whole(inbox)
 
 
 async def test_what_a_killed_erasure_left_goes_although_others_have_the_file_open(url: str, tmp_path: Path) -> None:
     await plant(url)
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         async with child(url, "erase", "r1", failpoint="erase.after_commit") as erasing:
             assert await erasing.death() == -signal.SIGKILL
         assert has_planted(tmp_path)
 
-        assert (await inbox.erase("r1", "root")).erased
+        assert (await inbox.erase("r1", by="root")).erased
 
         assert not has_planted(tmp_path)

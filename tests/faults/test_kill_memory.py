@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.faults.processes import child
 
-import ringi
 from ringi import Form, Text
 from ringi.audit.verify import verify
+from ringi.connect import store_inbox
 
 KILLED = -signal.SIGKILL
 POINTS = ["change.before_commit", "change.after_commit"]
@@ -22,15 +22,15 @@ def url(tmp_path: Path) -> str:
 
 
 async def ask(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await inbox.ask("What do you eat?", id="r1", form=Form([Text("note")]), context={"memory_category": "food"})
 
 
 async def notes(url: str) -> list[str]:
     """Return what ann is remembered to have said, in a store that verifies."""
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         assert (await verify(inbox.store))[1] == []
-        found = await inbox.memories("ann")
+        found = await inbox.memories.list("ann")
         answered = (await inbox.get("r1")).status == "completed"
         assert len(found) <= answered
         return [memory.answer["note"] for memory in found]

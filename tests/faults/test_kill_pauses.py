@@ -27,7 +27,7 @@ async def test_the_next_worker_heeds_the_pause_and_pays_once_after_it(shop: Shop
     await shop.world.respond(request, "approve")
     await killed(dying)
 
-    pause = await shop.world.inbox.pause("the wrong amount", by="ann", agent="paying")
+    pause = await shop.world.inbox.pauses.begin("the wrong amount", by="ann", agent="paying")
     shop.worker()
 
     async def is_put_back() -> bool:
@@ -38,7 +38,7 @@ async def test_the_next_worker_heeds_the_pause_and_pays_once_after_it(shop: Shop
 
     await until(is_put_back, "the next worker puts the run back", 30 + LEASE)
     assert shop.payments() == []
-    await shop.world.inbox.resume(pause.id, by="ann")
+    await shop.world.inbox.pauses.end(pause.id, by="ann")
     thread = await until(lambda: has_ended(shop), "the run ends", 30)
     await check(shop, thread)
     assert len(shop.payments()) == 1

@@ -7,9 +7,10 @@ import signal
 import pytest
 from tests.faults.processes import child
 
-import ringi
 from ringi.audit.verify import verify
+from ringi.connect import store_inbox
 from ringi.domain.ask import Action
+from ringi.inbox.api import Seen
 from ringi.statistics import Statistics
 from ringi.statistics.counting import day_of
 from ringi.statistics.figures import figures_of
@@ -19,18 +20,18 @@ pytestmark = pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], ind
 
 @pytest.mark.parametrize("point", ["statistics.before_days", "statistics.after_day"])
 async def test_a_death_while_counting_counts_each_event_once(url: str, point: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         for n in range(3):
             await inbox.ask("Go on?", id=f"r{n}", action=Action("refund", {}))
     async with child(url, "count", failpoint=point) as counting:
         assert await counting.death() == -signal.SIGKILL
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         request = await inbox.get("r0")
-        await inbox.respond("r0", "approve", digest=request.digest, responder="ann")
+        await inbox.respond(Seen("r0", request.digest), "approve", by="ann")
     async with child(url, "count") as first, child(url, "count") as second:
         await first.says("counted")
         await second.says("counted")
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         now = inbox.clock()
         counts = await Statistics(inbox.store, inbox.clock).count("default", day_of(request.created_at), day_of(now))
         figures = figures_of(counts, day_of(request.created_at), day_of(now), "day", lambda _: True, None, now)

@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, inbox_on, open_backend, store_inbox
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -90,7 +90,7 @@ async def check(backend: Backend, inbox: Inbox, requests: list[Request], votes: 
     """Check each request against what the servers have answered; return the number of completed ones."""
     events = [event for request in requests for event in await inbox.events(limit=500, request_id=request.id)]
     ends = Counter(event.record_id for event in events if event.type == "request.completed")
-    stored = {request.id: request for request in await inbox.find(Query(limit=len(requests)))}
+    stored = {request.id: request for request in await inbox.search(Query(limit=len(requests)))}
     for request in stored.values():
         voters = {vote.subject for vote in request.votes}
         agreed = {name for (name, id), status in votes.items() if id == request.id and status in (200, 202)}
@@ -132,14 +132,14 @@ async def test_each_request_gets_one_decision_and_names_its_voters(
 @pytest.mark.parametrize("point", ["change.before_commit", "change.after_commit"])
 async def test_a_server_dies_between_any_two_steps_of_a_decision(tmp_path: Path, point: str) -> None:
     url = f"sqlite:///{tmp_path}/ringi.db"
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await inbox.ask("Pay?", id="r1", action=ringi.Action("refund", {"of": "r1"}), quorum=[{"count": 2}], hold=1)
     for voter in ("ann", "bob"):
         async with child(url, "vote", "r1", voter, failpoint=point) as voting:
             assert await voting.death() == -9
         async with child(url, "vote", "r1", voter) as again:
             await again.says("voted")
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         request = await inbox.wait("r1", 20)
         assert request.response
         assert request.response.voters == ("ann", "bob")

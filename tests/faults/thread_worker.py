@@ -14,14 +14,13 @@ from typing import Any, TypedDict
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.backends import claimed_jobs as jobs
 from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Wakeup
 from ringi.demo import refund, two_questions
 from ringi.demo.script import say
-from ringi.integrations.langgraph import ask
 from ringi.runs import lease
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-import ringi
-from ringi import AttachedFile, Attachment, Form, InvalidError, Number
+from ringi import Attachment, Form, Number
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
+from ringi.connect import store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.media import MAX_GIF_PARTS, MAX_SEGMENTS, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
+from ringi.errors import InvalidError, NotFoundError, RequestEndedError, UnavailableError
 from ringi.files.attachments import (
     ERASED,
     MAX_FILES,
@@ -32,7 +33,7 @@ from ringi.files.attachments import (
     index_key,
     refuse_beyond,
 )
-from ringi.forms.field_parts import MAX_FILE
+from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Eraser
 
@@ -69,7 +70,7 @@ def test_no_image_is_looked_at_without_end(what: str) -> None:
 
 
 async def test_a_file_is_looked_at_beside_the_event_loop_and_once() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("File?", form=FORM)
         content = Counted(GIF + b";" + b"\0" * 100)
         looks = Counted(content)
@@ -102,13 +103,13 @@ FIELDS = Form([Attachment(f"f{n}", max_size=MAX_FILE) for n in range(5)])
 
 
 async def test_another_file_for_a_field_replaces_the_one_before() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("File?", form=FORM)
         first = await inbox.attach(request.id, "file", "a.txt", b"of ben", by="ben")
         files = [await inbox.attach(request.id, "file", f"{n}.txt", b"x", by="ann") for n in range(MAX_FILES + 2)]
         assert await inbox.attachment(request.id, first["number"]) == b"of ben"
         for file in files[:-1]:
-            with pytest.raises(ringi.NotFoundError):
+            with pytest.raises(NotFoundError):
                 await inbox.attachment(request.id, file["number"])
         with pytest.raises(InvalidError, match="attach it again"):
             await respond(inbox, request, files[0], "ann")
@@ -116,12 +117,12 @@ async def test_another_file_for_a_field_replaces_the_one_before() -> None:
         assert await inbox.attachment(request.id, files[-1]["number"]) == b"x"
 
 
-async def respond(inbox: ringi.Inbox, request: Request, file: AttachedFile, by: str) -> Request:
-    return await inbox.respond(request.id, "approve", {"file": file}, digest=request.digest, responder=by)
+async def respond(inbox: Inbox, request: Request, file: AttachedFile, by: str) -> Request:
+    return await inbox.respond(request, "approve", {"file": file}, by=by)
 
 
 async def test_what_one_person_attaches_keeps_nobody_else_from_answering() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("Files?", form=FIELDS)
         content = b"x" * MAX_FILE
         for n in range(4):
@@ -130,7 +131,7 @@ async def test_what_one_person_attaches_keeps_nobody_else_from_answering() -> No
             await inbox.attach(request.id, "f4", "a", b"x", by="mallory")
         await inbox.attach(request.id, "f0", "a", content, by="mallory")
         file = await inbox.attach(request.id, "f4", "a", content, by="ann")
-        done = await inbox.respond(request.id, "approve", {"f4": file}, digest=request.digest, responder="ann")
+        done = await inbox.respond(request, "approve", {"f4": file}, by="ann")
         assert done.status == "completed"
 
 
@@ -166,12 +167,12 @@ async def test_a_file_that_an_answer_is_about_to_name_is_not_replaced() -> None:
     other = await inbox.attach(request.id, "file", "b.txt", b"too late", by="ann")
     await respond(inbox, request, file, "ann")
     assert await inbox.attachment(request.id, file["number"]) == b"sent"
-    with pytest.raises(ringi.NotFoundError):
+    with pytest.raises(NotFoundError):
         await inbox.attachment(request.id, other["number"])
 
 
 async def test_an_answer_and_a_new_file_at_once_lose_no_file_of_an_answer() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         for n in range(30):
             request = await inbox.ask(f"File {n}?", form=FORM)
             file = await inbox.attach(request.id, "file", "a.txt", b"sent", by="ann")
@@ -182,23 +183,23 @@ async def test_an_answer_and_a_new_file_at_once_lose_no_file_of_an_answer() -> N
 
 
 async def test_a_refused_answer_keeps_no_file_from_being_replaced() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("File?", form=Form([*FORM.fields, Number("amount", required=True)]))
         file = await inbox.attach(request.id, "file", "a.txt", b"first", by="ann")
         with pytest.raises(InvalidError, match="amount"):
             await respond(inbox, request, file, "ann")
         await inbox.attach(request.id, "file", "b.txt", b"second", by="ann")
-        with pytest.raises(ringi.NotFoundError):
+        with pytest.raises(NotFoundError):
             await inbox.attachment(request.id, file["number"])
 
 
 async def test_who_answers_a_moment_too_late_hears_who_won() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("File?", form=FORM)
         ann, ben = [await inbox.attach(request.id, "file", "a", b"x", by=by) for by in ("ann", "ben")]
         answers = respond(inbox, request, ann, "ann"), respond(inbox, request, ben, "ben")
         first, second = await asyncio.gather(*answers, return_exceptions=True)
-        assert {type(first), type(second)} == {Request, ringi.RequestEndedError}
+        assert {type(first), type(second)} == {Request, RequestEndedError}
 
 
 class Failing(MemoryStream):
@@ -208,7 +209,7 @@ class Failing(MemoryStream):
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
         if self.is_away and fence == ERASED:
-            raise ringi.UnavailableError("away")
+            raise UnavailableError("away")
         return await super().append(key, items, fence=fence)
 
 
@@ -225,10 +226,10 @@ async def test_files_that_were_never_sent_go_when_the_request_ends(end: str, is_
         await respond(inbox, request, mine, "ann")
         assert await inbox.attachment(request.id, 1) == b"of ann"
     else:
-        await inbox.cancel(request.id, "bot")
+        await inbox.cancel(request.id, by="bot")
     stream.is_away = False
     assert bool(await stream.read(file_key(request.key, 2))) == is_away
     # What was left an erasure finds.
-    assert bool((await inbox.erase_all("root", person="ben")).requests) == is_away
+    assert bool((await inbox.trail.erase(person="ben", by="root")).requests) == is_away
     assert await stream.read(file_key(request.key, 2)) == await stream.read(index_key(request.key)) == []
     assert bool(await stream.read(file_key(request.key, 1))) == (end == "respond")

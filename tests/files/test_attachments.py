@@ -19,17 +19,21 @@ from pydantic import BaseModel
 from tests.domain.test_display import IMAGES
 
 import ringi
-from ringi import AttachedFile, Attachment, Form, InvalidError
+from ringi import Attachment, Form
 from ringi.audit.verify import verify
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
-from ringi.connect import open_backend, open_to_verify
+from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import Ask
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
+from ringi.errors import ForbiddenError, InvalidError, NotFoundError, RequestEndedError, UnreadableError
 from ringi.files.attachments import CHUNK, Attachments, file_key, index_key
+from ringi.forms.field_parts import AttachedFile
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Eraser
 
@@ -45,10 +49,10 @@ class Expense(BaseModel):
     photo: AttachedFile | None = None
 
 
-async def answered(inbox: ringi.Inbox, id: str = "r1", by: str = "ann", content: bytes = CONTENT) -> Request:
+async def answered(inbox: Inbox, id: str = "r1", by: str = "ann", content: bytes = CONTENT) -> Request:
     request = await inbox.ask("File?", id=id, form=FORM)
     file = await inbox.attach(id, "file", "a.bin", content, by=by)
-    return await inbox.respond(id, "approve", {"file": file}, digest=request.digest, responder=by)
+    return await inbox.respond(Seen(id, request.digest), "approve", {"file": file}, by=by)
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def url(tmp_path: Path) -> str:
 
 
 async def test_an_agent_reads_what_a_person_attached(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         done = await answered(inbox)
         assert done.response
         data = done.response.data
@@ -67,7 +71,7 @@ async def test_an_agent_reads_what_a_person_attached(url: str) -> None:
         # The digest of what was authorized covers the file's own.
         other = {"file": {**data["file"], "sha256": "0" * 64}}
         assert done.response.authorised_digest != done.authorised_digest("approve", other, None)
-        with pytest.raises(ringi.NotFoundError):
+        with pytest.raises(NotFoundError):
             await inbox.attachment("r1", 2)
 
 
@@ -75,7 +79,7 @@ def test_a_program_without_async_does_the_same(url: str) -> None:
     with ringi.sync.open(url) as inbox:
         request = inbox.ask("File?", form=FORM)
         file = inbox.attach(request.id, "file", "a.txt", b"abc", by="ann")
-        inbox.respond(request.id, "approve", {"file": file}, digest=request.digest, responder="ann")
+        inbox.respond(request, "approve", {"file": file}, by="ann")
         assert inbox.attachment(request.id, file["number"]) == b"abc"
 
 
@@ -84,11 +88,11 @@ async def test_a_model_asks_for_files_and_gets_them_back() -> None:
     assert [(field.name, field.type, field.required) for field in form.fields] == [
         ("amount", "number", True), ("receipt", "attachment", True), ("photo", "attachment", False),
     ]  # fmt: skip
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("Expense?", form=Expense)
         file = await inbox.attach(request.id, "receipt", "a.txt", b"abc", by="ann")
         data = {"amount": 4, "receipt": file}
-        done = await inbox.respond(request.id, "approve", data, digest=request.digest, responder="ann")
+        done = await inbox.respond(request, "approve", data, by="ann")
         assert done.response
         assert done.response.into(Expense) == Expense(amount=4, receipt=file)
 
@@ -154,10 +158,10 @@ async def bytes_left(url: str, id: str = "r1") -> list[str]:
 
 async def test_an_erasure_leaves_no_byte_of_a_file(url: str, tmp_path: Path) -> None:
     secret = b"the secret of ann " * 20_000
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await answered(inbox, content=secret)
-        await inbox.erase("r1", "root")
-        with pytest.raises(ringi.NotFoundError):
+        await inbox.erase("r1", by="root")
+        with pytest.raises(NotFoundError):
             await inbox.attachment("r1", 1)
     assert await bytes_left(url) == []
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
@@ -167,24 +171,24 @@ async def test_an_erasure_leaves_no_byte_of_a_file(url: str, tmp_path: Path) -> 
 
 
 async def test_a_persons_erasure_takes_their_files_and_no_other_persons(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         request = await inbox.ask("File?", id="r1", form=FORM)
         await inbox.attach("r1", "file", "ben.txt", b"of ben, never sent", by="ben")
         file = await inbox.attach("r1", "file", "ann.txt", b"of ann", by="ann")
-        assert (await inbox.erase_all("root", person="ben")).left.keys() == {"r1"}
-        await inbox.respond("r1", "approve", {"file": file}, digest=request.digest, responder="ann")
+        assert (await inbox.trail.erase(person="ben", by="root")).left.keys() == {"r1"}
+        await inbox.respond(Seen("r1", request.digest), "approve", {"file": file}, by="ann")
         assert await bytes_left(url) == ["attachments/r1/2"]
-        assert (await inbox.erase_all("root", person="ben")).requests == ()
+        assert (await inbox.trail.erase(person="ben", by="root")).requests == ()
         assert await inbox.attachment("r1", 2) == b"of ann"
-        with pytest.raises(ringi.NotFoundError):
+        with pytest.raises(NotFoundError):
             await inbox.attachment("r1", 1)
-        assert (await inbox.erase_all("root", person="ann")).requests == ("r1",)
+        assert (await inbox.trail.erase(person="ann", by="root")).requests == ("r1",)
     assert await bytes_left(url) == []
     assert await findings(url) == []
 
 
 async def test_retention_erases_files(url: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await answered(inbox)
         assert await inbox.retain(1e-9) == 1
     assert await bytes_left(url) == []
@@ -205,15 +209,15 @@ TAMPERED = {
 
 @pytest.mark.parametrize("says", TAMPERED)
 async def test_verify_names_a_file_that_is_not_what_was_attached(url: str, tmp_path: Path, says: str) -> None:
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         await answered(inbox)
         await answered(inbox, "r2")
     assert await findings(url) == []
     with sqlite3.connect(tmp_path / "ringi.db") as database:
         assert database.execute(TAMPERED[says]).rowcount
     assert await findings(url) == [says]
-    async with ringi.open(url) as inbox:
-        with pytest.raises((ringi.UnreadableError, ringi.NotFoundError)):
+    async with store_inbox(url) as inbox:
+        with pytest.raises((UnreadableError, NotFoundError)):
             await inbox.attachment("r1", 1)
 
 
@@ -241,15 +245,15 @@ async def interrupted(ends: Any, error: type[Exception]) -> tuple[MemoryStream, 
 
 
 async def cancelled(inbox: Inbox, id: str) -> None:
-    await inbox.cancel(id, "bot")
+    await inbox.cancel(id, by="bot")
 
 
 async def erased(inbox: Inbox, id: str) -> None:
-    await inbox.cancel(id, "bot")
-    await inbox.erase(id, "root")
+    await inbox.cancel(id, by="bot")
+    await inbox.erase(id, by="root")
 
 
-@pytest.mark.parametrize(("ends", "error"), [(cancelled, ringi.RequestEndedError), (erased, ringi.RequestEndedError)])
+@pytest.mark.parametrize(("ends", "error"), [(cancelled, RequestEndedError), (erased, RequestEndedError)])
 async def test_an_upload_that_an_end_or_an_erasure_overtakes_leaves_nothing(ends: Any, error: Any) -> None:
     stream, request = await interrupted(ends, error)
     assert await Attachments(stream).find(request.key, 1) is None
@@ -257,11 +261,11 @@ async def test_an_upload_that_an_end_or_an_erasure_overtakes_leaves_nothing(ends
 
 
 async def test_a_file_that_an_answer_names_stays_when_its_upload_hears_of_the_end() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("File?", form=FORM)
         attaching = [inbox.attach(request.id, "file", f"{n}.txt", b"abc", by="ann") for n in range(8)]
         file = await attaching.pop()
-        answer = inbox.respond(request.id, "approve", {"file": file}, digest=request.digest, responder="ann")
+        answer = inbox.respond(request, "approve", {"file": file}, by="ann")
         await asyncio.gather(answer, *attaching, return_exceptions=True)
         assert await inbox.attachment(request.id, file["number"]) == b"abc"
 
@@ -285,9 +289,9 @@ async def test_a_file_outlives_a_process_that_is_killed_before_the_answer(url: s
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     file = json.loads(done.stdout)
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         request = await inbox.get("r1")
-        await inbox.respond("r1", "approve", {"file": file}, digest=request.digest, responder="ann")
+        await inbox.respond(Seen("r1", request.digest), "approve", {"file": file}, by="ann")
         assert await inbox.attachment("r1", file["number"]) == b"abc"
     assert await findings(url) == []
 
@@ -300,9 +304,9 @@ def test_what_names_no_file_is_no_answer(value: Any) -> None:
 
 
 async def test_only_people_who_may_answer_attach_a_file() -> None:
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         tomorrow = inbox.clock() + timedelta(days=1)
-        await inbox.leave("dee", tomorrow, by="ann", unknown=True)
+        await inbox.people.leave("dee", tomorrow, by="ann", unknown=True)
         asked: list[dict[str, Any]] = [
             {"assignee": "ann"},
             {"groups": ["finance"]},
@@ -314,8 +318,8 @@ async def test_only_people_who_may_answer_attach_a_file() -> None:
         for request in requests:
             able = list[str]()
             for name, groups in people:
-                with suppress(ringi.ForbiddenError):
-                    await inbox.attach(request.id, "file", "a.txt", b"abc", by=name, groups=groups)
+                with suppress(ForbiddenError):
+                    await inbox.attach(request.id, "file", "a.txt", b"abc", by=Person(name, groups))
                     able.append(name + "".join(groups))
             found.append(able)
         assert found == [["ann", "dee"], ["bobfinance", "kimfinance"], ["bobfinance"]]

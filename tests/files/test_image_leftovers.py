@@ -120,9 +120,9 @@ async def test_an_erasure_reaches_the_images_of_a_run_that_may_be_saved_yet(url:
         assert await stored_numbers(here.backend) != []
         inbox = here.runner.inbox
         if rule == "person":
-            await inbox.erase_all("root", person="ann")
+            await inbox.trail.erase(person="ann", by="root")
         else:
-            await inbox.erase_all("root", before=inbox.clock())
+            await inbox.trail.erase(before=inbox.clock(), by="root")
         assert await bytes_left(here.backend) == []
         with pytest.raises(ConflictError):
             await here.backend.store.put(*late)

@@ -186,7 +186,7 @@ from tests.files.test_images import erase, photo, talk
 async def main():
     async with talk(sys.argv[1]) as here:
         await here.say("one", photo())
-        await here.runner.inbox.erase_all("root", person="ann")
+        await here.runner.inbox.trail.erase(person="ann", by="root")
 
 asyncio.run(main())
 """
@@ -201,7 +201,7 @@ async def test_a_second_erasure_finishes_what_a_killed_one_began(url: str, tmp_p
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert await findings(url) == []
     async with talk(url) as here:
-        erased = await here.runner.inbox.erase_all("root", person="ann")
+        erased = await here.runner.inbox.trail.erase(person="ann", by="root")
         assert erased.threads == ("t1",)
         assert await stored_numbers(here.backend) == []
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240

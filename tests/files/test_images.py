@@ -23,6 +23,7 @@ from tests.domain.test_display import IMAGES as SAMPLES
 from tests.domain.test_display import png
 from tests.server.world import until
 
+from ringi import ask
 from ringi.audit.verify import verify
 from ringi.backends.checkpoint_serde import MARK, ImageSerializer
 from ringi.base.clock import utc_now
@@ -35,7 +36,6 @@ from ringi.errors import ConflictError, InvalidError, ThreadBusyError
 from ringi.files import images as stored
 from ringi.files.images import IMAGES, MAX_IMAGE, MAX_IMAGES, MAX_OF_THREAD, Images, NewImage
 from ringi.forms.field_parts import AttachedFile
-from ringi.integrations.langgraph import ask
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.messages import begin_run_with_images
@@ -254,7 +254,7 @@ async def test_an_erasure_leaves_no_byte_of_an_image(url: str, tmp_path: Path) -
 async def test_a_persons_erasure_takes_the_images_of_their_threads(url: str) -> None:
     async with talk(url) as here:
         await here.say("one", photo())
-        done = await here.runner.inbox.erase_all("root", person="ann")
+        done = await here.runner.inbox.trail.erase(person="ann", by="root")
         assert done.threads == ("t1",)
         assert await bytes_left(here.backend) == []
     assert await findings(url) == []
@@ -377,7 +377,7 @@ async def test_an_image_is_there_after_a_question_and_another_worker(url: str) -
         request = await waiting(here)
         assert request.title == f"one: image/png {short(PHOTO)}?"
     async with talk(url, agent) as here:
-        await here.runner.inbox.respond(request.id, "respond", message="yes", digest=request.digest, responder="ann")
+        await here.runner.inbox.respond(request, "respond", message="yes", by="ann")
         thread = await here.ended()
         assert thread.values["messages"][-1]["content"] == f"completed one: image/png {short(PHOTO)}"
 
@@ -414,7 +414,7 @@ async def test_what_is_stored_for_a_run_before_its_process_is_killed_goes(url: s
         if then == "sends":
             assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
             assert await bytes_left(here.backend) == [3, *range(1, 4)]  # Its own image, and the index.
-        assert (await here.runner.inbox.erase_all("root", person="ann")).threads == ("t1",)
+        assert (await here.runner.inbox.trail.erase(person="ann", by="root")).threads == ("t1",)
         assert await bytes_left(here.backend) == []
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
     assert base64.b64encode(PHOTO[:3_000])[:-8] not in left
@@ -435,7 +435,7 @@ async def test_damage_is_named_and_does_not_stop_an_erasure(url: str, tmp_path: 
     async with talk(url) as here:
         await here.start("two")
         assert (await here.ended()).status == ("error" if DAMAGED[stream] else "done")
-        done = await here.runner.inbox.erase_all("root", person="ann")
+        done = await here.runner.inbox.trail.erase(person="ann", by="root")
         assert done.threads == ("t1",)
         assert await bytes_left(here.backend) == []
     assert await findings(url) == []

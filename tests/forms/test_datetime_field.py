@@ -9,7 +9,8 @@ import pytest
 from pydantic import AwareDatetime, BaseModel, Field
 
 import ringi
-from ringi import DateTime, Form, InvalidError
+from ringi import DateTime, Form
+from ringi.errors import InvalidError
 
 FIT = ["2026-11-24T09:30:00+09:00", "2026-11-24T00:30:00Z", "2026-11-24T00:30:00.123456-00:00", "0001-01-01T00:00:00Z"]
 UNFIT = [
@@ -76,9 +77,9 @@ async def test_a_model_with_a_moment_is_a_form_and_comes_back_typed() -> None:
         assert [field.type for field in asked.form.fields] == ["datetime", "date"]
         for late in ("2026-11-25T00:00:00Z", "2026-11-24T19:00:00-05:00"):
             with pytest.raises(InvalidError, match="too late"):
-                await inbox.respond(asked.id, "approve", {"at": late}, responder="ann", digest=asked.digest)
+                await inbox.respond(asked, "approve", {"at": late}, by="ann")
         answer = {"at": "2026-11-24T18:30:00+09:00"}
-        done = await inbox.respond(asked.id, "approve", answer, responder="ann", digest=asked.digest)
+        done = await inbox.respond(asked, "approve", answer, by="ann")
         assert done.response
         assert done.response.data == answer
         assert done.response.into(Call).at == datetime(2026, 11, 24, 9, 30, tzinfo=UTC)

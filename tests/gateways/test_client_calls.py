@@ -12,22 +12,17 @@ import pytest
 from tests.runs.world import until
 
 import ringi
-from ringi import (
-    Inbox,
-    InvalidError,
-    NotAuthorizedError,
-    PausedError,
-    Query,
-    Request,
-    SettingError,
-    UnavailableError,
-    WaitTimeoutError,
-)
+from ringi import Request
 from ringi.base.clock import utc_now
 from ringi.base.texts import translated
+from ringi.connect import store_inbox
+from ringi.domain import Query
 from ringi.domain.display import Code
+from ringi.domain.voting import Person
+from ringi.errors import InvalidError, NotAuthorizedError, PausedError, SettingError, UnavailableError, WaitTimeoutError
 from ringi.gateways import client_calls
-from ringi.gateways.client_calls import ClientGate, Session, open_asker
+from ringi.gateways.client_calls import ClientGate, Session
+from ringi.inbox.inbox import Inbox
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, PolicyFile
 
@@ -44,7 +39,7 @@ SESSION = Session("claude-code", "5f1c", "/home/ann/shop")
 
 @pytest.fixture
 async def inbox(tmp_path: Path) -> AsyncIterator[Inbox]:
-    async with ringi.open(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
+    async with store_inbox(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield inbox
 
 
@@ -54,15 +49,14 @@ def gate_in(inbox: Inbox, policy: Callable[[], Policy] = lambda: POLICY, session
 
 async def opened(inbox: Inbox) -> Request:
     async def found() -> Request | None:
-        return next(iter(await inbox.find(Query(statuses=("pending",)))), None)
+        return next(iter(await inbox.search(Query(statuses=("pending",)))), None)
 
     return await until(found, "a request is open")
 
 
 async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
     request = await opened(inbox)
-    more |= {"responder": "ann", "groups": request.groups}
-    return await inbox.respond(request.id, decision, digest=request.digest, **more)
+    return await inbox.respond(request, decision, by=Person("ann", request.groups), **more)
 
 
 async def authorized(inbox: Inbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> Authorized:
@@ -77,7 +71,7 @@ async def test_a_rule_allows_without_a_record_and_another_denies(inbox: Inbox) -
     assert (allowed.args, allowed.request) == ({"path": "a"}, None)
     with pytest.raises(NotAuthorizedError, match="'no drops' denies it: ask the owner"):
         await gate.authorize("drop", {})
-    (denied,) = await inbox.find(Query())
+    (denied,) = await inbox.search(Query())
     assert (denied.thread_id, denied.asked_by) == ("claude-code:5f1c", "agent:claude-code")
 
 
@@ -169,8 +163,8 @@ async def test_another_session_does_not_use_the_approval(inbox: Inbox) -> None:
 
 async def test_an_erased_request_is_not_used(inbox: Inbox) -> None:
     await authorized(inbox, gate_in(inbox), {"amount": 40})
-    (request,) = await inbox.find(Query())
-    await inbox.erase(request.id, "root")
+    (request,) = await inbox.search(Query())
+    await inbox.erase(request.id, by="root")
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
     assert await inbox.count(Query(statuses=("pending",))) == 1
@@ -180,10 +174,10 @@ async def test_a_revoked_grant_does_not_begin_a_call_that_it_approved(inbox: Inb
     grant = {"until": inbox.clock() + timedelta(hours=1), "thread_id": SESSION.thread_id, "folder": SESSION.folder}
     await authorized(inbox, gate_in(inbox), {"amount": 40}, grant=grant)
     assert (await gate_in(inbox).authorize("pay", {"amount": 40})).request
-    (made,) = await inbox.grants()
+    (made,) = await inbox.grants.list()
     assert made.uses == 1
 
-    await inbox.revoke_grant(made.id, by="ann")
+    await inbox.grants.revoke(made.id, by="ann")
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
 
@@ -209,10 +203,10 @@ async def test_a_rule_of_this_minute_beats_an_approval(inbox: Inbox, tmp_path: P
 async def test_a_pause_stops_calls_that_a_rule_allows_too(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_ENABLED", "0")
     gate = gate_in(inbox)
-    pause = await inbox.pause("look first", by="root", agent="claude-code")
+    pause = await inbox.pauses.begin("look first", by="root", agent="claude-code")
     with pytest.raises(PausedError):
         await gate.authorize("read", {})
-    await inbox.resume(pause.id, by="root")
+    await inbox.pauses.end(pause.id, by="root")
     assert await gate.authorize("read", {})
     # The switch opens no gate.
     with pytest.raises(WaitTimeoutError):
@@ -222,9 +216,9 @@ async def test_a_pause_stops_calls_that_a_rule_allows_too(inbox: Inbox, monkeypa
 async def test_without_ringi_no_call_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_URL", "http://127.0.0.1:9")
     with pytest.raises(SettingError, match="RINGI_TOKEN"):
-        async with open_asker():
+        async with ringi.open():
             pass
-    async with ringi.Client("http://127.0.0.1:9", "token", retry_for=0) as client:
+    async with ringi.open("http://127.0.0.1:9", token="token", retry_for=0) as client:
         for name in ("read", "pay"):
             with pytest.raises(UnavailableError):
                 await ClientGate(lambda: POLICY, client, SESSION).authorize(name, {"amount": 40})

@@ -45,12 +45,12 @@ async def inbox(url: str) -> AsyncIterator[Inbox]:
 
 async def planted(inbox: Inbox, recipe: dict[str, Any] = RECIPE, **more: Any) -> Request:
     await inbox.submit(Ask(title="Refund 40?", action=CALL, **more), by="agent:bot")
-    (id,) = await inbox.plant_checks([recipe], by="root")
+    (id,) = await inbox.checks.plant([recipe], by="root")
     return await inbox.get(id)
 
 
 async def decided(inbox: Inbox, check: Request, decision: str = "approve", **more: Any) -> Request:
-    return await inbox.respond(check.id, decision, digest=check.digest, responder="ann", **more)  # type: ignore[arg-type]
+    return await inbox.respond(check, decision, by="ann", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("decision", ["approve", "edit"])
@@ -71,9 +71,9 @@ async def test_an_approved_check_authorizes_no_call(inbox: Inbox, decision: str)
         old.authorize("refund", WRONG)
     for outcome, attempt in (("unknown", "a1"), ("committed", None)):
         with pytest.raises(ConflictError):
-            await inbox.report_outcome(done.id, outcome, "agent:bot", attempt=attempt)  # type: ignore[arg-type]
+            await inbox.report_outcome(done.id, outcome, attempt=attempt, by="agent:bot")  # type: ignore[arg-type]
     for query in (Query(unexecuted=True), Query(unacknowledged=True), Query(asked_by="agent:bot")):
-        assert done.id not in [each.id for each in await inbox.find(query)]
+        assert done.id not in [each.id for each in await inbox.search(query)]
     assert (await verify(inbox.store))[1] == []
 
 
@@ -89,10 +89,10 @@ async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: Inbox) -> None
 async def test_a_check_wakes_no_run_and_belongs_to_none(inbox: Inbox) -> None:
     run = Continuation(runner="langgraph", target="desk", key="t1")
     await inbox.submit(Ask(title="Refund 40?", action=CALL, thread_id="t1"), by="agent:bot", continuation=run)
-    (id,) = await inbox.plant_checks([RECIPE], by="root")
+    (id,) = await inbox.checks.plant([RECIPE], by="root")
     check = await decided(inbox, await inbox.get(id))
     assert (check.continuation, check.is_unacknowledged, check.is_unsettled) == (None, False, False)
-    assert [each.id for each in await inbox.find(Query(unsettled=True))] != [check.id]
+    assert [each.id for each in await inbox.search(Query(unsettled=True))] != [check.id]
 
 
 async def test_an_asker_with_the_id_of_a_check_gets_no_answer_of_it(inbox: Inbox) -> None:
@@ -106,16 +106,16 @@ async def test_votes_holds_and_expiries_behave_as_for_a_real_request(inbox: Inbo
     first = await decided(inbox, check)
     assert (first.status, first.check_result, len(first.votes)) == ("pending", None, 1)
     assert first.votes[0].authorised_digest == first.authorised_digest("approve", None, None)
-    done = await inbox.respond(check.id, "approve", digest=check.digest, responder="bob")
+    done = await inbox.respond(check, "approve", by="bob")
     assert done.check_result
     assert (done.check_result.caught, done.granted) == (False, None)
-    report = await inbox.checks()
+    report = await inbox.checks.report()
     assert [(each.name, each.total, each.caught) for each in report.people] == [("ann", 1, 0), ("bob", 1, 0)]
 
-    gone = await inbox.cancel((await planted(inbox, expires_in=60)).id, "root")
+    gone = await inbox.cancel((await planted(inbox, expires_in=60)).id, by="root")
     assert gone.check_result
     assert gone.check_result.caught is None
-    assert [each.total for each in (await inbox.checks()).tools] == [1]
+    assert [each.total for each in (await inbox.checks.report()).tools] == [1]
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ async def test_a_share_plants_one_at_a_time_and_no_more_than_the_share() -> None
     for number in range(300):
         clock.advance(1)
         await inbox.submit(Ask(title="Refund 40?", action=Action("refund", {"order": number, "amount": 40})), by="a")
-        numbers.append(len(await inbox.plant_checks([RECIPE], by="root", share=0.01)))
+        numbers.append(len(await inbox.checks.plant([RECIPE], by="root", share=0.01)))
     assert (sum(numbers), max(numbers)) == (3, 1)
 
 
 async def test_an_erasure_removes_the_words_and_keeps_that_it_was_a_check() -> None:
     inbox = Inbox(MemoryStore(), MemoryNotifier(0.1))
     done = await decided(inbox, await planted(inbox))
-    erased = await inbox.erase(done.id, "root")
+    erased = await inbox.erase(done.id, by="root")
     assert erased.check
     assert (erased.is_check, erased.check.because, "too much" in erased.model_dump_json()) == (True, "", False)
     with pytest.raises(NotAuthorizedError):

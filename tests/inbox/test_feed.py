@@ -88,7 +88,7 @@ async def seconds_to_wake(inbox: Inbox) -> float:
     async with inbox.feed:
         waiting = asyncio.create_task(inbox.wait(asked.id, 20))
         await asyncio.wait([waiting], timeout=0.05)
-        await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+        await inbox.respond(asked, "respond", by="ann", message="yes")
         answered = loop.time()
         await waiting
     return loop.time() - answered
@@ -110,7 +110,7 @@ async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobo
     inbox = Inbox(MemoryStore(), notifier).for_tenant("another-tenant")
 
     asked = await inbox.ask("Go on?")
-    answered = await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+    answered = await inbox.respond(asked, "respond", by="ann", message="yes")
 
     assert answered.status == "completed"
     assert notifier.lost == 2
@@ -149,7 +149,7 @@ async def test_another_processs_writes_are_read_once_however_many_wait(tmp_path:
             await asyncio.wait([waiting], timeout=0.05)
             await not_rung.wait(0)
             other = Inbox(SqliteStore(theirs), PollingNotifier(INTERVAL))
-            await other.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+            await other.respond(asked, "respond", by="ann", message="yes")
 
             assert (await waiting).status == "completed"
             assert not await not_rung.wait(0)

@@ -166,6 +166,6 @@ async def test_an_erasure_leaves_the_agent_of_a_run_and_no_name_of_a_person_or_c
     ):
         ask = Ask(title="?", context=context, action=Action("pay"))
         request = await inbox.submit(ask, by=by, continuation=continuation)
-        await inbox.cancel(request.id, "bob")
+        await inbox.cancel(request.id, by="bob")
 
-        assert (await inbox.erase(request.id, "root")).agent == left
+        assert (await inbox.erase(request.id, by="root")).agent == left

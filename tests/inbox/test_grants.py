@@ -21,7 +21,7 @@ from ringi.domain.grants import JOURNAL
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Person
 from ringi.errors import ConflictError, ForbiddenError, HeldError, InvalidError, NotAuthorizedError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.functions import gate
@@ -57,8 +57,7 @@ async def granted(inbox: Inbox, clock: Clock, scope: dict[str, Any] | None = Non
 
 
 async def approve(inbox: Inbox, request: Request, grant: dict[str, Any], by: str = "ann") -> Request:
-    more: dict[str, Any] = {"groups": request.groups, "grant": grant}
-    return await inbox.respond(request.id, "approve", digest=request.digest, responder=by, **more)
+    return await inbox.respond(request, "approve", by=Person(by, request.groups), grant=grant)
 
 
 def refund(**args: Any) -> Action:
@@ -70,7 +69,7 @@ async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: 
 
     second, third = await asked(inbox), await asked(inbox)
 
-    (grant,) = await inbox.grants()
+    (grant,) = await inbox.grants.list()
     for number, request in enumerate((second, third), 1):
         assert request.response
         assert request.response.grant_use
@@ -158,14 +157,14 @@ async def test_a_run_of_another_agent_or_one_that_the_person_started_is_asked(in
 async def test_a_grant_ends_at_its_time_and_after_its_last_use(inbox: Inbox, clock: Clock) -> None:
     first = await granted(inbox, clock, {"max_uses": 2})
     assert [(await asked(inbox)).is_final for _ in range(3)] == [True, True, False]
-    assert [each.status for each in await inbox.grants()] == ["used up"]
+    assert [each.status for each in await inbox.grants.list()] == ["used up"]
     await granted(inbox, clock, {}, action=refund(order=8))
     clock.advance(3600)
     assert not (await asked(inbox, refund(order=8))).is_final
-    assert await inbox.grants() == []
+    assert await inbox.grants.list() == []
     with pytest.raises(NotFoundError):
-        await inbox.revoke_grant("nothing", by="ann")
-    await inbox.revoke_grant(first.id, by="ann")
+        await inbox.grants.revoke("nothing", by="ann")
+    await inbox.grants.revoke(first.id, by="ann")
 
 
 async def test_after_a_revocation_people_are_asked_and_the_same_answer_does_not_renew_it(
@@ -174,12 +173,12 @@ async def test_after_a_revocation_people_are_asked_and_the_same_answer_does_not_
     scope = {"until": clock() + HOUR}
     first = await approve(inbox, await asked(inbox), scope)
     assert (await asked(inbox)).is_final
-    await inbox.revoke_grant(first.id, by="bob")
-    await inbox.revoke_grant(first.id, by="bob")
+    await inbox.grants.revoke(first.id, by="bob")
+    await inbox.grants.revoke(first.id, by="bob")
     assert not (await asked(inbox)).is_final
     assert (await approve(inbox, first, scope)).version == first.version
     assert not (await asked(inbox)).is_final
-    assert [each.status for each in await inbox.grants()] == ["revoked"]
+    assert [each.status for each in await inbox.grants.list()] == ["revoked"]
     entries = await inbox.store.get(Journal, "default", JOURNAL)
     assert entries.version == 4  # Begun, granted, used, revoked.
 
@@ -223,16 +222,16 @@ async def test_only_an_approval_by_the_person_who_may_decide_has_a_grant(inbox: 
     request = await asked(inbox, exclude=["starter"], starter="cem", by="cem")
     grant = {"until": clock() + HOUR}
     with pytest.raises(InvalidError):
-        await inbox.respond(request.id, "reject", digest=request.digest, responder="ann", grant=grant)
+        await inbox.respond(request, "reject", by="ann", grant=grant)
     args = {"order": 7, "amount": 41}
     with pytest.raises(InvalidError):
-        await inbox.respond(request.id, "edit", args=args, digest=request.digest, responder="ann", grant=grant)
+        await inbox.respond(request, "edit", args=args, by="ann", grant=grant)
     with pytest.raises(ForbiddenError):
         await approve(inbox, request, grant, by="cem")
     answer = Answer.parse({"decision": "approve", "digest": request.digest, "grant": grant, "override": "urgent"})
     with pytest.raises(ForbiddenError):
         await inbox.answer(request.id, answer, by=Decider("cem", is_admin=True), channel="http")
-    assert await inbox.grants() == []
+    assert await inbox.grants.list() == []
 
 
 async def test_an_answer_over_mcp_makes_no_grant(inbox: Inbox, clock: Clock) -> None:
@@ -241,12 +240,12 @@ async def test_an_answer_over_mcp_makes_no_grant(inbox: Inbox, clock: Clock) -> 
     with pytest.raises(ForbiddenError, match="leave `grant` out, and use the page"):
         await inbox.answer(request.id, Answer.parse(body), by=Decider("ann"), channel="mcp")
     assert (await inbox.get(request.id)).status == "pending"
-    assert await inbox.grants() == []
+    assert await inbox.grants.list() == []
     assert (await inbox.answer(request.id, Answer.parse(body), by=Decider("ann"), channel="page")).is_final
 
 
 async def test_a_deputy_decides_and_makes_no_grant(inbox: Inbox, clock: Clock) -> None:
-    await inbox.leave("dee", clock() + HOUR, by="ann")
+    await inbox.people.leave("dee", clock() + HOUR, by="ann")
     request = await asked(inbox, assignee="ann")
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
     deputy = await inbox.absences.decider(Decider("dee"))
@@ -261,11 +260,11 @@ async def test_the_grant_of_a_held_answer_begins_with_the_answer(inbox: Inbox, c
     assert held.status == "pending"
     assert held.for_readers().held.grant is None  # type: ignore[union-attr]
     assert not (await asked(inbox, hold=10)).is_final
-    assert await inbox.grants() == []
+    assert await inbox.grants.list() == []
     clock.advance(10)
     await inbox.expire_due()
     assert (await asked(inbox, hold=10)).is_final
-    assert [each.id for each in await inbox.grants()] == [held.id]
+    assert [each.id for each in await inbox.grants.list()] == [held.id]
 
 
 async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_may_have_another(
@@ -274,7 +273,7 @@ async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_ma
     held = await granted(inbox, clock, {"where": {}}, hold=10)
     with pytest.raises(HeldError):
         await approve(inbox, held, {"until": clock() + HOUR}, by="bob")
-    open_again = await inbox.undo(held.id, "ann")
+    open_again = await inbox.undo(held.id, by="ann")
     await approve(inbox, open_again, {"until": clock() + HOUR})
     clock.advance(10)
     await inbox.expire_due()
@@ -301,7 +300,7 @@ async def test_revoked_grants_leave_room_for_others(
     with pytest.raises(ConflictError):
         await approve(inbox, third, {"until": clock() + HOUR})
     assert not (await inbox.get(third.id)).is_final
-    await inbox.revoke_grant(made[0].id, by="ann")
+    await inbox.grants.revoke(made[0].id, by="ann")
     await approve(inbox, third, {"until": clock() + HOUR})
     assert (await asked(inbox, refund(order=3))).is_final
 
@@ -309,14 +308,14 @@ async def test_revoked_grants_leave_room_for_others(
 async def test_of_two_answers_at_once_the_grant_of_the_one_that_counts_is_in_force(inbox: Inbox, clock: Clock) -> None:
     request = await asked(inbox)
     late = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR, "where": {}}}
-    begin = inbox._grants.begin
+    begin = inbox.granted.begin
 
     async def begin_after_another(answered: Request) -> None:
-        inbox._grants.begin = begin  # type: ignore[method-assign]
+        inbox.granted.begin = begin  # type: ignore[method-assign]
         await begin(answered)
         await begin(request.completed(Answer.parse(late), by="bob", channel="http", now=clock())[0])
 
-    inbox._grants.begin = begin_after_another  # type: ignore[method-assign]
+    inbox.granted.begin = begin_after_another  # type: ignore[method-assign]
     await approve(inbox, request, {"until": clock() + HOUR})
     assert (await asked(inbox)).is_final
     assert not (await asked(inbox, refund(order=9))).is_final
@@ -326,10 +325,10 @@ async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: Inbox, clock: 
     first = await granted(inbox, clock, {"where": {"order": {"equals": 7}}, "max_uses": 1})
     covered = await asked(inbox)
     assert not await inbox.is_grant_over(covered)
-    await inbox.erase(first.id, "admin")
+    await inbox.erase(first.id, by="admin")
     assert await inbox.is_grant_over(covered)
     assert not (await asked(inbox)).is_final
-    assert await inbox.grants() == []
+    assert await inbox.grants.list() == []
     journal = await inbox.store.get(Journal, "default", JOURNAL)
     assert "ann" not in str(journal.state)
     assert (await verify(inbox.store))[1] == []
@@ -341,8 +340,8 @@ async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: Inbox, clo
     assert await asked(inbox, id="r1") == waiting
     approved = await asked(inbox, id="r2")
     assert await asked(inbox, id="r2") == approved
-    assert [each.uses for each in await inbox.grants()] == [1]
-    await inbox.revoke_grant(first.id, by="ann")
+    assert [each.uses for each in await inbox.grants.list()] == [1]
+    await inbox.grants.revoke(first.id, by="ann")
     assert await asked(inbox, id="r2") == approved
 
 
@@ -351,14 +350,14 @@ async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: Inbox,
     question = Ask(title="Refund?", action=CALL, id="r2")
     approved = await inbox.submit(question, by="agent:bot")
     assert await inbox.use_grant(await inbox.prepare(question, by="agent:bot")) == approved
-    assert [each.uses for each in await inbox.grants()] == [1]
+    assert [each.uses for each in await inbox.grants.list()] == [1]
 
 
 async def test_a_gated_call_with_a_key_does_not_run_again_after_the_revocation(inbox: Inbox, clock: Clock) -> None:
     first = await granted(inbox, clock, by=None, title="Run refund?")
     for _ in range(2):
         assert await gate("refund", dict(CALL.args), key="k1", inbox=inbox) == CALL.args
-    await inbox.revoke_grant(first.id, by="ann")
+    await inbox.grants.revoke(first.id, by="ann")
     with pytest.raises(NotAuthorizedError, match="grant"):
         await gate("refund", dict(CALL.args), key="k1", inbox=inbox)
 
@@ -367,9 +366,9 @@ async def test_another_tenant_has_its_own_grants(inbox: Inbox, clock: Clock) -> 
     first = await granted(inbox, clock)
     other = inbox.for_tenant("other")
     assert not (await asked(other)).is_final
-    assert await other.grants() == []
+    assert await other.grants.list() == []
     with pytest.raises(NotFoundError):
-        await other.revoke_grant(first.id, by="ann")
+        await other.grants.revoke(first.id, by="ann")
 
 
 async def test_who_cannot_read_the_grants_is_asked(inbox: Inbox, clock: Clock) -> None:
@@ -425,7 +424,7 @@ class Model:
                 for id, scope in self.made.items():
                     scope["is_revoked"] = True
                     if self.clock() < scope["until"]:
-                        await self.inbox.revoke_grant(id, by="ann")
+                        await self.inbox.grants.revoke(id, by="ann")
             case "grant", scope:
                 request = await self.ask(7, 40, "medium")
                 if not request.is_final:
@@ -462,7 +461,7 @@ async def test_a_call_without_a_question_is_always_covered_by_a_grant_in_force(s
     model = Model()
     for step in steps:
         await model.do(step)
-    listed = {each.id: each.uses for each in await model.inbox.grants()}
+    listed = {each.id: each.uses for each in await model.inbox.grants.list()}
     assert listed == {id: scope["uses"] for id, scope in model.made.items() if model.clock() < scope["until"]}
     assert (await verify(model.inbox.store))[1] == []
 
@@ -480,10 +479,10 @@ async def test_a_crash_between_the_grant_and_its_answer_leaves_no_grant(inbox: I
     request = await asked(inbox)
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
     answered = request.completed(Answer.parse(body), by="ann", channel="http", now=clock())
-    await inbox._grants.begin(answered[0])
+    await inbox.granted.begin(answered[0])
     assert not (await asked(inbox)).is_final
-    assert await inbox.grants() == []
-    await inbox.respond(request.id, "reject", digest=request.digest, responder="bob")
+    assert await inbox.grants.list() == []
+    await inbox.respond(request, "reject", by="bob")
     assert not (await asked(inbox)).is_final
     journal = await inbox.store.get(Journal, *Key("default", JOURNAL))
     assert journal.version == 2

@@ -4,19 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-import ringi
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.connect import PollingNotifier
+from ringi.connect import PollingNotifier, store_inbox
 from ringi.contracts.store import Change, change_record
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 from ringi.errors import (
     ClaimedError,
     ConflictError,
@@ -29,6 +28,7 @@ from ringi.errors import (
 )
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.testing import Clock, store_request
 
@@ -63,7 +63,7 @@ async def inbox(clock: Clock) -> AsyncIterator[Inbox]:
 async def test_a_question_is_asked_and_answered(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, form=Form([Select("reason", options=["late"])]))
 
-    done = await inbox.respond(asked.id, "approve", {"reason": "late"}, responder="ann", digest=asked.digest)
+    done = await inbox.respond(asked, "approve", {"reason": "late"}, by="ann")
 
     ended = await inbox.wait(asked.id)
     assert ended == done
@@ -75,7 +75,7 @@ async def test_a_waiter_wakes_with_the_response(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     waiting = [asyncio.create_task(inbox.wait(asked.id, 10)) for _ in range(3)]
 
-    done = await inbox.respond(asked.id, "reject", responder="ann", digest=asked.digest)
+    done = await inbox.respond(asked, "reject", by="ann")
 
     assert await asyncio.gather(*waiting) == [done] * 3
 
@@ -95,7 +95,7 @@ async def test_a_waiter_learns_that_the_question_was_withdrawn(inbox: Inbox) -> 
     asked = await inbox.ask("Refund?", action=ACTION)
     waiting = asyncio.create_task(inbox.wait(asked.id, 10))
 
-    await inbox.cancel(asked.id, "ann", "no longer needed")
+    await inbox.cancel(asked.id, "no longer needed", by="ann")
 
     ended = await waiting
     assert (ended.status, ended.response) == ("cancelled", None)
@@ -105,7 +105,7 @@ async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: Inbox)
     asked = await inbox.ask("Refund?", id="r1", action=ACTION)
     assert await inbox.ask("Refund?", id="r1", action=ACTION) == asked
 
-    done = await inbox.respond("r1", "approve", responder="ann", digest=asked.digest)
+    done = await inbox.respond(Seen("r1", asked.digest), "approve", by="ann")
 
     assert await inbox.ask("Refund?", id="r1", action=ACTION) == done
     assert len(await inbox.events()) == 2
@@ -159,7 +159,7 @@ async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_noth
 
     asked = await inbox.ask("Go on?", action=Action("refund", {"amount": 1.5}))
     with pytest.raises(InvalidError, match=r"args\.amount"):
-        await inbox.respond(asked.id, "edit", args={"amount": number}, responder="ann", digest=asked.digest)
+        await inbox.respond(asked, "edit", args={"amount": number}, by="ann")
     assert await inbox.get(asked.id) == asked
 
 
@@ -174,36 +174,36 @@ async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
     asked = await inbox.ask("Which?", form=Form([Select("reason", options=["late"])]))
 
     with pytest.raises(InvalidError, match="reason"):
-        await inbox.respond(asked.id, "approve", {"reason": "no"}, responder="ann", digest=asked.digest)
+        await inbox.respond(asked, "approve", {"reason": "no"}, by="ann")
 
     assert await inbox.get(asked.id) == asked
 
 
 async def test_a_claim_ends_by_itself(inbox: Inbox, clock: Clock) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
-    await inbox.claim(asked.id, "ann")
+    await inbox.claim(asked.id, by="ann")
     with pytest.raises(ClaimedError):
-        await inbox.respond(asked.id, "approve", responder="bob", digest=asked.digest)
+        await inbox.respond(asked, "approve", by="bob")
 
     clock.advance(60)
 
-    assert (await inbox.respond(asked.id, "approve", responder="bob", digest=asked.digest)).status == "completed"
+    assert (await inbox.respond(asked, "approve", by="bob")).status == "completed"
 
 
 async def test_releasing_twice_is_one_event(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
-    await inbox.claim(asked.id, "ann")
+    await inbox.claim(asked.id, by="ann")
 
-    released = await inbox.release(asked.id, "ann")
+    released = await inbox.release(asked.id, by="ann")
 
-    assert await inbox.release(asked.id, "ann") == released
+    assert await inbox.release(asked.id, by="ann") == released
     assert [event.type for event in await inbox.events()][1:] == ["request.claimed", "request.released"]
 
 
 async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
 
-    await inbox.reassign(asked.id, "ann", groups=["legal"])
+    await inbox.reassign(asked.id, groups=["legal"], by="ann")
 
     assert await inbox.count(Query(assignee="ann")) == 0
     assert (await inbox.get(asked.id)).groups == ("legal",)
@@ -223,7 +223,7 @@ async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, cloc
 
 async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
-    await inbox.cancel(asked.id, "ann")
+    await inbox.cancel(asked.id, by="ann")
 
     taken = await inbox.acknowledge(asked.id, "worker-1")
 
@@ -236,7 +236,7 @@ async def test_a_change_that_lost_a_race_is_computed_again() -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     store.races = 3
 
-    done = await inbox.respond(asked.id, "approve", responder="ann", digest=asked.digest)
+    done = await inbox.respond(asked, "approve", by="ann")
 
     assert (done.status, done.attention, done.version) == ("completed", "race", 5)
 
@@ -257,7 +257,7 @@ async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:
 
     asked = await inbox.ask("Why?", form=Form.of(Reason))
     data = {"reason": "late", "amount": 2}
-    await inbox.respond(asked.id, "approve", data, responder="ann", digest=asked.digest)
+    await inbox.respond(asked, "approve", data, by="ann")
 
     response = (await inbox.wait(asked)).response
     assert response
@@ -266,7 +266,7 @@ async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:
 
 async def test_an_inbox_opened_on_memory_ends_what_is_overdue_by_itself() -> None:
     clock = Clock()
-    async with ringi.open("memory://", poll_interval=0.02, clock=clock) as inbox:
+    async with store_inbox("memory://", poll_interval=0.02, clock=clock) as inbox:
         asked = await inbox.ask("Refund?", expires_in=60)
         clock.advance(61)
 
@@ -275,10 +275,10 @@ async def test_an_inbox_opened_on_memory_ends_what_is_overdue_by_itself() -> Non
 
 async def test_a_file_keeps_what_was_asked(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new folder/ringi.db"
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         asked = await inbox.ask("Refund?", action=ACTION)
 
-    async with ringi.open(url, notify="polling") as inbox:
+    async with store_inbox(url, notify="polling") as inbox:
         assert await inbox.get(asked.id) == asked
         assert type(inbox.notifier) is PollingNotifier
 
@@ -286,7 +286,7 @@ async def test_a_file_keeps_what_was_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["nonsense", "mysql://x", "sqlite://", "sqlite://host/file.db"])
 async def test_an_address_without_meaning_is_named(url: str) -> None:
     with pytest.raises(SettingError, match="url="):
-        async with ringi.open(url):
+        async with store_inbox(url):
             pass
 
 
@@ -297,49 +297,47 @@ async def test_an_unknown_request_is_not_found(inbox: Inbox) -> None:
 
 async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann", groups=["finance"])
-    answer: dict[str, Any] = {"decision": "approve", "digest": asked.digest}
 
     with pytest.raises(ForbiddenError, match="assigned to 'ann', 'group:finance', not to 'bob'"):
-        await inbox.respond(asked.id, **answer, responder="bob", groups=["sales"])
+        await inbox.respond(asked, "approve", by=Person("bob", ["sales"]))
     for step in (inbox.claim, inbox.release):
         with pytest.raises(ForbiddenError, match="not to 'bob'"):
-            await step(asked.id, "bob")
+            await step(asked.id, by="bob")
     with pytest.raises(ForbiddenError, match="not to 'bob'"):
-        await inbox.reassign(asked.id, "bob", assignee="bob", groups=["finance"])
+        await inbox.reassign(asked.id, assignee="bob", groups=["finance"], by="bob")
     assert await inbox.get(asked.id) == asked
 
-    await inbox.claim(asked.id, "bob", groups=["finance"])
-    await inbox.release(asked.id, "bob", groups=["finance"])
-    await inbox.reassign(asked.id, "bob", groups=["legal"], by_groups=["finance"])
-    done = await inbox.respond(asked.id, **answer, responder="bob", groups=["legal"])
+    await inbox.claim(asked.id, by=Person("bob", ["finance"]))
+    await inbox.release(asked.id, by=Person("bob", ["finance"]))
+    await inbox.reassign(asked.id, groups=["legal"], by=Person("bob", ["finance"]))
+    done = await inbox.respond(asked, "approve", by=Person("bob", ["legal"]))
     assert done.winner
     assert done.winner["responder"] == "bob"
 
 
 async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: Inbox) -> None:
-    await inbox.leave("dee", inbox.clock() + timedelta(hours=1), by="ann", groups=["finance"])
+    await inbox.people.leave("dee", inbox.clock() + timedelta(hours=1), by=Person("ann", ["finance"]))
     asked = [await inbox.ask("Refund?", action=ACTION, **to) for to in ({"assignee": "ann"}, {"groups": ["finance"]})]
-    await inbox.claim(asked[0].id, "dee")
+    await inbox.claim(asked[0].id, by="dee")
     for request in asked:
-        done = await inbox.respond(request.id, "approve", digest=request.digest, responder="dee")
+        done = await inbox.respond(request, "approve", by="dee")
         assert done.response
         assert (done.response.responder, done.response.stands_for) == ("dee", "ann")
 
 
 async def test_an_override_in_process_needs_a_reason_and_a_review(inbox: Inbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
-    answer: dict[str, Any] = {"decision": "approve", "digest": asked.digest, "responder": "bob"}
     with pytest.raises(InvalidError, match="override"):
-        await inbox.respond(asked.id, **answer, override=" ")
+        await inbox.respond(asked, "approve", by="bob", override=" ")
 
-    done = await inbox.respond(asked.id, **answer, override="Ann is on a plane.")
+    done = await inbox.respond(asked, "approve", by="bob", override="Ann is on a plane.")
 
     assert done.response
     assert done.response.override == "Ann is on a plane."
-    (review,) = await inbox.find(Query(statuses=("pending",)))
+    (review,) = await inbox.search(Query(statuses=("pending",)))
     assert review.is_review
     for by, override in (("cem", None), ("cem", "urgent"), ("bob", "urgent")):
         with pytest.raises(ForbiddenError):
-            await inbox.respond(review.id, "approve", digest=review.digest, responder=by, override=override)
-    judged = await inbox.respond(review.id, "approve", digest=review.digest, responder="cem", groups=review.groups)
+            await inbox.respond(review, "approve", by=by, override=override)
+    judged = await inbox.respond(review, "approve", by=Person("cem", review.groups))
     assert judged.status == "completed"

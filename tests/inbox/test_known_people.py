@@ -14,16 +14,16 @@ from tests.tiers import WIDE
 from ringi.connect import open_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Key
-from ringi.inbox.people import People, key_of
+from ringi.inbox.people import KnownPeople, key_of
 
 TENANT = "default"
 
 
 @asynccontextmanager
-async def open_people(url: str, *names: str) -> AsyncIterator[tuple[Backend, People, People]]:
+async def open_people(url: str, *names: str) -> AsyncIterator[tuple[Backend, KnownPeople, KnownPeople]]:
     """Note people in a store; return it, and the people of two processes."""
     async with open_backend(url) as backend:
-        here, there = People(backend.stream), People(backend.stream)
+        here, there = KnownPeople(backend.stream), KnownPeople(backend.stream)
         for name in names:
             await here.note(TENANT, name, [f"{name}s"])
         yield backend, here, there
@@ -31,7 +31,7 @@ async def open_people(url: str, *names: str) -> AsyncIterator[tuple[Backend, Peo
 
 async def known_in(backend: Backend) -> set[str]:
     """Return who is known to a process that has just started."""
-    return {*(await People(backend.stream).known(TENANT)).people}
+    return {*(await KnownPeople(backend.stream).known(TENANT)).people}
 
 
 async def stored(backend: Backend) -> str:
@@ -49,7 +49,7 @@ async def test_a_person_noted_meanwhile_stays_known(url: str, monkeypatch: pytes
 
         monkeypatch.setattr(backend.stream, "replace", note_and_replace)
         assert await here.forget(TENANT, "bob")
-        for people in (here, there, People(backend.stream)):
+        for people in (here, there, KnownPeople(backend.stream)):
             assert {*(await people.known(TENANT)).people} == {"ann", "zoe"}
         assert "bob" not in await stored(backend)
         assert not await here.forget(TENANT, "bob")
@@ -79,6 +79,6 @@ async def test_a_crash_forgets_one_person_or_nobody(url: str, monkeypatch: pytes
         monkeypatch.setattr(backend.stream, "replace", replace_and_die)
         with pytest.raises(Crash):
             await here.forget(TENANT, "bob")
-        known = await People(backend.stream).known(TENANT)
+        known = await KnownPeople(backend.stream).known(TENANT)
         assert ({*known.people}, {*known.groups}) == ({"ann"}, {"anns"})
         assert "bob" not in await stored(backend)

@@ -16,7 +16,7 @@ from ringi.domain import suggestions
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Person
 from ringi.errors import InvalidError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
@@ -44,13 +44,13 @@ async def inbox() -> AsyncIterator[Inbox]:
 async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
     """Let dee hold one thing of each kind, but no rule; return their ids."""
     until = inbox.clock() + HOUR
-    await inbox.leave("bob", until, by="dee")
-    await inbox.leave("dee", until, by="ann")
-    await inbox.leave("bob", until, by="zoe")
+    await inbox.people.leave("bob", until, by="dee")
+    await inbox.people.leave("dee", until, by="ann")
+    await inbox.people.leave("bob", until, by="zoe")
     asked = await inbox.ask("Refund?", action=Action("refund", {"order": 7}))
     grant = {"until": until, "max_uses": 5}
-    await inbox.respond(asked.id, "approve", responder="dee", digest=asked.digest, grant=grant)
-    claimed = await inbox.claim((await inbox.ask("Go?")).id, "dee")
+    await inbox.respond(asked, "approve", by="dee", grant=grant)
+    claimed = await inbox.claim((await inbox.ask("Go?")).id, by="dee")
     voted = await answered(inbox, "dee", quorum=[{"count": 2}])
     held = await answered(inbox, "dee", hold=30)
     about: dict[HoldingKind, str] = {"grants": asked.id, "claims": claimed.id, "votes": voted.id, "answers": held.id}
@@ -59,15 +59,15 @@ async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
 
 async def answered(inbox: Inbox, by: str, number: int = 7, **more: Any) -> Request:
     asked = await inbox.ask("Pay?", action=Action("pay", {"amount": number}), **more)
-    return await inbox.respond(asked.id, "approve", responder=by, digest=asked.digest)
+    return await inbox.respond(asked, "approve", by=by)
 
 
 async def switch_on_a_rule(inbox: Inbox, by: str) -> str:
     """Return the id of a rule that a person has switched on after a few approvals."""
     for number in range(suggestions.FEWEST):
         await answered(inbox, "ann", number * 37 % 200 + 1)
-    (suggestion,) = await inbox.suggestions()
-    return (await inbox.accept_suggestion(suggestion.id, by=by)).id
+    (suggestion,) = await inbox.suggestions.list()
+    return (await inbox.suggestions.accept(suggestion.id, by=by)).id
 
 
 async def test_all_that_a_person_holds_ends_and_is_listed(inbox: Inbox) -> None:
@@ -88,7 +88,7 @@ async def check_that_all_ends(inbox: Inbox) -> None:
     ended = await offboard(inbox, "dee", "root")
     assert {each.kind: each.id for each in ended} == held
     assert [each.person for each in await inbox.absences.active()] == ["zoe"]
-    assert [each.status for each in await inbox.grants()] == ["revoked", "revoked"]
+    assert [each.status for each in await inbox.grants.list()] == ["revoked", "revoked"]
     left = [await inbox.get(held[kind]) for kind in ("claims", "votes", "answers")]
     assert [(each.claimed_by, each.votes, each.held, each.status) for each in left] == [(None, (), None, "pending")] * 3
     assert await offboard(inbox, "dee", "root") == []
@@ -96,7 +96,7 @@ async def check_that_all_ends(inbox: Inbox) -> None:
 
 async def test_a_claim_of_a_request_of_the_person_s_group_ends(inbox: Inbox) -> None:
     asked = await inbox.ask("Go?", groups=["legal"])
-    await inbox.claim(asked.id, "dee", groups=["legal"])
+    await inbox.claim(asked.id, by=Person("dee", ["legal"]))
     assert [(each.kind, each.id) for each in await offboard(inbox, "dee", "root")] == [("claims", asked.id)]
     assert (await inbox.get(asked.id)).claimed_by is None
 
@@ -115,7 +115,7 @@ async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
     await offboard(inbox, "dee", "root")
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [True, True]
     with pytest.raises(InvalidError, match="dee"):
-        await inbox.reassign(to_dee.id, Decider("root", is_admin=True), assignee="dee")
+        await inbox.reassign(to_dee.id, assignee="dee", by=Decider("root", is_admin=True))
     await inbox.note_person("dee")
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [False, True]
 
@@ -124,7 +124,7 @@ async def test_what_waits_for_an_erased_person_is_marked(inbox: Inbox) -> None:
     for name in ("dee", "bob"):
         await inbox.note_person(name)
     to_dee = await inbox.ask("Go?", assignee="dee")
-    await inbox.erase_all("root", person="dee")
+    await inbox.trail.erase(person="dee", by="root")
     assert (await inbox.get(to_dee.id)).unanswerable
 
 
@@ -146,9 +146,9 @@ async def test_marks_that_failed_are_set_at_the_next_call(inbox: Inbox, monkeypa
         patched.setattr(inbox, "mark_unanswerable", fail)
         with pytest.raises(UnavailableError):
             await inbox.note_person("zoe")
-    assert not inbox.people.has(inbox.tenant, "zoe")
+    assert not inbox.known_people.has(inbox.tenant, "zoe")
     await inbox.note_person("zoe")
-    assert inbox.people.has(inbox.tenant, "zoe")
+    assert inbox.known_people.has(inbox.tenant, "zoe")
     assert not (await inbox.get(to_zoe.id)).unanswerable
 
 
@@ -160,12 +160,12 @@ async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
 
     async def mark_before_zoe(query: Query) -> None:
         await mark(query)
-        await inbox.people.note(inbox.tenant, "zoe")
+        await inbox.known_people.note(inbox.tenant, "zoe")
 
     with monkeypatch.context() as patched:
         patched.setattr(inbox, "mark_unanswerable", mark_before_zoe)
         await inbox.note_person("bob")
-    assert not inbox.people.has(inbox.tenant, "zoe")
+    assert not inbox.known_people.has(inbox.tenant, "zoe")
     await inbox.note_person("zoe")
     assert not (await inbox.get(to_zoe.id)).unanswerable
 
@@ -173,6 +173,6 @@ async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
 async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: Inbox) -> None:
     await with_everything(inbox)
     await offboard(inbox, "dee", "root")
-    await inbox.erase_all("root", person="dee")
+    await inbox.trail.erase(person="dee", by="root")
     events = await inbox.events(request_id="ringi:away")
     assert "dee" not in "".join(str(event.payload) for event in events)

@@ -58,7 +58,7 @@ async def asked(inbox: Inbox, action: Action, by: str = "agent:bot", **more: Any
 
 
 async def answered(inbox: Inbox, request: Request, decision: str = "approve", by: str = "ann", **more: Any) -> Request:
-    return await inbox.respond(request.id, decision, digest=request.digest, responder=by, **more)  # type: ignore[arg-type]
+    return await inbox.respond(request, decision, by=by, **more)  # type: ignore[arg-type]
 
 
 async def decide_all(inbox: Inbox, clock: Clock, count: int = 220, refused: tuple[int, ...] = (), **more: Any) -> None:
@@ -72,7 +72,7 @@ async def decide_all(inbox: Inbox, clock: Clock, count: int = 220, refused: tupl
 
 async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock: Clock) -> None:
     await decide_all(inbox, clock, refused=(50, 150))
-    (rule,) = await inbox.suggestions()
+    (rule,) = await inbox.suggestions.list()
     assert (rule.tool, rule.decisions, rule.approved, rule.replayed, rule.covered) == ("refund", 220, 218, 220, 218)
     assert {name: each.model_dump(mode="json") for name, each in rule.where.items()} == {
         "amount": {"at_least": 1, "at_most": 200},
@@ -89,7 +89,7 @@ async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_sid
         more = {2: {"amount": 10_000}, 50: {"amount": 5_000}, 151: {"amount": 5_000}}.get(number, {})
         request = await asked(inbox, call(number, **more))
         await answered(inbox, request, "reject" if number in (50, 151) else "approve")
-    (rule,) = await inbox.suggestions()
+    (rule,) = await inbox.suggestions.list()
     assert rule.where["amount"].model_dump(mode="json") == {"at_least": 1, "at_most": 200}
 
 
@@ -107,7 +107,7 @@ async def test_too_few_or_too_doubtful_decisions_suggest_nothing(
     inbox: Inbox, clock: Clock, count: int, refused: tuple[int, ...], more: dict[str, Any]
 ) -> None:
     await decide_all(inbox, clock, count, refused, **more)
-    assert await inbox.suggestions() == []
+    assert await inbox.suggestions.list() == []
 
 
 async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
@@ -121,17 +121,17 @@ async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
     for number in range(200, 240):
         await inbox.submit_approved(Ask(title="Refund?", action=call(number)), rule="small", by="agent:bot")
     for _ in range(40):
-        (id,) = await inbox.plant_checks([{"tool": "refund", "because": "x", "set": {"amount": 9}}], by="root")
+        (id,) = await inbox.checks.plant([{"tool": "refund", "because": "x", "set": {"amount": 9}}], by="root")
         await answered(inbox, await inbox.get(id))
-    assert len(list(decided(await inbox.find(Query(tool="refund", limit=500))))) == 151
-    assert await inbox.suggestions() == []
+    assert len(list(decided(await inbox.search(Query(tool="refund", limit=500))))) == 151
+    assert await inbox.suggestions.list() == []
 
 
 async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inbox: Inbox, clock: Clock) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=4, max_uses=1_000)
-    assert await inbox.suggestions() == []
+    (suggestion,) = await inbox.suggestions.list()
+    rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=4, max_uses=1_000)
+    assert await inbox.suggestions.list() == []
     statuses = [(await asked(inbox, call(number))).status for number in range(220, 420)]
     assert 20 <= statuses.count("pending") <= 85
     assert statuses.count("completed") == 200 - statuses.count("pending")
@@ -142,7 +142,7 @@ async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inb
         assert (await asked(inbox, action)).status == "pending"
     assert (await asked(inbox, call(1), by="agent:other")).status == "pending"
     assert (await asked(inbox, call(1), tier="medium")).status == "pending"
-    (view,) = await inbox.grants()
+    (view,) = await inbox.grants.list()
     assert (view.id, view.grant.one_in, view.granted_by) == (rule.id, 4, "ann")
     # The record of the rule is nothing to run.
     assert (rule.is_unexecuted, rule.is_unacknowledged) == (False, False)
@@ -151,8 +151,8 @@ async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inb
 
 async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock: Clock) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    rule = await inbox.accept_suggestion(suggestion.id, by="ann")
+    (suggestion,) = await inbox.suggestions.list()
+    rule = await inbox.suggestions.accept(suggestion.id, by="ann")
     assert rule.seed
     assert rule.seed not in rule.model_dump_json(include=Request.public())
     assert not [event for event in await inbox.events(limit=10_000) if rule.seed in event.model_dump_json()]
@@ -168,8 +168,8 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     inbox: Inbox, clock: Clock, decision: str
 ) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
+    (suggestion,) = await inbox.suggestions.list()
+    rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
     sample = await pending_one(inbox)
     other = await asked(inbox, call(1, amount=999))
     assert (await answered(inbox, other, "reject")).response.ended_rules == ()  # type: ignore[union-attr]
@@ -177,7 +177,7 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     done = await answered(inbox, sample, decision, by="bob", args=edited)
     assert done.response
     assert done.response.ended_rules == (rule.id,)
-    (view,) = await inbox.grants()
+    (view,) = await inbox.grants.list()
     assert (view.status, view.refuted_by) == ("revoked", sample.id)
     assert [(await asked(inbox, call(number))).status for number in range(500, 540)] == ["pending"] * 40
     entries = [event.changed["entry"] for event in await inbox.events(limit=10_000) if event.record == "journal"]
@@ -203,10 +203,10 @@ async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: Clock) -> No
     async with inbox.feed:
         await decide_all(inbox, clock)
         waiting = await asked(inbox, call(300))
-        (suggestion,) = await inbox.suggestions()
+        (suggestion,) = await inbox.suggestions.list()
         store.meanwhile = lambda: answered(inbox, waiting, "reject")
-        await inbox.accept_suggestion(suggestion.id, by="bob", one_in=2)
-        (view,) = await inbox.grants()
+        await inbox.suggestions.accept(suggestion.id, by="bob", one_in=2)
+        (view,) = await inbox.grants.list()
         assert (view.status, view.refuted_by) == ("revoked", waiting.id)
 
 
@@ -221,15 +221,15 @@ async def pending_one(inbox: Inbox, **more: Any) -> Request:
 @pytest.mark.parametrize("how", ["withdrawal", "expiry"])
 async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: Inbox, clock: Clock, how: str) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
+    (suggestion,) = await inbox.suggestions.list()
+    rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
     sample = await pending_one(inbox, expires_in=1)
     if how == "withdrawal":
-        await inbox.cancel(sample.id, "agent:bot")
+        await inbox.cancel(sample.id, by="agent:bot")
     else:
         clock.advance(2)
         assert await inbox.expire_due() == 1
-    (view,) = await inbox.grants()
+    (view,) = await inbox.grants.list()
     assert (view.id, view.status, view.refuted_by) == (rule.id, "revoked", sample.id)
     assert [(await asked(inbox, call(number))).status for number in range(500, 520)] == ["pending"] * 20
     assert (await verify(inbox.store))[1] == []
@@ -237,22 +237,22 @@ async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: I
 
 async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: Clock) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
+    (suggestion,) = await inbox.suggestions.list()
+    await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
     await answered(inbox, await pending_one(inbox))
-    assert [view.status for view in await inbox.grants()] == ["active"]
+    assert [view.status for view in await inbox.grants.list()] == ["active"]
 
 
 async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_CHECKS", "1")
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
-    await inbox.accept_suggestion(suggestion.id, by="ann")
-    (id,) = await inbox.plant_checks([{"tool": "refund", "because": "x", "set": {"country": "DE"}}], by="root")
+    (suggestion,) = await inbox.suggestions.list()
+    await inbox.suggestions.accept(suggestion.id, by="ann")
+    (id,) = await inbox.checks.plant([{"tool": "refund", "because": "x", "set": {"country": "DE"}}], by="root")
     check = await inbox.get(id)
     assert check.status == "pending"
     await answered(inbox, check, "reject")
-    assert [view.status for view in await inbox.grants()] == ["active"]
+    assert [view.status for view in await inbox.grants.list()] == ["active"]
 
 
 @pytest.mark.parametrize(("limits", "error"), [
@@ -264,21 +264,21 @@ async def test_no_limit_can_be_exceeded(
     inbox: Inbox, clock: Clock, limits: dict[str, Any], error: type[Exception]
 ) -> None:
     await decide_all(inbox, clock)
-    (suggestion,) = await inbox.suggestions()
+    (suggestion,) = await inbox.suggestions.list()
     with pytest.raises(error):
-        await inbox.accept_suggestion(suggestion.id, by="ann", **limits)
+        await inbox.suggestions.accept(suggestion.id, by="ann", **limits)
     with pytest.raises(NotFoundError):
-        await inbox.accept_suggestion("0" * 32, by="ann")
-    assert await inbox.grants() == []
+        await inbox.suggestions.accept("0" * 32, by="ann")
+    assert await inbox.grants.list() == []
 
 
 async def test_the_excluded_asker_cannot_switch_on_a_rule(inbox: Inbox, clock: Clock) -> None:
     for number in range(220):
         clock.advance(1)
         await answered(inbox, await asked(inbox, call(number), by="eve", exclude=("asker",)))
-    (suggestion,) = await inbox.suggestions()
+    (suggestion,) = await inbox.suggestions.list()
     with pytest.raises(ForbiddenError):
-        await inbox.accept_suggestion(suggestion.id, by="eve")
+        await inbox.suggestions.accept(suggestion.id, by="eve")
 
 
 AMOUNTS = st.one_of(st.integers(-5, 1_000), st.floats(-5, 1_000, allow_nan=False))
@@ -332,7 +332,7 @@ async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox
     refused = await asked(inbox, call(7, order="o-9999"))
     await answered(inbox, refused, "reject")
     await decide_all(inbox, clock, 510)
-    assert await inbox.suggestions() == []
+    assert await inbox.suggestions.list() == []
 
 
 def test_only_short_numbers_in_a_name_may_be_any() -> None:

@@ -35,18 +35,18 @@ async def main():
             request = await inbox.submit(ask, continuation=run)
             await inbox.submit(ask, continuation=run)
         tracing.record_seen(request)
-        await inbox.claim("r1", "ann")
-        await inbox.respond("r1", "approve", digest=request.digest, responder="ann")
+        await inbox.claim("r1", by="ann")
+        await inbox.respond(request, "approve", by="ann")
         await inbox.acknowledge("r1", "worker")
         await inbox.ask("Another?", id="r2")
-        await inbox.cancel("r2", "ann")
+        await inbox.cancel("r2", by="ann")
 """
 THREADS = """
 import httpx
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from tests.server.world import open_world, until
-from ringi import Client
+from ringi.client.client import Client
 from ringi.runs.agent import Agent
 
 

@@ -13,9 +13,13 @@ import pytest
 from tests.runs.world import until
 
 import ringi
-from ringi import Inbox, InboxAPI, InvalidError, NotAuthorizedError, Query, Request, WaitTimeoutError
-from ringi.errors import DifferentAskError
+from ringi import Request
+from ringi.connect import store_inbox
+from ringi.domain.voting import Person
+from ringi.errors import DifferentAskError, InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.forms import json_schema
+from ringi.inbox.api import InboxAPI
+from ringi.inbox.inbox import Inbox
 
 DENY: Any = {
     "tools": ["refund"],
@@ -42,7 +46,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 async def inbox(url: str) -> AsyncIterator[Inbox]:
-    async with ringi.open(url, poll_interval=0.05) as inbox:
+    async with store_inbox(url, poll_interval=0.05) as inbox:
         yield inbox
 
 
@@ -52,7 +56,7 @@ class Shop:
     def __init__(self, policy: Any = POLICY, **options: Any) -> None:
         self.paid: list[dict[str, Any]] = []
 
-        @ringi.requires_approval(policy, **options)
+        @ringi.gate(policy, **options)
         async def refund(order: int, amount: float = 5, *, note: str = "") -> str:
             """Pay money back."""
             self.paid.append({"order": order, "amount": amount, "note": note})
@@ -65,15 +69,14 @@ async def pending(inbox: Inbox) -> Request:
     """Return the open request once there is one."""
 
     async def found() -> Request | None:
-        return next(iter(await inbox.find(Query(statuses=("pending",)))), None)
+        return next(iter(await inbox.find(status="pending")), None)
 
     return await until(found, "a request is open")
 
 
 async def respond(inbox: Inbox, decision: Any, **rest: Any) -> Request:
     request = await pending(inbox)
-    rest |= {"responder": "ann", "groups": request.groups}
-    return await inbox.respond(request.id, decision, digest=request.digest, **rest)
+    return await inbox.respond(request, decision, by=Person("ann", request.groups), **rest)
 
 
 async def test_a_function_waits_and_runs_after_an_approval(inbox: Inbox) -> None:
@@ -109,7 +112,7 @@ async def test_a_call_that_nobody_consented_to_does_not_run(inbox: Inbox, ending
     if ending == "reject":
         await respond(inbox, "reject", message="too much")
     elif ending == "cancel":
-        await inbox.cancel(request.id, "ann")
+        await inbox.cancel(request.id, by="ann")
     with pytest.raises(NotAuthorizedError) as error:
         await running
     assert (error.value.id, shop.paid) == (request.id, [])
@@ -239,7 +242,7 @@ async def test_a_key_function_must_return_a_text(inbox: Inbox, key: Any) -> None
     "value", [datetime(2026, 1, 1, tzinfo=UTC), (1,), {1: 2}, {"a": object()}, float("nan"), 2**60]
 )
 async def test_arguments_that_are_not_plain_json_are_refused(inbox: Inbox, value: Any) -> None:
-    @ringi.requires_approval(inbox=inbox)
+    @ringi.gate(inbox=inbox)
     async def run(value: Any) -> None:
         raise AssertionError
 
@@ -269,7 +272,7 @@ async def test_arguments_must_fit_the_signature_and_the_annotations(inbox: Inbox
 async def test_the_arguments_cannot_change_while_the_call_waits(inbox: Inbox) -> None:
     seen: list[Any] = []
 
-    @ringi.requires_approval(inbox=inbox)
+    @ringi.gate(inbox=inbox)
     async def send(to: list[str], /, *more: str, **rest: int) -> None:
         seen.append((to, more, rest))
 
@@ -287,7 +290,7 @@ async def test_the_arguments_cannot_change_while_the_call_waits(inbox: Inbox) ->
 async def test_a_default_that_is_not_json_is_left_to_the_function(inbox: Inbox) -> None:
     marker, seen = object(), list[Any]()
 
-    @ringi.requires_approval(inbox=inbox)
+    @ringi.gate(inbox=inbox)
     async def run(a: int, b: Any = marker) -> None:
         seen.append(b)
 
@@ -301,7 +304,7 @@ async def test_a_function_whose_annotations_have_no_schema_refuses_unfit_edits(i
     class Own:
         pass
 
-    @ringi.requires_approval(inbox=inbox)
+    @ringi.gate(inbox=inbox)
     async def run(a: Own) -> None:
         raise AssertionError
 
@@ -326,13 +329,8 @@ async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(
     async def wait(self: Any, request: Any, timeout: float | None = None) -> Request:
         return await inbox.wait(request, timeout)
 
-    async def check_pauses(self: Any) -> None:
-        await inbox.check_pauses()
-
     others = dict.fromkeys(InboxAPI.__abstractmethods__)
-    remote: Any = type(
-        "Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait, "check_pauses": check_pauses}
-    )()
+    remote: Any = type("Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait, "pauses": inbox.pauses})()
     shop = Shop(inbox=remote)
     running = asyncio.create_task(shop.refund(1, 20))
     await respond(inbox, "approve")
@@ -343,7 +341,7 @@ async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(
 
 
 async def test_exceptions_of_the_function_pass_through(inbox: Inbox) -> None:
-    @ringi.requires_approval(POLICY, name="refund", inbox=inbox)
+    @ringi.gate(POLICY, name="refund", inbox=inbox)
     async def fails(amount: int) -> None:
         raise KeyError(amount)
 
@@ -352,7 +350,7 @@ async def test_exceptions_of_the_function_pass_through(inbox: Inbox) -> None:
 
 
 def test_a_function_without_async_blocks_its_thread_and_finds_the_store(url: str) -> None:
-    @ringi.requires_approval(POLICY)
+    @ringi.gate(POLICY)
     def refund(amount: int) -> int:
         return amount
 
@@ -360,9 +358,9 @@ def test_a_function_without_async_blocks_its_thread_and_finds_the_store(url: str
     thread = threading.Thread(target=lambda: results.append(refund(40)))
     thread.start()
     with ringi.sync.open(url) as inbox:
-        while not (found := inbox.find(Query(statuses=("pending",)))):
+        while not (found := inbox.find(status="pending")):
             thread.join(0.02)
-        inbox.respond(found[0].id, "edit", digest=found[0].digest, responder="ann", args={"amount": 30})
+        inbox.respond(found[0], "edit", by="ann", args={"amount": 30})
         thread.join(20)
         assert results == [30]
         with pytest.raises(NotAuthorizedError):
@@ -373,7 +371,7 @@ def test_a_function_without_async_blocks_its_thread_and_finds_the_store(url: str
 def test_a_function_without_async_takes_an_inbox_of_the_sync_room(url: str) -> None:
     with ringi.sync.open(url) as inbox:
 
-        @ringi.requires_approval(POLICY, inbox=inbox)
+        @ringi.gate(POLICY, inbox=inbox)
         def refund(amount: int) -> int:
             return amount
 
@@ -382,7 +380,7 @@ def test_a_function_without_async_takes_an_inbox_of_the_sync_room(url: str) -> N
 
 
 async def test_a_function_without_async_never_blocks_an_event_loop(inbox: Inbox) -> None:
-    @ringi.requires_approval({"rules": [*POLICY["rules"], {"tools": ["look"], "effect": "allow"}]})
+    @ringi.gate({"rules": [*POLICY["rules"], {"tools": ["look"], "effect": "allow"}]})
     def refund(amount: int) -> int:
         return amount
 
@@ -400,19 +398,22 @@ def test_what_cannot_be_gated_is_refused(url: str) -> None:
         yield 1
 
     with pytest.raises(TypeError, match="is a generator"):
-        ringi.requires_approval()(generator)
-    for wrong in (lambda: None, "policy.json"):
-        with pytest.raises(TypeError, match="is no policy"):
-            ringi.requires_approval(wrong)  # type: ignore[arg-type]
+        ringi.gate()(generator)
+    with pytest.raises(TypeError, match="is no policy"):
+        ringi.gate([POLICY])  # type: ignore[call-overload]
+    with pytest.raises(InvalidError, match=r"Policy\.read\('policy\.json'\)"):
+        ringi.gate("policy.json")  # type: ignore[call-overload]
+    with pytest.raises(InvalidError, match=r"@ringi\.gate\(policy\)"):
+        ringi.gate(policy=POLICY)  # type: ignore[call-overload]
     with pytest.raises(InvalidError, match="no rule names 'generate'"):
-        ringi.requires_approval({"rules": [{"tools": ["refund"]}]}, name="generate")(lambda: None)
+        ringi.gate({"rules": [{"tools": ["refund"]}]}, name="generate")(lambda: None)
     with pytest.raises(InvalidError, match="is not an argument of refund: use order"):
-        ringi.requires_approval(POLICY, name="refund")(lambda order: None)
+        ringi.gate(POLICY, name="refund")(lambda order: None)
     with pytest.raises(InvalidError, match="is not a fact"):
-        ringi.requires_approval({"rules": [{"tools": ["f"], "facts": {"x": {"equals": 1}}}]}, name="f")(lambda: None)
+        ringi.gate({"rules": [{"tools": ["f"], "facts": {"x": {"equals": 1}}}]}, name="f")(lambda: None)
     with ringi.sync.open(url) as inbox, pytest.raises(TypeError, match="is no inbox for this function"):
 
-        @ringi.requires_approval(inbox=inbox)
+        @ringi.gate(inbox=inbox)
         async def run() -> None:
             pass
 
@@ -426,7 +427,7 @@ async def test_the_schema_of_a_function_is_read_once(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(json_schema, "_compile", counting)
 
-    @ringi.requires_approval({"rules": [{"tools": ["pay"], "effect": "allow"}], "otherwise": "ask"})
+    @ringi.gate({"rules": [{"tools": ["pay"], "effect": "allow"}], "otherwise": "ask"})
     async def pay(amount: int) -> int:
         return amount
 

@@ -22,7 +22,8 @@ from tests.integrations.langchain.office import agent, call, calls
 from tests.runs.world import World, at_work, opened, working
 
 import ringi
-from ringi import Agent, NotAuthorizedError
+from ringi import Agent
+from ringi.errors import NotAuthorizedError
 from ringi.integrations import run_askers
 from ringi.integrations.langgraph import ask_question
 
@@ -53,7 +54,7 @@ def gated(paid: Paid, policy: Any = POLICY, facts: Any = None, *, is_async: bool
     async def pay_async(order: int, amount: float) -> str:
         return pay(order, amount)
 
-    return ringi.requires_approval(policy, name="refund", facts=facts)(pay_async if is_async else pay)
+    return ringi.gate(policy, name="refund", facts=facts)(pay_async if is_async else pay)
 
 
 def office(paid: Paid, kind: str, *amounts: float, policy: Any = POLICY, facts: Any = None) -> Agent:
@@ -132,7 +133,7 @@ async def test_a_call_that_nobody_consented_to_does_not_run(file: str, kind: str
         if ending == "reject":
             await world.answer(request, "reject", message="no")
         else:
-            await world.inbox.cancel(request.id, "ann")
+            await world.inbox.cancel(request.id, by="ann")
             await world.rest()
         wanted = "ann decided reject: no" if ending == "reject" else "it is cancelled"
         assert (wanted in await text(world), paid) == (True, [])
@@ -216,7 +217,7 @@ async def test_calls_beside_a_question_in_the_same_step_never_run_twice(file: st
     deny = {"tools": ["refund"], "effect": "deny", "name": "frozen", "facts": {"frozen": {"equals": True}}}
     policy = {"rules": [{"tools": ["refund"]}, deny]}
 
-    @ringi.requires_approval(policy, facts={"frozen": frozen})
+    @ringi.gate(policy, facts={"frozen": frozen})
     async def refund(amount: float) -> None:
         paid.append(amount)
 
@@ -314,7 +315,7 @@ def effect_of(name: str, effects: list[str], policy: Any, *, is_async: bool) -> 
     async def act_async() -> str:
         return act()
 
-    return ringi.requires_approval(policy, name=name)(act_async if is_async else act)
+    return ringi.gate(policy, name=name)(act_async if is_async else act)
 
 
 def workplace(**nodes: Any) -> Agent:

@@ -16,8 +16,11 @@ from tests.integrations.langchain.office import agent, call, calls
 from tests.runs.world import World, at_work, until
 
 import ringi
-from ringi import Action, Agent, Approval, Inbox, Query, Request, UnavailableError
-from ringi.integrations.langgraph import ask
+from ringi import Action, Agent, Approval, Request, ask
+from ringi.connect import store_inbox
+from ringi.domain import Query
+from ringi.errors import UnavailableError
+from ringi.inbox.inbox import Inbox
 from ringi.runs.operations import retry
 
 ASK: Any = {"rules": [{"tools": ["pay"]}]}
@@ -34,7 +37,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 async def inbox(file: str) -> AsyncIterator[Inbox]:
-    async with ringi.open(file, poll_interval=0.05) as inbox:
+    async with store_inbox(file, poll_interval=0.05) as inbox:
         yield inbox
 
 
@@ -42,14 +45,14 @@ async def approve(inbox: Inbox) -> Request:
     """Approve the open request once there is one."""
 
     async def found() -> Request | None:
-        return next(iter(await inbox.find(Query(statuses=("pending",)))), None)
+        return next(iter(await inbox.find(status="pending")), None)
 
     request = await until(found, "a request is open")
-    return await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+    return await inbox.respond(request, "approve", by="ann")
 
 
 def payment(effect: Any, **options: Any) -> Any:
-    @ringi.requires_approval(ASK, name="pay", **options)
+    @ringi.gate(ASK, name="pay", **options)
     async def pay(amount: int) -> str:
         await effect()
         return f"paid {amount}"
@@ -70,7 +73,7 @@ async def test_a_gated_function_that_returned_is_committed(inbox: Inbox) -> None
     request = await approve(inbox)
     assert await running == "paid 5"
     stored = await inbox.get(request.id)
-    assert (stored.outcome, await inbox.find(NOT_EXECUTED)) == ("committed", [])
+    assert (stored.outcome, await inbox.search(NOT_EXECUTED)) == ("committed", [])
     # What was done is on record, and says nothing of the result.
     assert "paid 5" not in stored.model_dump_json()
 
@@ -96,7 +99,7 @@ async def test_a_gated_function_that_was_stopped_is_not_known_to_be_executed(inb
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert [each.id for each in await inbox.find(NOT_EXECUTED)] == [request.id]
+    assert [each.id for each in await inbox.search(NOT_EXECUTED)] == [request.id]
 
 
 async def test_a_failing_store_does_not_fail_a_call_that_was_made(
@@ -112,11 +115,11 @@ async def test_a_failing_store_does_not_fail_a_call_that_was_made(
     request = await approve(inbox)
     assert await running == "paid 5"
     assert f"the call of request {request.id} is committed, but that is not on record" in caplog.text
-    assert [each.id for each in await inbox.find(NOT_EXECUTED)] == [request.id]
+    assert [each.id for each in await inbox.search(NOT_EXECUTED)] == [request.id]
 
 
 async def test_a_rule_that_approves_gets_a_receipt_too(inbox: Inbox) -> None:
-    @ringi.requires_approval(SMALL, name="pay", inbox=inbox)
+    @ringi.gate(SMALL, name="pay", inbox=inbox)
     async def pay(amount: int) -> int:
         return amount
 
@@ -135,7 +138,7 @@ async def test_the_gate_cannot_know_what_its_caller_does(inbox: Inbox) -> None:
 def test_a_blocking_function_reports_with_an_inbox_of_its_own(file: str) -> None:
     outcomes: list[object] = []
 
-    @ringi.requires_approval(ASK, name="pay")
+    @ringi.gate(ASK, name="pay")
     def pay(amount: int) -> int:
         if amount > 10:
             raise ValueError(amount)
@@ -151,9 +154,9 @@ def test_a_blocking_function_reports_with_an_inbox_of_its_own(file: str) -> None
         for amount, outcome in ((5, "committed"), (50, "failed")):
             thread = threading.Thread(target=work, args=(amount,))
             thread.start()
-            while not (found := inbox.find(Query(statuses=("pending",)))):
+            while not (found := inbox.find(status="pending")):
                 thread.join(0.02)
-            inbox.respond(found[0].id, "approve", digest=found[0].digest, responder="ann")
+            inbox.respond(found[0], "approve", by="ann")
             thread.join(20)
             assert inbox.get(found[0].id).outcome == outcome
     assert outcomes == [5, "raised"]
@@ -194,7 +197,7 @@ async def test_the_acknowledgement_of_a_run_has_the_outcome_of_its_tool(file: st
         request = await world.one()
         await world.answer(request, "approve")
         assert await receipts(world) == [{"outcome": "committed"}]
-        assert await world.inbox.find(NOT_EXECUTED) == []
+        assert await world.inbox.search(NOT_EXECUTED) == []
         await world.verified()
 
 
@@ -211,7 +214,7 @@ async def test_a_tool_that_raised_has_failed_until_an_operator_retries_its_run(f
 
         await until(is_acknowledged, "the run has closed its requests")
         assert ((await world.thread()).status, await receipts(world)) == ("error", [{"outcome": "failed"}])
-        assert await world.inbox.find(NOT_EXECUTED) == []
+        assert await world.inbox.search(NOT_EXECUTED) == []
         fail.clear()
         await retry(world.backend, world.inbox, "t1", by="root")
         await world.rest()
@@ -254,7 +257,7 @@ async def test_a_step_that_asks_itself_has_an_unknown_outcome(file: str) -> None
 
 
 async def test_a_gated_function_in_a_step_reports_to_its_run(file: str) -> None:
-    pay = ringi.requires_approval(ASK, name="pay")(lambda amount: amount)
+    pay = ringi.gate(ASK, name="pay")(lambda amount: amount)
 
     def work(state: Any) -> Any:
         return {"messages": [("ai", str(pay(amount=5)))]}
@@ -272,4 +275,4 @@ async def test_a_rejected_call_has_no_outcome(file: str, caplog: pytest.LogCaptu
         await world.run("office", {})
         await world.answer(await world.one(), "reject")
         assert await receipts(world) == [None]
-        assert await world.inbox.find(NOT_EXECUTED) == []
+        assert await world.inbox.search(NOT_EXECUTED) == []

@@ -35,7 +35,7 @@ from ringi.domain.record import ERASED_PERSON, Key, Query, WaitingErasure
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.reviews import review_id
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Person
 from ringi.errors import (
     ConflictError,
     InvalidError,
@@ -51,6 +51,7 @@ from ringi.errors import (
     UnderReviewError,
     UnreadableError,
 )
+from ringi.inbox.api import Seen
 from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep
 from ringi.privacy.erasure import Eraser
@@ -83,8 +84,8 @@ class Place:
         """Return a request that somebody has answered with the planted words."""
         asked = await self.inbox.ask(f"May {PLANTED} go?", id=id, form=Form([Text("why")]), **ask)
         data = {"why": f"because {PLANTED}"}
-        answer: dict[str, Any] = {"data": data, "digest": asked.digest, "message": PLANTED}
-        return await self.inbox.respond(asked.id, "approve", **answer, responder=by, groups=asked.groups)
+        by_person = Person(by, asked.groups)
+        return await self.inbox.respond(asked, "approve", data, by=by_person, message=PLANTED)
 
     async def verified(self) -> None:
         assert (await verify(self.store))[1] == []
@@ -149,7 +150,7 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
     if place.url != "memory://":
         assert PLANTED in await place.everything()
 
-    erased = await place.inbox.erase(request.id, "root")
+    erased = await place.inbox.erase(request.id, by="root")
 
     if place.url != "memory://":
         assert PLANTED not in (await place.everything()).casefold()
@@ -164,7 +165,7 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
 async def test_what_tells_that_it_happened_stays(place: Place) -> None:
     request = await place.answered(groups=("boss",))
 
-    erased = await place.inbox.erase("r1", "root")
+    erased = await place.inbox.erase("r1", by="root")
 
     stays = ("id", "kind", "status", "digest", "allowed", "created_at", "ended_at", "groups")
     assert [getattr(erased, name) for name in stays] == [getattr(request, name) for name in stays]
@@ -191,8 +192,8 @@ async def test_an_erased_override_keeps_its_fact_the_digest_of_its_reason_and_it
     await decide(place, review_id("r1"))
     for _ in range(2):
         if person:
-            await place.inbox.erase_some(Sweep(person=person), by="boss")
-        await place.inbox.erase("r1", "boss")
+            await place.inbox.trail.erase_some(Sweep(person=person), by="boss")
+        await place.inbox.erase("r1", by="boss")
 
     erased = (await place.inbox.get("r1")).response
     assert before.response
@@ -204,9 +205,9 @@ async def test_an_erased_override_keeps_its_fact_the_digest_of_its_reason_and_it
 
 async def test_erasing_twice_is_erasing_once(place: Place) -> None:
     await place.answered()
-    once = await place.inbox.erase("r1", "root")
+    once = await place.inbox.erase("r1", by="root")
 
-    assert await place.inbox.erase("r1", "somebody else") == once
+    assert await place.inbox.erase("r1", by="somebody else") == once
     assert len(await place.inbox.events(request_id="r1")) == 3
 
 
@@ -214,19 +215,19 @@ async def test_what_is_open_is_refused_with_the_remedy(place: Place) -> None:
     asked = await place.inbox.ask("Go?", id="r1")
 
     with pytest.raises(PendingError, match="'r1' is pending: cancel it"):
-        await place.inbox.erase("r1", "root")
+        await place.inbox.erase("r1", by="root")
 
     assert await place.inbox.get("r1") == asked
 
 
 async def test_a_late_answer_to_what_was_erased_is_refused_as_ever(place: Place) -> None:
     request = await place.answered()
-    await place.inbox.erase("r1", "root")
+    await place.inbox.erase("r1", by="root")
 
     with pytest.raises(RequestEndedError, match=ERASED_PERSON):
-        await place.inbox.respond("r1", "approve", {"why": "x"}, digest=request.digest, responder="ann")
+        await place.inbox.respond(Seen("r1", request.digest), "approve", {"why": "x"}, by="ann")
     with pytest.raises(RequestEndedError):
-        await place.inbox.claim("r1", "ann")
+        await place.inbox.claim("r1", by="ann")
     assert (await place.inbox.ask(f"May {PLANTED} go?", id="r1", form=Form([Text("why")]))).erased
 
 
@@ -244,27 +245,27 @@ async def test_erasures_answers_and_claims_at_once_leave_a_whole_trail(place: Pl
             attempt(work)
             for each in asked
             for work in (
-                place.inbox.claim(each.id, "bob"),
-                place.inbox.respond(each.id, "approve", digest=each.digest, responder="ann", message=PLANTED),
-                place.inbox.erase(each.id, "root"),
-                place.inbox.erase(each.id, "root"),
+                place.inbox.claim(each.id, by="bob"),
+                place.inbox.respond(each, "approve", by="ann", message=PLANTED),
+                place.inbox.erase(each.id, by="root"),
+                place.inbox.erase(each.id, by="root"),
             )
         )
     )
 
     for each in asked:
         if not (await place.inbox.get(each.id)).is_final:
-            await place.inbox.cancel(each.id, "root")
-        await place.inbox.erase(each.id, "root")
-    assert await place.inbox.find(Query(text=PLANTED)) == []
+            await place.inbox.cancel(each.id, by="root")
+        await place.inbox.erase(each.id, by="root")
+    assert await place.inbox.search(Query(text=PLANTED)) == []
     await place.verified()
 
 
 async def test_an_erased_call_can_never_run(file: Place) -> None:
     asked = await file.inbox.ask("Go?", id="r1", action=Action("pay", {"amount": 40}))
-    answered = await file.inbox.respond("r1", "edit", digest=asked.digest, responder="ann", args={"amount": 10})
+    answered = await file.inbox.respond(Seen("r1", asked.digest), "edit", by="ann", args={"amount": 10})
     assert answered.granted
-    done = await file.inbox.erase_all("root", person="ann")
+    done = await file.inbox.trail.erase(person="ann", by="root")
 
     left = await file.inbox.get("r1")
     assert done.requests == ("r1",)
@@ -279,24 +280,23 @@ async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> No
     await place.answered("answered", by="annzwetschge", context={"by": "the agent"})
     await place.answered("other", by="bob")
     assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge", groups=["ops"])
-    bobs: dict[str, Any] = {"responder": "bob", "groups": ["ops"], "message": "bob's words"}
-    await inbox.respond("assigned", "respond", digest=assigned.digest, **bobs)
+    await inbox.respond(assigned, "respond", by=Person("bob", ["ops"]), message="bob's words")
     await inbox.ask("Passed on?", id="passed", assignee="annzwetschge", kind="question")
-    await inbox.claim("passed", "annzwetschge")
-    await inbox.reassign("passed", "annzwetschge", assignee="bob")
-    await inbox.cancel("passed", "bob", "bob's reason")
+    await inbox.claim("passed", by="annzwetschge")
+    await inbox.reassign("passed", assignee="bob", by="annzwetschge")
+    await inbox.cancel("passed", "bob's reason", by="bob")
     await inbox.ask("Cancelled?", id="cancelled")
-    await inbox.cancel("cancelled", "annzwetschge", "words of hers")
+    await inbox.cancel("cancelled", "words of hers", by="annzwetschge")
     await inbox.ask("Open?", id="open", assignee="annzwetschge")
 
-    looked = await inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    looked = await inbox.trail.erase(person="annzwetschge", dry_run=True, by="root")
     assert set(looked.requests) == {"answered", "assigned", "passed", "cancelled"}
     assert list(looked.left) == ["open"]
     assert "cancel it" in looked.left["open"]
-    done = await inbox.erase_all("root", person="annzwetschge")
+    done = await inbox.trail.erase(person="annzwetschge", by="root")
     assert (set(done.requests), done.left) == (set(looked.requests), looked.left)
-    await inbox.cancel("open", "root")
-    await inbox.erase_all("root", person="annzwetschge")
+    await inbox.cancel("open", by="root")
+    await inbox.trail.erase(person="annzwetschge", by="root")
 
     if place.url != "memory://":
         assert "annzwetschge" not in await place.everything()
@@ -314,9 +314,9 @@ async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> No
 
 async def test_who_is_erased_after_they_erased_is_gone_too(file: Place) -> None:
     await file.answered()
-    await file.inbox.erase("r1", "rootzwetschge")
+    await file.inbox.erase("r1", by="rootzwetschge")
 
-    done = await file.inbox.erase_all("second", person="rootzwetschge")
+    done = await file.inbox.trail.erase(person="rootzwetschge", by="second")
 
     left = await file.inbox.get("r1")
     assert done.requests == ("r1",)
@@ -329,14 +329,14 @@ async def test_who_is_erased_after_they_erased_is_gone_too(file: Place) -> None:
 @pytest.mark.parametrize("person", ["", "system", "agent:bot", ERASED_PERSON, "root"])
 async def test_who_is_no_person_or_oneself_is_refused(file: Place, person: str) -> None:
     with pytest.raises(InvalidError, match="person"):
-        await file.inbox.erase_all("root", person=person)
+        await file.inbox.trail.erase(person=person, by="root")
 
 
 async def test_one_rule_is_needed_and_no_more(file: Place) -> None:
     with pytest.raises(InvalidError, match="give either a person"):
-        await file.inbox.erase_all("root")
+        await file.inbox.trail.erase(by="root")
     with pytest.raises(InvalidError, match="give either a person"):
-        await file.inbox.erase_all("root", person="ann", before=NOON)
+        await file.inbox.trail.erase(person="ann", before=NOON, by="root")
 
 
 async def test_what_ended_long_ago_is_erased_and_the_younger_stays(place: Place) -> None:
@@ -353,7 +353,7 @@ async def test_what_ended_long_ago_is_erased_and_the_younger_stays(place: Place)
     assert erased["old"]
     assert (erased["old"].by, erased["old"].rule) == ("system", "age")
     place.clock.advance(86_400)
-    await place.inbox.cancel("open", "root")
+    await place.inbox.cancel("open", by="root")
     place.clock.advance(10 * 86_400)
     assert await place.inbox.retain(9) == 2
     await place.verified()
@@ -366,8 +366,8 @@ async def test_a_sweep_in_parts_erases_all(file: Place, monkeypatch: pytest.Monk
     file.clock.advance(60)
     counts = list[int]()
 
-    done = await file.inbox.erase_all(
-        "root", before=file.clock(), progress=lambda done: counts.append(len(done.requests))
+    done = await file.inbox.trail.erase(
+        before=file.clock(), progress=lambda done: counts.append(len(done.requests)), by="root"
     )
 
     assert set(done.requests) == {f"r{n}" for n in range(12)}
@@ -394,7 +394,7 @@ async def test_nothing_of_a_run_is_left_beside_its_request(
         if name != "memory":
             assert PLANTED in await place.everything()
 
-        await place.inbox.erase(asked.id, "root")
+        await place.inbox.erase(asked.id, by="root")
 
         thread = await world.thread()
         assert (thread.status, thread.values, thread.erased and thread.erased.by) == ("done", {}, "root")
@@ -421,7 +421,7 @@ async def test_while_its_run_goes_on_nothing_is_erased(file: Place) -> None:
     items = await file.world.items()
 
     with pytest.raises(ThreadBusyError, match="answer its requests or cancel it"):
-        await file.inbox.erase(first.id, "root")
+        await file.inbox.erase(first.id, by="root")
 
     assert (await file.inbox.get(first.id)).erased is None
     assert await file.world.items() == items
@@ -438,7 +438,7 @@ async def test_the_tries_of_its_deliveries_are_forgotten(file: Place) -> None:
     await log.add("default", "r1", task.attempt("mail to ann", NOON, "waiting", error=f"550 <{PLANTED}@example.com>"))
     assert len(await log.of_request("default", "r1")) == 1
 
-    await file.inbox.erase("r1", "root")
+    await file.inbox.erase("r1", by="root")
 
     assert await log.of_request("default", "r1") == []
     assert PLANTED not in await file.everything()
@@ -449,7 +449,7 @@ async def test_seals_from_before_an_erasure_still_hold(file: Place, tmp_path: Pa
     path = tmp_path / "seals.jsonl"
     await Sealer(file.store, path, "key", Clock()).seal()
 
-    await file.inbox.erase("r1", "root")
+    await file.inbox.erase("r1", by="root")
 
     verdict = await compare(file.store, read_seals(path), "key")
     assert (verdict.findings, verdict.sealed, verdict.later) == ([], 2, 1)
@@ -471,7 +471,7 @@ async def test_a_payload_emptied_behind_our_back_is_found(file: Place, left: str
 
 async def test_what_is_left_of_a_payload_cannot_be_changed_either(file: Place) -> None:
     await file.answered()
-    await file.inbox.erase("r1", "root")
+    await file.inbox.erase("r1", by="root")
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = ? WHERE position = 2", ['{"actor":"bob"}'])
 
@@ -480,7 +480,7 @@ async def test_what_is_left_of_a_payload_cannot_be_changed_either(file: Place) -
 
 async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) -> None:
     await file.answered("r1")
-    await file.inbox.erase("r1", "root")
+    await file.inbox.erase("r1", by="root")
     await file.answered("r2")
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = ? WHERE record_id = 'r2'", ['{"actor":"system"}'])
@@ -494,7 +494,7 @@ async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) 
 @pytest.mark.parametrize("person", [None, "ann"])
 async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place, person: str | None) -> None:
     asked = await file.inbox.submit(Ask(title="Pay?", action=Action("pay", {"amount": 1}), id="r1"), by="ann")
-    await file.inbox.respond(asked.id, "reject", digest=asked.digest, responder="bob")
+    await file.inbox.respond(asked, "reject", by="bob")
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("""UPDATE requests SET body = replace(body, '"reject"', '"approve"') WHERE version > 1""")
         connection.execute("""UPDATE events SET payload = '{"actor":"system"}' WHERE version = 2""")
@@ -502,9 +502,9 @@ async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place,
 
     if person is None:
         with pytest.raises(ConflictError, match="ringi verify"):
-            await file.inbox.erase("r1", "root")
+            await file.inbox.erase("r1", by="root")
     else:
-        assert "ringi verify" in (await file.inbox.erase_all("root", person=person)).left["r1"]
+        assert "ringi verify" in (await file.inbox.trail.erase(person=person, by="root")).left["r1"]
 
     assert before
     assert (await verify(file.store))[1] == before
@@ -535,10 +535,10 @@ async def test_a_record_that_cannot_be_read_stops_no_sweep(file: Place) -> None:
 async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_more_of_them(place: Place) -> None:
     newer = Ask.parse_stored({"title": f"May {PLANTED} go?", "id": "r1", "of_next": {"told": "ann"}})
     asked = await place.inbox.submit(newer, by="agent:bot")
-    answered = await place.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message=PLANTED)
+    answered = await place.inbox.respond(Seen("r1", asked.digest), "respond", by="ann", message=PLANTED)
 
-    looked = await place.inbox.erase_all("root", person="ann", dry_run=True)
-    done = await place.inbox.erase_all("root", person="ann")
+    looked = await place.inbox.trail.erase(person="ann", dry_run=True, by="root")
+    done = await place.inbox.trail.erase(person="ann", by="root")
 
     assert (looked.requests, done.requests) == ((), ())
     assert looked.left == done.left
@@ -546,7 +546,7 @@ async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_
     assert "newer" in done.left["r1"]
     assert await place.inbox.get("r1") == answered
     await place.verified()
-    await place.inbox.erase("r1", "root")
+    await place.inbox.erase("r1", by="root")
     if place.url != "memory://":
         assert PLANTED not in await place.everything()
     await place.verified()
@@ -554,9 +554,9 @@ async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_
 
 async def test_what_a_newer_version_left_empty_stands_in_the_way_of_nothing(file: Place) -> None:
     asked = await file.inbox.submit(Ask.parse_stored({"title": "Go?", "id": "r1", "of_next": None}), by="agent:bot")
-    await file.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message="yes")
+    await file.inbox.respond(Seen("r1", asked.digest), "respond", by="ann", message="yes")
 
-    assert (await file.inbox.erase_all("root", person="ann")).requests == ("r1",)
+    assert (await file.inbox.trail.erase(person="ann", by="root")).requests == ("r1",)
     await file.verified()
 
 
@@ -566,11 +566,11 @@ async def test_who_erased_a_thread_is_gone_too_when_they_are_erased(file: Place)
         asked = await file.world.one()
         await file.world.respond(asked, "approve", {"sport": "running", "notes": "none"})
         await file.world.rest()
-    await file.inbox.erase(asked.id, "rootzwetschge")
+    await file.inbox.erase(asked.id, by="rootzwetschge")
     thread = await file.world.thread()
     assert "rootzwetschge" in await file.everything()
 
-    done = await file.inbox.erase_all("second", person="rootzwetschge")
+    done = await file.inbox.trail.erase(person="rootzwetschge", by="second")
 
     assert done.threads == (thread.id,)
     left = (await file.world.thread()).erased
@@ -578,18 +578,18 @@ async def test_who_erased_a_thread_is_gone_too_when_they_are_erased(file: Place)
     assert (left.by, left.rule) == ("second", "request")
     assert "rootzwetschge" not in await file.everything()
     await file.verified()
-    assert (await file.inbox.erase_all("second", person="rootzwetschge")).threads == ()
+    assert (await file.inbox.trail.erase(person="rootzwetschge", by="second")).threads == ()
 
 
 async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(place: Place) -> None:
     await place.inbox.ask("Go?", id="r1")
-    await place.inbox.cancel("r1", "bob", "bob's reason")
+    await place.inbox.cancel("r1", "bob's reason", by="bob")
     await redelivered(place, by="annzwetschge")
     if place.url != "memory://":
         assert "annzwetschge" in await place.everything()
 
-    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
-    done = await place.inbox.erase_all("root", person="annzwetschge")
+    looked = await place.inbox.trail.erase(person="annzwetschge", dry_run=True, by="root")
+    done = await place.inbox.trail.erase(person="annzwetschge", by="root")
 
     assert looked.requests == done.requests == ("r1",)
     assert await AttemptLog(place.stream).of_request("default", "r1") == []
@@ -597,7 +597,7 @@ async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(pl
         assert "annzwetschge" not in await place.everything()
     assert (await place.inbox.get("r1")).reason == "bob's reason"
     await place.verified()
-    assert (await place.inbox.erase_all("root", person="annzwetschge")).requests == ()
+    assert (await place.inbox.trail.erase(person="annzwetschge", by="root")).requests == ()
 
 
 async def redelivered(place: Place, by: str) -> None:
@@ -620,14 +620,14 @@ async def test_who_wrote_in_a_journal_is_gone_when_they_are_erased_and_what_they
     if place.url != "memory://":
         assert "zwetschge" in await place.everything()
 
-    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
-    done = await place.inbox.erase_all("root", person="annzwetschge")
+    looked = await place.inbox.trail.erase(person="annzwetschge", dry_run=True, by="root")
+    done = await place.inbox.trail.erase(person="annzwetschge", by="root")
 
     assert looked.journals == done.journals == ("playbook",)
     if place.url != "memory://":
         assert "zwetschge" not in await place.everything()
     await place.verified()
-    assert (await place.inbox.erase_all("root", person="annzwetschge")).journals == ()
+    assert (await place.inbox.trail.erase(person="annzwetschge", by="root")).journals == ()
     left = await place.store.get(Journal, "default", "playbook")
     assert (left.state, left.entry, left.is_sound) == ({"sum": 6}, {"add": 3, "reason": "a's"}, True)
     noted = entries_in(await place.store.events(record_id="playbook"))
@@ -646,9 +646,9 @@ async def test_a_journal_of_which_much_was_erased_goes_on_and_keeps_what_is_left
         journal, event = journal.written({"add": 1, "reason": by}, {"sum": journal.version}, by=by, now=NOON)
         await file.store.put(journal, event)
 
-    await file.inbox.erase_all("first", person="ann")
-    await file.inbox.erase_all("second", person="bob")
-    await file.inbox.erase_all("third", person="first")
+    await file.inbox.trail.erase(person="ann", by="first")
+    await file.inbox.trail.erase(person="bob", by="second")
+    await file.inbox.trail.erase(person="first", by="third")
     journal = await file.store.get(Journal, "default", "playbook")
     await file.store.put(*journal.written({"add": 4, "reason": "cat"}, {"sum": 7}, by="cat", now=NOON))
 
@@ -667,7 +667,7 @@ async def test_a_journal_is_never_too_old(file: Place) -> None:
     await file.answered()
     file.clock.advance(days=400)
 
-    done = await file.inbox.erase_all("root", before=file.clock())
+    done = await file.inbox.trail.erase(before=file.clock(), by="root")
 
     assert (done.requests, done.journals) == (("r1",), ())
     assert (await file.store.get(Journal, "default", "playbook")).erased is None
@@ -685,7 +685,7 @@ async def overridden(place: Place, **ask: Any) -> tuple[Request, str]:
 async def decide(place: Place, review: str, message: str = "right") -> Request:
     digest = (await place.inbox.get(review)).digest
     return await place.inbox.respond(
-        review, "approve", digest=digest, responder="cat", groups=("administrators",), message=message
+        Seen(review, digest), "approve", by=Person("cat", ("administrators",)), message=message
     )
 
 
@@ -701,7 +701,7 @@ async def test_an_overridden_request_waits_for_its_review_and_is_erased_with_it(
 
     for _ in range(2):
         with pytest.raises(UnderReviewError, match=f"'r1' is erased when the review '{review}' ends: another admin"):
-            await place.inbox.erase("r1", "boss")
+            await place.inbox.erase("r1", by="boss")
     assert await AttemptLog(place.stream).of_request("default", "r1") == []
     waiting = await place.inbox.get(review)
     assert PLANTED in waiting.title
@@ -722,16 +722,16 @@ async def test_an_overridden_request_waits_for_its_review_and_is_erased_with_it(
     assert after.response.decision == "approve"
     assert after.erased
     assert after.erased.at == place.clock()
-    assert await place.inbox.find(Query(text="burns")) == []
+    assert await place.inbox.search(Query(text="burns")) == []
     await place.verified()
-    assert (await place.inbox.erase("r1", "boss")) == await place.inbox.get("r1")
+    assert (await place.inbox.erase("r1", by="boss")) == await place.inbox.get("r1")
 
 
 async def test_a_request_whose_review_has_ended_is_erased_with_it_at_once(place: Place) -> None:
     _, review = await overridden(place)
     await decide(place, review, PLANTED)
 
-    await place.inbox.erase("r1", "boss")
+    await place.inbox.erase("r1", by="boss")
 
     if place.url != "memory://":
         assert PLANTED not in (await place.everything()).casefold()
@@ -743,16 +743,16 @@ async def test_a_request_whose_review_has_ended_is_erased_with_it_at_once(place:
 async def test_a_persons_part_waits_for_the_review_and_everything_else_is_erased(place: Place, person: str) -> None:
     """Ann asked, so the title is hers; root overrode, so the reason is theirs; Dan has only claimed it before."""
     asked = await place.inbox.submit(Ask(title=f"May {PLANTED} go?", id="r1"), by="annzwetschge")
-    await place.inbox.claim("r1", "dan")
-    await place.inbox.release("r1", "dan")
+    await place.inbox.claim("r1", by="dan")
+    await place.inbox.release("r1", by="dan")
     answer = Answer(decision="respond", message=PLANTED, digest=asked.digest, override="it burns")
     await place.inbox.answer("r1", answer, by=Decider("rootzwetschge", is_admin=True), channel="test")
     review = review_id("r1")
     await place.answered("r0", by=person)
 
-    looked = await place.inbox.erase_all("boss", person=person, dry_run=True)
+    looked = await place.inbox.trail.erase(person=person, dry_run=True, by="boss")
     assert (await place.inbox.get(review)).waiting_erasures == ()
-    done = await place.inbox.erase_all("boss", person=person)
+    done = await place.inbox.trail.erase(person=person, by="boss")
     assert (looked.requests, looked.left) == (done.requests, done.left)
     assert (done.requests, done.left) == (("r0",), {"r1": str(UnderReviewError("r1", review))})
     await place.verified()
@@ -764,7 +764,7 @@ async def test_a_persons_part_waits_for_the_review_and_everything_else_is_erased
     assert (PLANTED in after.title, after.waiting_erasures) == (person == "dan", ())
     assert after.response
     assert after.response.message == ("right" if person == "dan" else None)
-    assert (await place.inbox.erase_all("boss", person=person)).requests == ()
+    assert (await place.inbox.trail.erase(person=person, by="boss")).requests == ()
     await place.verified()
 
 
@@ -772,8 +772,8 @@ async def test_who_has_seen_an_open_review_is_erased_from_it_when_it_ends(file: 
     _, review = await overridden(file)
     await file.inbox.record_seen(review, "danzwetschge")
 
-    looked = await file.inbox.erase_all("boss", person="danzwetschge", dry_run=True)
-    done = await file.inbox.erase_all("boss", person="danzwetschge")
+    looked = await file.inbox.trail.erase(person="danzwetschge", dry_run=True, by="boss")
+    done = await file.inbox.trail.erase(person="danzwetschge", by="boss")
     assert looked.left == done.left == {review: str(UnderReviewError(review, review))}
     await decide(file, review)
 
@@ -785,9 +785,9 @@ async def test_who_has_seen_an_open_review_is_erased_from_it_when_it_ends(file: 
 async def test_who_ordered_an_erasure_that_waits_can_be_erased_too(file: Place) -> None:
     _, review = await overridden(file)
     with pytest.raises(UnderReviewError):
-        await file.inbox.erase("r1", "bosszwetschge")
+        await file.inbox.erase("r1", by="bosszwetschge")
 
-    done = await file.inbox.erase_all("second", person="bosszwetschge")
+    done = await file.inbox.trail.erase(person="bosszwetschge", by="second")
     assert list(done.left) == [review]
     await decide(file, review)
 
@@ -801,7 +801,7 @@ async def test_the_retention_erases_an_overridden_request_when_its_review_ends(p
     place.clock.advance(days=10)
     before = place.clock() - timedelta(days=9)
 
-    looked = await place.inbox.erase_all("boss", before=before, dry_run=True)
+    looked = await place.inbox.trail.erase(before=before, dry_run=True, by="boss")
     assert looked.left == {"r1": str(UnderReviewError("r1", review))}
     assert await place.inbox.retain(9) == 0
     await decide(place, review)
@@ -813,14 +813,14 @@ async def test_the_retention_erases_an_overridden_request_when_its_review_ends(p
 async def test_a_hold_on_the_review_holds_the_request_and_what_waits_for_it(file: Place) -> None:
     _, review = await overridden(file)
     with pytest.raises(UnderReviewError):
-        await file.inbox.erase("r1", "boss")
+        await file.inbox.erase("r1", by="boss")
     await set_hold(file.inbox, review, "boss", "Case 7")
     await decide(file, review)
     with pytest.raises(LegalHoldError, match=review):
-        await file.inbox.erase("r1", "boss")
+        await file.inbox.erase("r1", by="boss")
     for selected in ({"person": "rootzwetschge"}, {"before": file.clock() + timedelta(days=1)}):
         for is_dry in (True, False):
-            done = await file.inbox.erase_all("boss", dry_run=is_dry, **selected)
+            done = await file.inbox.trail.erase(dry_run=is_dry, by="boss", **selected)
             assert done.left == dict.fromkeys(("r1", review), str(LegalHoldError(review)))
     assert [await erased_by(file, id) for id in ("r1", review)] == [None, None]
 
@@ -849,7 +849,7 @@ async def test_what_a_hold_kept_from_the_retention_is_erased_after_it_is_lifted(
 async def test_a_hold_that_begins_while_the_request_waits_is_kept_after_the_review(file: Place) -> None:
     _, review = await overridden(file)
     with pytest.raises(UnderReviewError):
-        await file.inbox.erase("r1", "boss")
+        await file.inbox.erase("r1", by="boss")
     await set_hold(file.inbox, "r1", "boss", "Case 7")
 
     await decide(file, review)
@@ -869,7 +869,7 @@ async def test_the_thread_of_an_overridden_request_is_erased_although_its_review
         assert PLANTED in json.dumps((await file.world.rest()).values)
 
     with pytest.raises(UnderReviewError):
-        await file.inbox.erase(asked.id, "boss")
+        await file.inbox.erase(asked.id, by="boss")
 
     assert (await file.world.thread()).values == {}
     assert (await file.inbox.get(asked.id)).erased is None
@@ -910,7 +910,7 @@ async def test_a_review_that_ends_without_a_decision_ends_the_wait(file: Place, 
     """Nobody can cancel a review today; a newer or older version may."""
     _, review = await overridden(file)
     with pytest.raises(UnderReviewError):
-        await file.inbox.erase("r1", "boss")
+        await file.inbox.erase("r1", by="boss")
 
     await file.inbox.save_unchained(review, lambda each: each.ended(end, "system", file.clock()))
 
@@ -925,7 +925,7 @@ async def test_reviews_that_end_while_erasures_begin_leave_none_behind(place: Pl
 
     async def erase(id: str) -> None:
         with suppress(UnderReviewError):
-            await place.inbox.erase(id, "boss")
+            await place.inbox.erase(id, by="boss")
 
     reviews = [review_id(f"r{n}") for n in range(6)]
     await asyncio.gather(*(work for n in range(6) for work in (erase(f"r{n}"), decide(place, reviews[n]))))
@@ -946,7 +946,7 @@ async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_re
 ) -> None:
     _, review = await overridden(place)
     with pytest.raises(UnderReviewError):
-        await place.inbox.erase("r1", "boss")
+        await place.inbox.erase("r1", by="boss")
     follower = Deliveries(place.world.backend, place.inbox, DeliverySettings())
 
     def killed(name: str) -> None:
@@ -1002,7 +1002,7 @@ async def test_an_erasure_that_waited_is_tried_again_after_any_error(
         await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
         review = await inbox.get(review_id("r1"))
         with pytest.raises(UnderReviewError):
-            await inbox.erase("r1", "boss")
+            await inbox.erase("r1", by="boss")
         monkeypatch.setattr(Eraser, "request", fail)
         await inbox.save_unchained(review.id, lambda each: each.ended("cancelled", "system", inbox.clock()))
         ended = await inbox.get(review.id)

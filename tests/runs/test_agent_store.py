@@ -19,8 +19,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from tests.runs.world import World, at_work, opened, working
 
+from ringi import ask
 from ringi.errors import UnsupportedError
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

@@ -8,14 +8,13 @@ import pytest
 from tests.runs.test_operations import State, side_by_side
 from tests.runs.world import World, at_work, checked, opened, other, until, working
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.base.clock import utc_now
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
-from ringi.integrations.langgraph import ask
 from ringi.runs import cleanup
 
 KEY = Key("default", "t1")

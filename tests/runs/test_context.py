@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 from tests.runs.world import at_work, opened, working
 
-from ringi.integrations.langgraph import ask
+from ringi import ask
 from ringi.runs.agent import Agent
 
 

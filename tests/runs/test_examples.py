@@ -13,12 +13,11 @@ from langchain_core.messages import BaseMessage
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import World, at_work, checked, of_type, opened, until, working
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.base.clock import utc_now
 from ringi.demo import refund, shop, two_questions
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, NotFoundError, ThreadBusyError
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 
@@ -113,7 +112,7 @@ async def test_a_refund_rejected_without_words_says_so(url: str) -> None:
 async def test_a_cancelled_refund_is_no_consent(url: str) -> None:
     async with at_work(url) as world:
         await world.run("refund", REFUND)
-        await world.inbox.cancel((await world.one()).id, "ann")
+        await world.inbox.cancel((await world.one()).id, by="ann")
         assert (await world.rest()).values["outcome"] == "rejected: no consent, cancelled"
 
 
@@ -154,7 +153,7 @@ async def test_gated_code_does_not_run_without_consent(url: str, how: str) -> No
             await until(lambda: is_final(world, request), "the request expires")
             assert (await world.rest()).values["outcome"] == "expired"
         elif how == "cancel":
-            await world.inbox.cancel(request.id, "ann")
+            await world.inbox.cancel(request.id, by="ann")
             assert (await world.rest()).values["outcome"] == "cancelled"
         else:
             assert (await world.answer(request, "reject")).values["outcome"] == "completed"

@@ -40,7 +40,7 @@ def agent_of(*stages: list[dict[str, int]], policy: Policy | None = RULES, name:
 
 async def approve(world: World, request: Request, **scope: object) -> Request:
     grant = {"until": world.inbox.clock() + timedelta(hours=1), **scope}
-    return await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob", grant=grant)
+    return await world.inbox.respond(request, "approve", by="bob", grant=grant)
 
 
 async def asked(world: World, thread: str, agent: str = "toy") -> list[Request]:
@@ -68,7 +68,7 @@ async def test_later_calls_of_the_same_and_of_other_runs_need_no_question(url: s
 
 
 async def revoke(world: World, id: str) -> None:
-    await world.inbox.revoke_grant(id, by="cem")
+    await world.inbox.grants.revoke(id, by="cem")
 
 
 async def end(world: World, id: str) -> None:
@@ -90,7 +90,7 @@ async def test_a_call_that_waits_beside_a_question_does_not_run_once_its_grant_i
         await world.rest("t1")
         other = await world.one()
         await stop(world, first.id)
-        await world.inbox.respond(other.id, "approve", digest=other.digest, responder="bob")
+        await world.inbox.respond(other, "approve", by="bob")
         ended = await world.rest("t1")
         assert (ended.status, agent.target.effects) == ("done", [CALL, OTHER])
         reasons = [request.response.message for request in await world.asked() if request.response]

@@ -22,11 +22,11 @@ from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from tests.runs.world import World, at_work, opened, until, working
 
+from ringi import ask
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import FenceError
-from ringi.integrations.langgraph import ask
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent
 from ringi.runs.cleanup import prune_checkpoints

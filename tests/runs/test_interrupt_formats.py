@@ -208,7 +208,7 @@ async def test_a_withdrawn_call_of_a_batch_is_a_no_for_it_alone(url: str) -> Non
         await world.run("agent", {})
         ann, bob = sorted(await world.pending(), key=lambda r: str(r.action and r.action.args["to"]))
         await world.answer(ann, "approve")
-        await world.inbox.cancel(bob.id, "boss", "no more")
+        await world.inbox.cancel(bob.id, "no more", by="boss")
         thread = await world.rest()
         assert (thread.status, effects) == ("done", [("ann", 1)])
         assert "the request was cancelled" in thread.values["tools"][1][2]
@@ -223,7 +223,7 @@ async def test_without_a_decision_nothing_runs_even_where_the_gate_knows_no_no(f
         assert request.allowed == ("approve",)
         with pytest.raises(InvalidError):
             await world.respond(request, "reject")
-        await world.inbox.cancel(request.id, "boss")
+        await world.inbox.cancel(request.id, by="boss")
         thread = await world.rest()
         assert (thread.status, thread.needs_attention, effects) == ("error", True, [])
         assert thread.error
@@ -349,14 +349,14 @@ async def test_agent_inbox_offers_what_it_allows_and_a_silence_is_to_ignore(file
         await world.run("agent", {})
         request = await world.one()
         assert request.allowed == ("approve", "reject")
-        await world.inbox.cancel(request.id, "boss")
+        await world.inbox.cancel(request.id, by="boss")
         assert (await world.rest()).values["log"] == [[{"type": "ignore", "args": None}]]
 
 
 async def test_agent_inbox_without_ignore_leaves_a_silence_to_an_operator(file: str) -> None:
     async with at_work(file, [asking([human_interrupt(ignore=False)])]) as world:
         await world.run("agent", {})
-        await world.inbox.cancel((await world.one()).id, "boss")
+        await world.inbox.cancel((await world.one()).id, by="boss")
         thread = await world.rest()
         assert (thread.status, thread.needs_attention) == ("error", True)
 
@@ -430,7 +430,7 @@ async def test_a_schema_of_something_else_than_an_object_is_a_form_of_one_field(
 async def test_a_typed_interrupt_that_is_withdrawn_needs_an_operator(file: str) -> None:
     async with at_work(file, [asking("Which trip?", Trip)]) as world:
         await world.run("agent", {})
-        await world.inbox.cancel((await world.one()).id, "boss")
+        await world.inbox.cancel((await world.one()).id, by="boss")
         thread = await world.rest()
         assert (thread.status, thread.error and thread.error.code) == ("error", "UndecidedError")
 

@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from tests.runs.test_stream import Log
 from tests.runs.world import World, at_work, checked, of_type, opened, until, working
 
+from ringi import ask
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import StreamItem, Wakeup
@@ -20,7 +21,6 @@ from ringi.contracts.store import Change, change_record
 from ringi.domain.record import Event, Key, Record
 from ringi.domain.thread import Failure, Run, Thread
 from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError, UnreadableError
-from ringi.integrations.langgraph import ask
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import LEASE_SECONDS, PendingReleases, leased

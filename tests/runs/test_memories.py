@@ -13,6 +13,7 @@ from tests.runs.world import World, at_work
 
 from ringi import Form, Text
 from ringi.errors import InvalidError, UnsupportedError
+from ringi.inbox.api import Seen
 from ringi.runs.agent import Agent
 
 FORM = Form([Text("note", label="What you eat")])
@@ -39,7 +40,7 @@ async def remember(
 ) -> None:
     inbox = world.inbox.for_tenant(tenant)
     asked = await inbox.ask("What do you eat?", id=id, form=FORM, context={"memory_category": category})
-    await inbox.respond(id, "approve", {"note": note}, digest=asked.digest, responder=by)
+    await inbox.respond(Seen(id, asked.digest), "approve", {"note": note}, by=by)
 
 
 async def seen(world: World, agent: str = "reader", by: str = "ann", tenant: str = "default", id: str = "t1") -> Any:
@@ -68,9 +69,9 @@ async def test_a_thread_reads_the_memories_of_who_started_it_and_no_others(url: 
 async def test_an_edit_and_a_deletion_count_from_the_next_thread_on(file: str) -> None:
     async with at_work(file, [reader(everything)]) as world:
         await remember(world, "r1", "no fish")
-        await world.inbox.edit_memory("r1", {"note": "no meat"}, by="ann")
+        await world.inbox.memories.edit("r1", {"note": "no meat"}, by="ann")
         assert [item[-1] for item in await seen(world)] == [{"What you eat": "no meat"}]
-        await world.inbox.delete_memory("r1", by="ann")
+        await world.inbox.memories.delete("r1", by="ann")
         assert await seen(world, id="t2") == []
 
 
@@ -168,5 +169,5 @@ async def test_the_demos_workflow_remembers_what_it_was_told_by_the_same_person(
             await world.answer(request, "approve", {"sport": sport}) if sport else await world.answer(request, "reject")
         first, second, bobs = [(await world.texts(f"t{n}"))[0] for n in (1, 2, 3)]
         assert first == bobs != second == "Welcome back! You told me that you like swimming. Is that still so?"
-        assert len(await world.inbox.memories("ann")) == 1
+        assert len(await world.inbox.memories.list("ann")) == 1
         await world.verified()

@@ -11,14 +11,13 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import World, at_work, checked, of_type, opened, other, until, working
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.base.clock import utc_now
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
-from ringi.integrations.langgraph import ask
 from ringi.runs import operations
 from ringi.runs.agent import Agent
 from ringi.runs.executor import MAX_ATTEMPTS

@@ -12,9 +12,9 @@ from langgraph.graph import END, START, StateGraph
 from tests.runs.test_stream import Log
 from tests.runs.world import at_work, checked
 
-import ringi
 from ringi.backends.memory import jobs
 from ringi.backends.memory.checkpoints import FencedMemorySaver
+from ringi.client.client import Client
 from ringi.errors import UnavailableError, UnreadableError
 from ringi.runs import executor, operations
 from ringi.runs.agent import Agent
@@ -41,7 +41,7 @@ async def test_an_agent_that_reaches_no_other_ringi_fails_as_with_every_error_of
 
     async def step(state: Log) -> Log:
         assert next(begun) == 1
-        async with ringi.Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.0) as client:
+        async with Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.0) as client:
             await client.get("elsewhere")
         return state
 

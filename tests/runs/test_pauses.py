@@ -23,7 +23,8 @@ from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, PausedError, UnavailableError
-from ringi.integrations.functions import requires_approval
+from ringi.inbox.inbox import Inbox
+from ringi.integrations.functions import gate
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.worker import Worker
@@ -50,7 +51,7 @@ def payer(payments: Payments, name: str = "payer", before: Callable[[], Awaitabl
     async def prepare(state: Log) -> Log:
         return {"log": []}
 
-    pay = requires_approval(POLICY)(payments.pay)
+    pay = gate(POLICY)(payments.pay)
 
     async def step(state: Log) -> Log:
         if before:
@@ -103,14 +104,14 @@ async def test_an_answered_run_waits_for_the_end_of_the_pause_and_pays_once(url:
     payments = Payments()
     async with opened(url, [payer(payments)]) as world, working(world):
         request = await asked(world)
-        pause = await world.inbox.pause("wrong amounts", by="ann", agent="payer")
+        pause = await world.inbox.pauses.begin("wrong amounts", by="ann", agent="payer")
 
         answered = await world.respond(request, "approve")
         assert answered.status == "completed"
         thread = await deferred(world)
         assert (thread.status, thread.attempts, thread.outages, payments.made) == ("interrupted", 0, None, [])
 
-        await world.inbox.resume(pause.id, by="bob")
+        await world.inbox.pauses.end(pause.id, by="bob")
         assert (await world.rest()).status == "done"
         assert payments.made == [7]
         await world.verified()
@@ -119,11 +120,11 @@ async def test_an_answered_run_waits_for_the_end_of_the_pause_and_pays_once(url:
 async def test_a_new_run_is_accepted_and_begins_after_the_pause(url: str) -> None:
     payments = Payments()
     async with opened(url, [payer(payments)]) as world, working(world):
-        pause = await world.inbox.pause("maintenance", by="ann")
+        pause = await world.inbox.pauses.begin("maintenance", by="ann")
         await world.start("payer", {})
         thread = await deferred(world)
         assert (thread.status, thread.attempts, await world.asked()) == ("running", 0, [])
-        await world.inbox.resume(pause.id, by="ann")
+        await world.inbox.pauses.end(pause.id, by="ann")
         await world.rest()
         assert len(await world.pending()) == 1
 
@@ -133,7 +134,7 @@ async def test_a_pause_of_one_agent_leaves_other_agents_and_tenants(url: str) ->
     agents = [payer(payments), payer(payments, "other")]
     async with opened(url, agents) as world, working(world):
         waiting = await asked(world)
-        await world.inbox.pause("only this one", by="ann", agent="payer")
+        await world.inbox.pauses.begin("only this one", by="ann", agent="payer")
         await world.respond(waiting, "approve")
         assert (await world.answer(await asked(world, "other", "t2"), "approve")).status == "done"
         assert (await world.answer(await asked(world, "payer", "t3", "acme"), "approve")).status == "done"
@@ -146,7 +147,7 @@ async def test_a_pause_of_a_tenant_stops_all_its_agents_and_no_other_tenants(url
     async with opened(url, agents) as world, working(world):
         waiting = [await asked(world, "payer", "t1"), await asked(world, "other", "t2")]
         elsewhere = await asked(world, "other", "t3", "acme")
-        await world.inbox.pause("all of them", by="ann")
+        await world.inbox.pauses.begin("all of them", by="ann")
         for request in waiting:
             await world.respond(request, "approve")
         assert (await world.answer(elsewhere, "approve")).status == "done"
@@ -159,20 +160,20 @@ async def test_a_pause_ends_by_itself(url: str) -> None:
     async with opened(url, [payer(payments)]) as world, working(world):
         request = await asked(world)
         until = world.inbox.clock() + timedelta(seconds=1.5)
-        await world.inbox.pause("a moment", by="ann", agent="payer", until=until)
+        await world.inbox.pauses.begin("a moment", by="ann", agent="payer", until=until)
         await world.respond(request, "approve")
         assert (await world.rest()).status == "done"
         assert world.inbox.clock() >= until
-        assert (payments.made, await world.inbox.pauses()) == ([7], [])
+        assert (payments.made, await world.inbox.pauses.list()) == ([7], [])
 
 
 async def test_expiry_goes_on_during_a_pause(url: str) -> None:
     payments = Payments()
     async with opened(url, [payer(payments)]) as world, working(world):
-        pause = await world.inbox.pause("wait", by="ann")
+        pause = await world.inbox.pauses.begin("wait", by="ann")
         request = await world.inbox.ask("Go?", expires_in=0.2)
         assert (await world.inbox.wait(request, timeout=20)).status == "expired"
-        await world.inbox.resume(pause.id, by="ann")
+        await world.inbox.pauses.end(pause.id, by="ann")
 
 
 async def test_a_call_about_to_run_in_another_process_is_stopped_and_runs_once_after_the_pause(url: str) -> None:
@@ -190,11 +191,11 @@ async def test_a_call_about_to_run_in_another_process_is_stopped_and_runs_once_a
         answered.append(request)
         await here.respond(request, "approve")
         await asyncio.wait_for(is_there.wait(), 20)
-        pause = await here.inbox.pause("stop now", by="ann", agent="payer")
+        pause = await here.inbox.pauses.begin("stop now", by="ann", agent="payer")
         go.set()
         thread = await until(lambda: released(there), "the run stops")
         assert (thread.attempts, thread.outages, payments.made) == (0, None, [])
-        await here.inbox.resume(pause.id, by="ann")
+        await here.inbox.pauses.end(pause.id, by="ann")
         assert (await there.rest()).status == "done"
         assert payments.made == [7]
         await there.verified()
@@ -234,14 +235,14 @@ async def test_a_tool_under_approval_is_stopped_too_and_no_message_says_that_it_
             # Between the look of the worker and the call.
             found = await find(tenant, agent, is_fresh=is_fresh)
             if not paused:
-                paused.append((await world.inbox.pause("stop", by="ann")).id)
+                paused.append((await world.inbox.pauses.begin("stop", by="ann")).id)
             return found
 
         world.runner.pauses.find = find_and_pause  # type: ignore[method-assign]
         await world.respond(request, "approve")
         await until(lambda: is_released_or_waiting(world, paused), "the run stops")
         assert payments.made == []
-        await world.inbox.resume(paused[0], by="ann")
+        await world.inbox.pauses.end(paused[0], by="ann")
         thread = await world.rest()
         assert (thread.status, payments.made) == ("done", [7])
 
@@ -274,11 +275,11 @@ async def test_two_workers_leave_a_paused_run_and_one_of_them_continues_it(file:
     payments = Payments()
     async with two_workers(file, [payer(payments)]) as (here, there):
         request = await asked(here)
-        pause = await here.inbox.pause("both", by="ann", agent="payer")
+        pause = await here.inbox.pauses.begin("both", by="ann", agent="payer")
         await there.respond(request, "approve")
         await deferred(here)
         assert payments.made == []
-        await there.inbox.resume(pause.id, by="ann")
+        await there.inbox.pauses.end(pause.id, by="ann")
         assert (await here.rest()).status == "done"
         assert payments.made == [7]
 
@@ -295,18 +296,18 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 async def test_each_pause_and_its_end_are_entries_of_a_verified_journal(backend: Backend) -> None:
-    inbox = ringi.Inbox(backend.store, backend.notifier)
-    first = await inbox.pause("wrong amounts", by="ann", agent="payer")
-    assert await inbox.pause("wrong amounts", by="ann", agent="payer") == first
-    second = await inbox.pause("all", by="bob")
-    assert await inbox.pauses() == [first, second]
-    assert await inbox.for_tenant("acme").pauses() == []
-    await inbox.resume(first.id, by="carl")
-    assert await inbox.pauses() == [second]
+    inbox = Inbox(backend.store, backend.notifier)
+    first = await inbox.pauses.begin("wrong amounts", by="ann", agent="payer")
+    assert await inbox.pauses.begin("wrong amounts", by="ann", agent="payer") == first
+    second = await inbox.pauses.begin("all", by="bob")
+    assert await inbox.pauses.list() == [first, second]
+    assert await inbox.for_tenant("acme").pauses.list() == []
+    await inbox.pauses.end(first.id, by="carl")
+    assert await inbox.pauses.list() == [second]
     with pytest.raises(NotFoundError, match=first.id):
-        await inbox.resume(first.id, by="carl")
+        await inbox.pauses.end(first.id, by="carl")
     with pytest.raises(NotFoundError):
-        await inbox.for_tenant("acme").resume(second.id, by="carl")
+        await inbox.for_tenant("acme").pauses.end(second.id, by="carl")
     entries = entries_in(await backend.store.events(record_id="pauses"))
     assert [(each.by, *sorted(each.entry)) for each in entries] == [
         ("ann", "agent", "pause", "reason", "until"),
@@ -317,50 +318,50 @@ async def test_each_pause_and_its_end_are_entries_of_a_verified_journal(backend:
 
 
 async def test_pauses_at_once_are_all_recorded(backend: Backend) -> None:
-    inbox = ringi.Inbox(backend.store, backend.notifier)
-    made = await asyncio.gather(*(inbox.pause(f"number {n}", by="ann") for n in range(5)))
-    assert {each.id for each in await inbox.pauses()} == {each.id for each in made}
+    inbox = Inbox(backend.store, backend.notifier)
+    made = await asyncio.gather(*(inbox.pauses.begin(f"number {n}", by="ann") for n in range(5)))
+    assert {each.id for each in await inbox.pauses.list()} == {each.id for each in made}
 
 
 async def test_an_erased_administrator_leaves_a_pause_in_force_without_a_name(backend: Backend) -> None:
     async with inbox_on(backend) as inbox:
-        pause = await inbox.pause("Bob asked me to", by="ann", agent="payer")
-        other = await inbox.pause("maintenance", by="cem", agent="other")
-        done = await inbox.erase_all("root", person="ann")
+        pause = await inbox.pauses.begin("Bob asked me to", by="ann", agent="payer")
+        other = await inbox.pauses.begin("maintenance", by="cem", agent="other")
+        done = await inbox.trail.erase(person="ann", by="root")
         assert list(done.journals) == ["pauses"]
-        after = {each.id: each for each in await inbox.pauses()}
+        after = {each.id: each for each in await inbox.pauses.list()}
         assert (after[pause.id].by, after[pause.id].reason) == ("erased:person", "")
         assert after[other.id] == other
         with pytest.raises(PausedError):
-            await inbox.check_pauses("payer")
+            await inbox.pauses.check("payer")
         journal = await backend.store.get(Journal, "default", "pauses")
         assert "Bob" not in str(journal.model_dump())
         assert (await verify(backend.store))[1] == []
 
 
 async def test_a_pause_that_is_over_before_it_begins_is_refused(backend: Backend) -> None:
-    inbox = ringi.Inbox(backend.store, backend.notifier)
+    inbox = Inbox(backend.store, backend.notifier)
     with pytest.raises(InvalidError, match="until"):
-        await inbox.pause("late", by="ann", until=inbox.clock() - timedelta(seconds=1))
+        await inbox.pauses.begin("late", by="ann", until=inbox.clock() - timedelta(seconds=1))
     with pytest.raises(InvalidError, match="reason"):
-        await inbox.pause("", by="ann")
+        await inbox.pauses.begin("", by="ann")
 
 
 async def test_a_gated_function_outside_of_a_run_is_refused_during_a_pause_and_runs_after_it(file: str) -> None:
     payments = Payments()
     async with ringi.open(file) as inbox:
-        pay = requires_approval(POLICY, inbox=inbox, key="payment-1")(payments.pay)
+        pay = gate(POLICY, inbox=inbox, key="payment-1")(payments.pay)
         paying = asyncio.create_task(pay(amount=7))
 
         async def open_request() -> Request | None:
             return next(iter(await inbox.find()), None)
 
         request = await until(open_request, "the question")
-        pause = await inbox.pause("stop", by="ann")
-        await inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+        pause = await inbox.pauses.begin("stop", by="ann")
+        await inbox.respond(request, "approve", by="bob")
         with pytest.raises(PausedError, match="paused by 'ann'"):
             await paying
         assert payments.made == []
-        await inbox.resume(pause.id, by="ann")
+        await inbox.pauses.end(pause.id, by="ann")
         assert await pay(amount=7) == "paid"
         assert payments.made == [7]

@@ -16,10 +16,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from tests.runs.world import World, at_work, checked, of_type, opened, working
 
-from ringi import Action, Form, Select
+from ringi import Action, Form, Select, ask
 from ringi.domain.record import Query
 from ringi.errors import InvalidError, NotFoundError, RequestEndedError, ThreadBusyError
-from ringi.integrations.langgraph import ask
+from ringi.inbox.api import Seen
 from ringi.runs import operations
 from ringi.runs.agent import Agent
 from ringi.runs.reconciler import resume_job
@@ -246,7 +246,7 @@ async def test_pitfall_5_here_an_unknown_request_is_not_found_and_nothing_runs(u
     async with at_work(url, [agent(act=act)]) as world:
         before = await world.run("agent", {})
         with pytest.raises(NotFoundError):
-            await world.inbox.respond("q-unknown", "approve", digest="sha256:0", responder="ann")
+            await world.inbox.respond(Seen("q-unknown", "sha256:0"), "approve", by="ann")
         await world.backend.jobs.submit(resume_job(await world.one()))
         assert await world.rest() == before
         assert runs == ["run"]
@@ -585,7 +585,7 @@ async def test_pitfall_19_here_a_question_that_is_withdrawn_says_by_whom_and_why
     async with at_work(url, [agent(a=gate("A"), after=lambda state: {"log": ["after"]})]) as world:
         await world.run("agent", {})
         id = (await world.one()).id
-        await world.inbox.cancel(id, "boss", "the customer has gone")
+        await world.inbox.cancel(id, "the customer has gone", by="boss")
         assert (await world.rest()).values["log"] == ["A:no", "after"]
         request = await world.inbox.get(id)
         assert (request.status, request.reason) == ("cancelled", "the customer has gone")
@@ -629,7 +629,7 @@ async def test_a_bare_interrupt_that_nobody_answers_runs_nothing_and_is_asked_ag
     async with at_work(url, [agent(act=deleting(effects))]) as world:
         await world.run("agent", {})
         request = await world.one()
-        await world.inbox.cancel(request.id, "boss")
+        await world.inbox.cancel(request.id, by="boss")
         thread = await world.rest()
         assert (thread.status, thread.needs_attention, thread.error and thread.error.code, effects) == (
             "error",

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tests.runs.test_interrupt_formats import State, asking
 from tests.runs.world import at_work
 
-from ringi import Button
+from ringi.domain import Button
 from ringi.errors import InvalidError, SettingError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runtimes.langgraph.plain_interrupts import as_markdown, text_question

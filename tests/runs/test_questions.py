@@ -11,6 +11,7 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import at_work, opened, working
 
+from ringi import ask
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Moment
 from ringi.contracts.store import Change
@@ -18,7 +19,6 @@ from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
 from ringi.inbox.inbox import Inbox
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.runs.reconciler import start_job
 

@@ -92,7 +92,7 @@ async def test_what_ends_is_read_once_however_much_waits_to_go_on(url: str, monk
             for line in lines:
                 waits = Continuation(runner="langgraph", target="refund", key=line)
                 asked = await world.inbox.submit(Ask(title="Go?", thread_id=line), continuation=waits)
-                await world.inbox.cancel(asked.id, "ann")
+                await world.inbox.cancel(asked.id, by="ann")
                 await until(partial(submitted, jobs, line), f"a job for {line}")
         looking.cancel()
     assert list(dict.fromkeys(job.payload["thread"] for job in jobs)) == lines
@@ -112,13 +112,13 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
             if any(job.kind == "resume" for job in more):
                 waits = Continuation(runner="langgraph", target="refund", key=uuid.uuid4().hex)
                 asked = await world.inbox.submit(Ask(title="Go?", thread_id=waits.key), continuation=waits)
-                ended = await world.inbox.cancel(asked.id, "ann")
+                ended = await world.inbox.cancel(asked.id, by="ann")
                 looking._collect(await world.backend.store.events(record_id=ended.id, tenant=ended.tenant))
 
         monkeypatch.setattr(world.backend.jobs, "submit_all", and_one_more)
         busy = asyncio.create_task(looking.run(world.inbox.feed))
         first = await world.inbox.submit(Ask(title="Go?", thread_id="t0"), continuation=CONTINUATION)
-        await world.inbox.cancel(first.id, "ann")
+        await world.inbox.cancel(first.id, by="ann")
         await until(partial(submitted, jobs, "t0"), "a first job")
         await world.start_and_lose("refund", REFUND, "stranded")
         jobs.clear()
@@ -322,7 +322,7 @@ async def test_a_cycle_of_question_and_answer_costs_a_fixed_number_of_reads_and_
         await runner._handle(start_job(thread))
         parked = dict(counts)
         for request in await runner.pending(thread):
-            await inbox.respond(request.id, "respond", message="x", digest=request.digest, responder="ann")
+            await inbox.respond(request, "respond", message="x", by="ann")
         await runner._handle(resume_job(request))
         assert (await world.thread()).status == "done"
     resumed = {name: counts[name] - parked[name] for name in counts}

@@ -109,7 +109,7 @@ def workflow() -> Any:
 def gated() -> Any:
     """Return a graph with two calls of a gated function in steps of their own."""
 
-    @ringi.requires_approval()
+    @ringi.gate()
     async def pay(amount: int) -> str:
         return f"paid {amount}"
 
@@ -122,7 +122,7 @@ def gated() -> Any:
 def paying(kind: str) -> Any:
     """Return a graph whose parallel steps each make two equal calls of a function, which a rule approves."""
 
-    @ringi.requires_approval({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all"}]}]})
+    @ringi.gate({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all"}]}]})
     async def pay(amount: int) -> str:
         return f"paid {amount}"
 

@@ -13,7 +13,8 @@ from langgraph.graph import StateGraph
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import World, at_work, demo, opened, working
 
-from ringi import Action, Ask
+from ringi import Action
+from ringi.domain import Ask
 from ringi.domain.record import Key
 from ringi.errors import DifferentAskError, ThreadBusyError
 from ringi.integrations.langchain import Approval

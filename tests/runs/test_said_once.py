@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from tests.runs.world import at_work, model
 
-from ringi.integrations.langgraph import ask
+from ringi import ask
 from ringi.runs.agent import Agent
 
 ANSWER = "Two lamps are left."

@@ -16,9 +16,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from tests.runs.world import World, at_work, checked, model, of_type, opened, until, working
 
+from ringi import ask
 from ringi.backends.memory.checkpoints import FencedMemorySaver
 from ringi.demo import preferences
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

@@ -11,11 +11,11 @@ from langgraph.graph import END, START, StateGraph
 from tests.runs.test_stream import Log
 from tests.runs.world import World, at_work, checked, until
 
+from ringi import ask
 from ringi.base.clock import utc_now
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.runtimes.langgraph.graph_run import INTERRUPTS
 

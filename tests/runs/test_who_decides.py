@@ -50,10 +50,10 @@ async def test_a_rule_makes_two_people_decide_and_none_is_the_starter(url: str, 
         request = await world.one()
         assert (request.tier, request.starter, [stage.count for stage in request.missing or ()]) == ("high", "ann", [2])
         with pytest.raises(ForbiddenError):
-            await world.inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
-        voted = await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+            await world.inbox.respond(request, "approve", by="ann")
+        voted = await world.inbox.respond(request, "approve", by="bob")
         assert (voted.status, toy.target.effects) == ("pending", [])
-        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="cem")
+        await world.inbox.respond(request, "approve", by="cem")
         ended = await world.rest()
         assert (ended.status, toy.target.effects) == ("done", [CALL])
         assert (await verify(world.backend.store))[1] == []
@@ -84,13 +84,13 @@ async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, t
     async with at_work(url, [held]) as world:
         await world.run("toy", {})
         request = await world.one()
-        first = await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+        first = await world.inbox.respond(request, "approve", by="bob")
         assert first.held
         with pytest.raises(HeldError):
-            await world.inbox.respond(request.id, "reject", digest=request.digest, responder="cem")
-        assert (await world.inbox.undo(request.id, "bob")).held is None
+            await world.inbox.respond(request, "reject", by="cem")
+        assert (await world.inbox.undo(request.id, by="bob")).held is None
         assert toy.target.effects == []
-        await world.inbox.respond(request.id, "reject", digest=request.digest, responder="bob")
+        await world.inbox.respond(request, "reject", by="bob")
         answered = await world.inbox.wait(request, 20)
         ended = await world.rest()
         assert (ended.status, toy.target.effects) == ("done", [])
@@ -107,7 +107,7 @@ async def test_an_edit_does_not_take_a_call_away_from_those_who_decide_about_it(
         await world.run("toy", {})
         request = await world.one()
         args = {"order": 1, "amount": 1_000_000}
-        await world.inbox.respond(request.id, "edit", args=args, digest=request.digest, responder="bob")
+        await world.inbox.respond(request, "edit", args=args, by="bob")
         ended = await world.rest()
         assert (ended.values, toy.target.effects) == ({"log": ["0:0 reject"]}, [])
         (denied,) = (each for each in await world.asked() if each.id != request.id)

@@ -116,8 +116,8 @@ class World:
 
     async def respond(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Request:
         inbox = self.inbox.for_tenant(request.tenant)
-        rest.setdefault("responder", Decider("ann", tuple(request.groups)))
-        return await inbox.respond(request.id, decision, data, digest=request.digest, **rest)
+        rest.setdefault("by", Decider("ann", tuple(request.groups)))
+        return await inbox.respond(request, decision, data, **rest)
 
     async def answer(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Thread:
         """Answer, and return the thread once the run went on as far as it can."""

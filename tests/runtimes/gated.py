@@ -31,4 +31,4 @@ def payment(effects: list[int], *, is_async: bool, policy: Any = None) -> Any:
         return pay(amount, order)
 
     pay_async.__name__ = "pay"
-    return ringi.requires_approval(policy or GATE)(pay_async if is_async else pay)
+    return ringi.gate(policy or GATE)(pay_async if is_async else pay)

@@ -71,7 +71,7 @@ async def test_rules_allow_deny_and_ask(url: str) -> None:
         assert request.action
         assert request.action.args == MIDDLE
         inbox = world.inbox.for_tenant("default")
-        await inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+        await inbox.respond(request, "approve", by="bob")
         ended = await world.rest()
         assert ended.values == {"log": ["0:0 approve", "0:1 approve", "0:2 reject"]}
         assert toy.target.effects == [SMALL, MIDDLE]
@@ -91,9 +91,7 @@ async def test_a_tool_that_does_not_pause_by_itself_pauses_for_the_policy(
     async with at_work(url, [toy]) as world:
         await world.run("toy", {})
         for request in await world.pending() if asks == "1" else ():
-            await world.inbox.for_tenant("default").respond(
-                request.id, "approve", digest=request.digest, responder="bob"
-            )
+            await world.inbox.for_tenant("default").respond(request, "approve", by="bob")
         ended = await world.rest()
         assert (ended.values, toy.target.effects) == ({"log": log}, [SMALL, MIDDLE])
 
@@ -110,7 +108,7 @@ async def test_without_a_policy_no_further_call_pauses(url: str) -> None:
 def test_a_policy_is_refused_if_the_runtime_does_not_ask_it_about_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ToyRuntime, "checks_calls", False)
 
-    with pytest.raises(SettingError, match=r"agents\.toy\.policy.*toy does not ask it.*`ringi\.requires_approval`"):
+    with pytest.raises(SettingError, match=r"agents\.toy\.policy.*toy does not ask it.*`ringi\.gate`"):
         _ = agent(SMALL).served
 
     assert agent(SMALL, policy=None).served
@@ -121,7 +119,7 @@ async def test_an_edit_into_a_denied_call_runs_nothing(url: str) -> None:
     async with at_work(url, [toy]) as world:
         await world.run("toy", {})
         request = await world.one()
-        await world.inbox.respond(request.id, "edit", args=LARGE, digest=request.digest, responder="bob")
+        await world.inbox.respond(request, "edit", args=LARGE, by="bob")
         ended = await world.rest()
         assert (ended.values, toy.target.effects) == ({"log": ["0:0 reject"]}, [])
         denied = [r for r in await world.asked() if r.id != request.id]

@@ -144,7 +144,7 @@ async def test_an_erasure_deletes_the_states(url: str) -> None:
         await world.run("toy", {})
         asked = await world.one()
         ended = await world.answer(asked, "approve")
-        await world.inbox.erase(asked.id, "root")
+        await world.inbox.erase(asked.id, by="root")
         assert [await world.backend.stream.read(key) for key in state_streams(ended.key)] == [[], []]
 
 

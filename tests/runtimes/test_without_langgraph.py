@@ -19,7 +19,6 @@ for name in {names!r}:
 import ringi
 from ringi import Agent
 from ringi.connect import inbox_on, open_backend
-from ringi.domain.record import Query
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
 from tests.runtimes.toy import ToyAgent
@@ -33,8 +32,8 @@ async def main():
         async with backend.notifier.subscribe(thread.topic) as wakeup:
             while (await worker.get("default", "t1")).status != "interrupted":
                 await wakeup.wait(1)
-            (request,) = await inbox.find(Query(limit=9))
-            await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+            (request,) = await inbox.find(limit=9)
+            await inbox.respond(request, "approve", by="ann")
             while (await worker.get("default", "t1")).status != "done":
                 await wakeup.wait(1)
         stop.set()
@@ -68,7 +67,7 @@ import ringi, ringi.runs.context
 
 policy = {{"rules": [{{"tools": ["ship"], "effect": "allow"}}]}}
 
-@ringi.requires_approval(policy)
+@ringi.gate(policy)
 def ship(order: int) -> str:
     return f"shipped {{order}}"
 

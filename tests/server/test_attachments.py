@@ -13,12 +13,12 @@ from langgraph.graph import START, StateGraph
 from tests.domain.test_display import png
 from tests.server.world import World, open_world, until
 
-from ringi import Attachment, Form
+from ringi import Attachment, Form, ask
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.files.attachments import MAX_FILES, file_key, index_key
 from ringi.forms.field_parts import MAX_FILE
-from ringi.integrations.langgraph import ask, attachment
+from ringi.integrations.langgraph import attachment
 from ringi.runs.agent import Agent
 
 TEXT = b"name,amount\nc-77,4000\n"
@@ -152,7 +152,7 @@ async def test_an_answer_names_only_what_its_sender_attached_to_this_field(world
 
 async def test_after_the_end_nothing_is_attached(world: World) -> None:
     ann, request = world.client(), await asked(world)
-    await world.inbox.cancel(request.id, "agent:bot")
+    await world.inbox.cancel(request.id, by="agent:bot")
     reply = await attach(ann, request)
     assert (reply.status_code, reply.json()["code"]) == (409, "final")
     assert await world.backend.stream.read(index_key(request.key)) == []
@@ -160,7 +160,7 @@ async def test_after_the_end_nothing_is_attached(world: World) -> None:
 
 async def test_what_another_has_claimed_takes_no_file(world: World) -> None:
     ann, request = world.client(), await asked(world)
-    await world.inbox.claim(request.id, "ben")
+    await world.inbox.claim(request.id, by="ben")
     assert (await attach(ann, request)).json()["code"] == "claimed"
 
 

@@ -124,7 +124,7 @@ async def test_another_server_that_has_not_noticed_refuses_the_answer(
         assert await ids(dee) == {request.id}
         # The other server never hears of the end.
         monkeypatch.setattr(there.app._absences, "_read", ignored)
-        await here.inbox.come_back("ann")
+        await here.inbox.people.come_back(by="ann")
 
         refused = await answer(dee, request)
         assert (refused.status_code, "no longer a deputy" in refused.text) == (403, True)
@@ -149,7 +149,7 @@ async def test_the_trail_has_the_absence_and_an_erasure_removes_it(world: World)
     (journal,) = [each for each in await world.inbox.store.find(Journal, Query()) if each.id == "ringi:away"]
     assert list(journal.state["people"]) == ["ann"]
 
-    done = await world.inbox.erase_all("root", person="ann")
+    done = await world.inbox.trail.erase(person="ann", by="root")
 
     assert done.journals == ("ringi:away",)
     after = await world.inbox.store.get(Journal, "default", "ringi:away")

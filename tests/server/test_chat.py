@@ -19,10 +19,10 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from tests.server.world import LIMIT, World, listening, open_world, until
 
+from ringi import ask
 from ringi.demo.chat import MESSAGES, refund
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

@@ -38,7 +38,7 @@ def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def planted(world: World) -> Request:
-    (id,) = await world.inbox.plant_checks([RECIPE], by="root")
+    (id,) = await world.inbox.checks.plant([RECIPE], by="root")
     return await world.inbox.get(id)
 
 
@@ -127,7 +127,7 @@ async def test_the_version_in_an_id_betrays_no_check(world: World, shape: str) -
     own = {"made by Ringi": None, "with hyphens": str(uuid.uuid4()), "no digits": "tea"}[shape]
     real = await world.asked(**REAL, **({"id": own} if own else {}))
     is_long = "-" in real.id
-    for id in await world.inbox.plant_checks([RECIPE] * 40, by="root"):
+    for id in await world.inbox.checks.plant([RECIPE] * 40, by="root"):
         assert uuid.UUID(id).version == 4
         assert uuid.UUID(id).variant == uuid.RFC_4122
         assert ("-" in id, id == id.lower()) == (is_long, True)
@@ -159,7 +159,7 @@ async def test_the_answer_with_a_grant_is_accepted_and_makes_none(world: World) 
     body["grant"] = {"until": (check.created_at + timedelta(hours=1)).isoformat(), "where": {}}
     done = await person(world).post(f"/v1/requests/{check.id}/respond", json=body)
     assert (done.status_code, done.json()["check_result"]["caught"]) == (200, False)
-    assert await world.inbox.grants() == []
+    assert await world.inbox.grants.list() == []
     assert (await world.asked(**REAL)).status == "pending"
 
 

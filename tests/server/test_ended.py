@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.client import Client
-from ringi.domain.record import Query, cursor_of
+from ringi.client.client import Client
+from ringi.domain.record import cursor_of
 
 
 async def page(world: World, **params: Any) -> dict[str, Any]:
@@ -69,6 +69,6 @@ async def test_a_cursor_of_the_plain_list_is_refused(world: World) -> None:
 async def test_a_client_reads_all_pages_in_this_order(live: World) -> None:
     await end_all(live)
     async with Client(live.url, live.token("person", "ann")) as client:
-        found = await client.find(Query(order="ended", limit=3))
+        found = await client.find(order="ended", limit=3)
 
     assert [request.id for request in found] == ["b", "a", "c"]

@@ -14,11 +14,12 @@ from ringi.domain.ask import Answer
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, PendingError, UnderReviewError
+from ringi.inbox.api import Seen
 
 
 async def ended(world: World, id: str = "r1", by: str = "ann", **ask: Any) -> None:
     request = await world.asked(id=id, title="Zwetschge?", **ask)
-    await world.inbox.respond(id, "respond", digest=request.digest, responder=by, message="her words")
+    await world.inbox.respond(Seen(id, request.digest), "respond", by=by, message="her words")
 
 
 def root(world: World) -> httpx.AsyncClient:
@@ -111,16 +112,16 @@ async def test_a_client_erases_as_an_inbox_does(live: World, monkeypatch: pytest
     for n in range(5):
         await ended(live, f"r{n}")
     await live.asked(id="open", assignee="ann")
-    async with ringi.Client(live.url, live.token("admin", "root")) as client:
+    async with ringi.open(live.url, token=live.token("admin", "root")) as client:
         with pytest.raises(PendingError, match="cancel it"):
             await client.erase("open")
         assert (await client.erase("r0")).title == "erased"
-        looked = await client.erase_all(person="ann", dry_run=True)
-        done = await client.erase_all(person="ann")
+        looked = await client.trail.erase(person="ann", dry_run=True)
+        done = await client.trail.erase(person="ann")
 
     assert set(looked.requests) == set(done.requests) == {"r1", "r2", "r3", "r4"}
     assert list(done.left) == ["open"]
-    async with ringi.Client(live.url, live.token("person", "ann")) as client:
+    async with ringi.open(live.url, token=live.token("person", "ann")) as client:
         with pytest.raises(ForbiddenError, match="admin"):
             await client.erase("r1")
 
@@ -158,9 +159,9 @@ async def test_a_client_reads_which_review_an_erasure_waits_for(live: World) -> 
     request = await live.asked(id="r1", quorum=({"count": 2},), action=ringi.Action("pay"))
     answer = Answer(decision="approve", digest=request.digest, override="it burns")
     await live.inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
-    async with ringi.Client(live.url, live.token("admin", "boss")) as client:
+    async with ringi.open(live.url, token=live.token("admin", "boss")) as client:
         with pytest.raises(UnderReviewError) as refused:
             await client.erase("r1")
-        done = await client.erase_all(person="root")
+        done = await client.trail.erase(person="root")
     assert (refused.value.id, refused.value.review) == ("r1", review_id("r1"))
     assert done.left == {"r1": str(refused.value)}

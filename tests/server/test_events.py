@@ -14,6 +14,7 @@ from tests.server.world import LIMIT, World, listening, open_world, served, unti
 
 from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Key
+from ringi.inbox.api import Seen
 from ringi.runs.stream_writer import stream_topic
 from ringi.server.problems import SPREAD_SECONDS
 from ringi.server.sse.sse import RETRY_MILLISECONDS, Connection
@@ -119,7 +120,7 @@ async def test_who_loses_sight_of_a_request_is_told_that_it_is_gone_and_no_more(
             await listener.placed()
         await live.asked(id="a", assignee="ann")
         assert (await ann.next()).name == "request.created"
-        await live.inbox.reassign("a", "ann", assignee="bob")
+        await live.inbox.reassign("a", assignee="bob", by="ann")
         gone = await ann.next()
         assert gone.name == "request.reassigned"
         assert gone.data == {
@@ -136,12 +137,12 @@ async def test_who_loses_sight_of_a_request_is_told_that_it_is_gone_and_no_more(
 async def test_a_request_streams_its_history_then_its_life(live: World) -> None:
     request = await live.asked(id="one")
     await live.asked(id="two")
-    await live.inbox.claim("one", "ann")
+    await live.inbox.claim("one", by="ann")
     async with listening(live.client(), "/v1/requests/one/events") as listener:
         assert [sent.name for sent in await listener.take(2)] == ["request.created", "request.claimed"]
-        await live.inbox.claim("two", "ann")
-        await live.inbox.release("one", "ann")
-        await live.inbox.respond("one", "respond", message="yes", responder="ann", digest=request.digest)
+        await live.inbox.claim("two", by="ann")
+        await live.inbox.release("one", by="ann")
+        await live.inbox.respond(Seen("one", request.digest), "respond", message="yes", by="ann")
         sent = await listener.take(2)
     assert [e.name for e in sent] == ["request.released", "request.completed"]
     assert {e.data["request"]["id"] for e in sent} == {"one"}

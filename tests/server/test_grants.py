@@ -12,6 +12,7 @@ from tests.server.world import World, open_world
 
 from ringi.base.clock import utc_now
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 
 ACTION = {"name": "refund", "args": {"order": 7, "amount": 40}}
 TOMORROW = (utc_now() + timedelta(days=1)).isoformat()
@@ -110,7 +111,7 @@ async def decide_refunds(world: World, by: str = "agent:bot", **more: Any) -> Re
     for number in range(200):
         call = {"name": "refund", "args": {"amount": number * 7 % 100, "to": "desk"}}
         request = await world.asked(by, title="Refund?", action=call, groups=["finance"], **more)
-        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay", groups=["finance"])
+        await world.inbox.respond(request, "approve", by=Person("fay", ["finance"]))
     return request
 
 

@@ -60,12 +60,12 @@ async def test_two_hosts_are_none(world: World) -> None:
 async def test_no_host_is_refused_before_the_caller_is_read(no_auth: bool) -> None:
     async with open_world("memory://", no_auth=no_auth) as world:
         client = await signed_in(world, origin="http://localhost")
-        world.inbox.people.named.clear()
+        world.inbox.known_people.named.clear()
         call = client.build_request("POST", "/v1/requests", json={"title": "Go?"}, headers={"host": "evil.example"})
         assert (await client.send(call)).status_code == 421
         del call.headers["host"]
         assert (await client.send(call)).status_code == 400
-        assert not world.inbox.people.has("default", "ann", ())
+        assert not world.inbox.known_people.has("default", "ann", ())
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from tests.server.world import World
 
+from ringi.inbox.api import Seen
 from ringi.server.routes import requests
 
 FORM = {"fields": [{"name": "colour", "type": "text", "label": "Colour"}]}
@@ -31,7 +32,7 @@ async def counted(client: httpx.AsyncClient, **params: Any) -> dict[str, Any]:
 
 async def answered(world: World, id: str, by: str) -> None:
     request = await world.inbox.get(id)
-    await world.inbox.respond(id, "respond", message="yes", digest=request.digest, responder=by)
+    await world.inbox.respond(Seen(id, request.digest), "respond", message="yes", by=by)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ async def test_a_list_holds_what_its_filters_say(world: World, filters: dict[str
     await world.asked(id="finish", kind="finish", thread_id="t1")
     await world.asked(id="form", title="Which?", form=FORM, priority="high", tier="high")
     await world.asked(id="order", title="注文の返金?", action=ORDER, context={"client": "claude-code"})
-    await world.inbox.claim("form", "ann")
+    await world.inbox.claim("form", by="ann")
     await answered(world, "plain", "ann")
 
     ids = await listed(world.client(), **filters)
@@ -141,7 +142,7 @@ async def test_counts_are_of_what_the_caller_may_see(world: World) -> None:
         await world.asked("agent:bot", id=id, **who)
     await world.asked("carl", id="claimed")
     await world.asked("elsewhere", tenant="elsewhere")
-    await world.inbox.claim("claimed", "ann")
+    await world.inbox.claim("claimed", by="ann")
 
     assert await counted(world.client()) == {"pending": 3, "mine": 2}
     assert await counted(world.client(name="bob", groups=("legal",))) == {"pending": 3, "mine": 0}
@@ -154,7 +155,7 @@ async def test_what_ended_is_counted_since_the_time_that_the_page_sends(world: W
     for id in ("answered", "cancelled", "bobs"):
         await world.asked(id=id, assignee="bob" if id == "bobs" else None)
     await answered(world, "answered", "ann")
-    await world.inbox.cancel("cancelled", "bot")
+    await world.inbox.cancel("cancelled", by="bot")
     await answered(world, "bobs", "bob")
     since, later = began.isoformat(), (datetime.now(UTC) + timedelta(hours=1)).isoformat()
 
@@ -177,7 +178,7 @@ async def test_many_are_counted_up_to_a_number_past_which_there_are_more(
     await world.asked(id="r3")
     for n in range(4):
         await world.asked(id=f"cancelled-{n}")
-        await world.inbox.cancel(f"cancelled-{n}", "bot")
+        await world.inbox.cancel(f"cancelled-{n}", by="bot")
 
     assert await counted(world.client(), since=began) == {"pending": "3+", "mine": 3, "ended": "3+"}
 

@@ -24,7 +24,7 @@ async def test_no_stream_tells_of_a_journal_also_of_one_with_a_requests_id(live:
         await live.asked(id="same")
         await written(live, "same")
         async with listening(live.client(), "/v1/requests/same/events") as one:
-            await live.inbox.cancel("same", "ann")
+            await live.inbox.cancel("same", by="ann")
             seen = [(await everything.take(2)), (await one.take(2))]
     assert [[sent.name for sent in stream] for stream in seen] == [["request.created", "request.cancelled"]] * 2
 

@@ -12,6 +12,7 @@ from ringi.domain.record import Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import LegalHoldError
+from ringi.inbox.api import Seen
 
 Json = dict[str, Any]
 HOLD = "/v1/requests/r1/legal-hold"
@@ -19,7 +20,7 @@ HOLD = "/v1/requests/r1/legal-hold"
 
 async def ended(world: World, id: str = "r1", **more: Any) -> Request:
     await world.asked(id=id, title="Pay Mrs. Ito?", **more)
-    return await world.inbox.cancel(id, "ann", "no longer needed")
+    return await world.inbox.cancel(id, "no longer needed", by="ann")
 
 
 async def title_of(world: World, id: str = "r1") -> str:
@@ -97,7 +98,7 @@ async def test_the_thread_of_a_held_request_stays_too(world: World) -> None:
 
 async def test_a_hold_that_begins_during_an_erasure_wins_or_is_refused(world: World) -> None:
     request = await ended(world)
-    eraser, erased = world.inbox._eraser, Erased(at=world.inbox.clock(), by="root", rule="request")
+    eraser, erased = world.inbox.eraser, Erased(at=world.inbox.clock(), by="root", rule="request")
     admin = world.client("admin", "root")
     save = eraser._saved
 
@@ -135,6 +136,6 @@ async def test_lists_show_a_hold_and_a_repeated_one_is_one_entry(world: World) -
     listed = (await world.client("auditor", "eve").get("/v1/requests")).json()["items"]
     assert {each["id"]: each.get("legal_hold", False) for each in listed} == {"r1": True, "r2": False}
     assert len(await changes(world)) == 1
-    answered = await world.inbox.respond("r1", "respond", message="y", digest=listed[0]["digest"], responder="ann")
+    answered = await world.inbox.respond(Seen("r1", listed[0]["digest"]), "respond", message="y", by="ann")
     assert answered.legal_hold
     assert (await verify(world.backend.store))[1] == []

@@ -304,7 +304,7 @@ async def test_a_memory_is_its_persons_alone(store_url: str, method: str, path: 
                 await assert_hidden(world, method, path, role, id, reply)
             else:
                 assert reply.status_code == expected, (role, owner, reply.text)
-        (strangers,) = await world.inbox.memories("stranger")
+        (strangers,) = await world.inbox.memories.list("stranger")
         assert strangers.answer == {"note": "fish"}
 
 

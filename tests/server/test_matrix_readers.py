@@ -20,11 +20,11 @@ from tests.apps.engrammer.served import served as learning
 from tests.server.test_matrix import CHAT_TURN, ROWS
 from tests.server.world import LIMIT, World, open_world, until
 
+from ringi import ask
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
 from ringi.forms.form import Form
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 
 THREAD = "t1"
@@ -109,7 +109,7 @@ async def world() -> AsyncIterator[World]:
 async def ask_finance(world: World) -> list[Request]:
     """Have the run go on to what it asks finance, and return that."""
     (first,) = await pending(world, 1)
-    await world.inbox.respond(first.id, "respond", message="yes", digest=first.digest, responder="fay")
+    await world.inbox.respond(first, "respond", message="yes", by="fay")
     return await pending(world, 2)
 
 
@@ -192,7 +192,7 @@ async def test_a_stream_of_a_thread_shows_a_request_to_its_readers_alone(
 async def test_who_may_read_no_more_is_shown_no_more(world: World) -> None:
     requests = await ask_finance(world)
     for request in requests:
-        await world.inbox.reassign(request.id, Decider("root", is_admin=True), assignee="sam")
+        await world.inbox.reassign(request.id, assignee="sam", by=Decider("root", is_admin=True))
     for reader in KNOWN:
         text = await read_until(client_of(world, reader), f"/v1/threads/{THREAD}/stream", has_paused(2))
         assert bool(leaked(text, requests)) is (reader.name in ("root", "bot", "sam")), reader
@@ -249,7 +249,7 @@ async def has_open(world: World, count: int) -> bool:
 async def assert_for_fay_alone(world: World, id: str, requests: list[Request]) -> None:
     """Give requests to one person, and read a conversation as everybody."""
     for request in requests:
-        await world.inbox.reassign(request.id, Decider("root", is_admin=True), assignee="fay", unknown=True)
+        await world.inbox.reassign(request.id, assignee="fay", unknown=True, by=Decider("root", is_admin=True))
     readers = set[Reader]()
     for reader in READERS:
         client = client_of(world, reader)
@@ -273,7 +273,7 @@ async def test_the_views_of_an_engrammer_show_its_requests_to_their_readers_alon
     async with learning("memory://", models) as world:
         conversation = await asked(world.client(), "How?")
         await assert_for_fay_alone(world, "c1", [await world.inbox.get(id) for id in conversation["pending"]])
-        await world.inbox.cancel(conversation["pending"][0], "ann", "ZEBRA-REASON")
+        await world.inbox.cancel(conversation["pending"][0], "ZEBRA-REASON", by="ann")
         await once(world.client(), "c1", is_("done"))
         assert "ZEBRA-REASON" in (await world.client("person", "fay").get("/v1/engrammer/c1")).text
         assert "ZEBRA-REASON" not in (await world.client("person", "sam").get("/v1/engrammer/c1")).text

@@ -19,7 +19,7 @@ from ringi.server.auth.authenticator import Keys
 AGENTS = """
 from typing import TypedDict
 from langgraph.graph import END, START, StateGraph
-from ringi.integrations.langgraph import ask
+from ringi import ask
 from ringi.runs.agent import Agent
 
 class State(TypedDict, total=False):

@@ -145,7 +145,7 @@ async def test_another_tenants_thread_is_like_one_that_is_not_there(world: World
 async def test_a_person_sees_failed_threads_and_the_stranded_requests_that_they_may_see(world: World) -> None:
     await failed(world, "t1")
     lost = [await stranded(world, f"t{n}") for n in (2, 3)]
-    await world.inbox.reassign(lost[0].id, "root", assignee="bob")
+    await world.inbox.reassign(lost[0].id, assignee="bob", by="root")
     seen = [(item["kind"], item["thread_id"]) for item in await listed(world.client("person", "ann"))]
     assert seen == [("thread", "t1"), ("request", "t3")]
     assert len(await listed(world.client("person", "bob"))) == 3

@@ -68,7 +68,7 @@ async def test_every_reader_of_the_tenant_hears_that_the_pauses_have_changed(liv
         assert {name: begun.data[name] for name in ("type", "actor")} == {"type": "pauses.changed", "actor": "root"}
         assert "request" not in begun.data
         await live.asked(tenant="acme")
-        await live.inbox.cancel(request.id, "root")
+        await live.inbox.cancel(request.id, by="root")
         assert [each.name for each in await foreign.take(1)] == ["request.created"]
         assert [each.name for each in await of_request.take(2)] == ["request.created", "request.cancelled"]
     async with listening(person, f"/v1/events?after={begun.id}") as resumed:

@@ -45,7 +45,7 @@ async def test_people_and_groups_on_readable_requests_come_first(world: World) -
 
 async def test_those_who_decided_are_known_and_rules_and_agents_are_not(world: World) -> None:
     request = await world.asked(action={"name": "refund", "args": {}})
-    await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+    await world.inbox.respond(request, "approve", by="bob")
     token_holders(world, "bob")
     found = await known(world.client("admin", "boss"))
     assert found == {"people": ["bob", "boss"], "groups": []}
@@ -89,7 +89,7 @@ async def test_a_reassignment_to_a_name_that_nobody_has_is_refused_with_the_near
         "groups.0": "finance",
     }
     assert {each["code"] for each in errors.values()} == {"unknown_name"}
-    assert (await world.inbox.find(Query()))[0].assignee is None
+    assert (await world.inbox.search(Query()))[0].assignee is None
     assert (await reassigned(world, assignee="bob", groups=["finance"])).status_code == 200
 
 
@@ -194,7 +194,7 @@ async def test_an_ask_for_nobody_is_taken_and_marked_in_each_place(world: World)
 
 async def test_who_calls_with_a_token_is_known_from_then_on(world: World) -> None:
     ann = world.client(name="ann")
-    world.inbox.people.named.clear()
+    world.inbox.known_people.named.clear()
     request = await world.asked(assignee="carl")
     assert not request.unanswerable  # Nobody is known, so nothing can be compared.
     assert (await ann.get("/v1/session")).status_code == 200

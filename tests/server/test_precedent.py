@@ -10,6 +10,7 @@ from tests.server.world import World
 
 from ringi.domain.precedent import MOST_AMOUNTS, MOST_READ, PERIOD, Precedent, precedent_of
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 from ringi.policy import Policy
 from ringi.policy.question import question_of
 
@@ -26,8 +27,7 @@ async def asked(world: World, amount: Any = 1, *, by: str = "agent:bot", tool: s
 async def decided(world: World, decision: Any = "approve", amount: Any = 1, **more: Any) -> Request:
     request = await asked(world, amount, **more)
     args: dict[str, Any] = {"args": {"amount": 7, "to": "bob"}} if decision == "edit" else {}
-    args |= {"digest": request.digest, "responder": "ann", "groups": request.groups}
-    return await world.inbox.respond(request.id, decision, **args)
+    return await world.inbox.respond(request, decision, by=Person("ann", request.groups), **args)
 
 
 async def read(world: World, request: Request, *who: Any, **more: Any) -> Any:

@@ -107,7 +107,7 @@ async def test_a_call_does_not_begin_after_its_grant_is_revoked(world: World) ->
     second, third = [(await bot.post("/v1/requests", json=body)).json() for _ in range(2)]
     assert (second["status"], third["status"]) == ("completed", "completed")
     assert (await report(bot, second["id"], "unknown", attempt="a1")).status_code == 200
-    await world.inbox.revoke_grant(first.id, by="ann")
+    await world.inbox.grants.revoke(first.id, by="ann")
     refused = await report(bot, third["id"], "unknown", attempt="a1")
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
     assert "the grant that approved this call is over" in refused.json()["detail"]

@@ -9,6 +9,7 @@ import pytest
 from tests.server.world import World, open_world
 
 from ringi.domain.record import Query
+from ringi.inbox.api import Seen
 from ringi.server.problems import SPREAD_SECONDS
 
 REFUND = {"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}}
@@ -240,7 +241,7 @@ async def test_a_bulk_answer_must_be_a_list_of_bounded_length(world: World, body
 async def test_lists_are_filtered_and_paged(world: World) -> None:
     for n in range(5):
         await world.asked(id=f"r{n}", title=f"稟議 {n}", assignee="ann" if n % 2 else None)
-    await world.inbox.cancel("r4", "bot")
+    await world.inbox.cancel("r4", by="bot")
     client = world.client("admin", "root")
     seen, cursor = list[str](), ""
     while True:
@@ -322,7 +323,7 @@ async def test_equal_ids_in_two_tenants_never_meet(world: World) -> None:
 
 async def test_the_audit_of_a_request_is_its_chain(world: World) -> None:
     request = await world.asked(id="a")
-    await world.inbox.respond("a", "respond", message="yes", responder="ann", digest=request.digest)
+    await world.inbox.respond(Seen("a", request.digest), "respond", message="yes", by="ann")
     events = (await world.client().get("/v1/audit?request_id=a")).json()["items"]
     assert [(event["type"], event["actor"]) for event in events] == [
         ("request.created", "agent:bot"), ("request.completed", "ann"),

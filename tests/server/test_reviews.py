@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.server.world import World
 
-import ringi
+from ringi.connect import store_inbox
 from ringi.domain.ask import Action, Answer, Ask
 from ringi.domain.request import Request
 from ringi.domain.reviews import ADMINISTRATORS, review_id
@@ -116,7 +116,7 @@ async def test_a_held_override_has_its_review_when_it_is_released(world: World) 
 
 async def test_the_groups_of_administrators_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_ADMIN_GROUPS", "owners, board")
-    async with ringi.open("memory://") as inbox:
+    async with store_inbox("memory://") as inbox:
         request = await inbox.ask("Go?")
         answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
         await inbox.answer(request.id, answer, by=Decider("root", is_admin=True), channel="test")

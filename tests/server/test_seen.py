@@ -47,8 +47,8 @@ async def test_an_erasure_of_a_person_removes_that_they_saw_it(recording: World,
     await recording.asked(id="r1", by="agent:bot")
     for name in ("ann", "bob"):
         await recording.client(name=name).get("/v1/requests/r1")
-    await recording.inbox.cancel("r1", "root")
-    done = await recording.inbox.erase_all("root", person=erased)
+    await recording.inbox.cancel("r1", by="root")
+    done = await recording.inbox.trail.erase(person=erased, by="root")
     assert done.requests == ("r1",)
     (left,) = {"ann", "bob"} - {erased}
     assert (await recording.inbox.get("r1")).seen_by == (left,)
@@ -61,8 +61,10 @@ async def test_an_erasure_of_a_person_removes_that_they_saw_it(recording: World,
 async def test_an_erasure_of_the_content_removes_the_names(recording: World, is_whole: bool) -> None:
     await recording.asked(id="r1", by="carl")
     await recording.client(name="ann").get("/v1/requests/r1")
-    await recording.inbox.cancel("r1", "root")
-    await (recording.inbox.erase("r1", "root") if is_whole else recording.inbox.erase_all("root", person="carl"))
+    await recording.inbox.cancel("r1", by="root")
+    await (
+        recording.inbox.erase("r1", by="root") if is_whole else recording.inbox.trail.erase(person="carl", by="root")
+    )
     assert (await recording.inbox.get("r1")).seen_by == ("erased:person",)
     assert (await verify(recording.backend.store))[1] == []
 

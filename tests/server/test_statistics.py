@@ -120,10 +120,10 @@ async def test_the_counts_name_no_person_and_stay_after_an_erasure(world: World)
     request = await decided(world, "refund", "approve", assignee="ann")
     client = world.client("admin", "boss")
     before = await figures(client)
-    await world.inbox.erase(request.id, "boss")
+    await world.inbox.erase(request.id, by="boss")
     after = await figures(client)
     assert (before["decisions"], before["tools"]) == (after["decisions"], after["tools"])
-    await world.inbox.erase_some(Sweep(person="root"), "boss")
+    await world.inbox.trail.erase_some(Sweep(person="root"), by="boss")
     stored = await world.backend.store.find(Journal, Query(tenant="default"))
     ours = [each.model_dump_json() for each in stored if each.id.startswith("statistics")]
     assert len(ours) == 2

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.client import Client
+from ringi.client.client import Client
 from ringi.domain.ask import Ask
-from ringi.domain.record import Query, cursor_of
+from ringi.domain.record import cursor_of
 from ringi.domain.urgency import DUE_SOON
 from ringi.policy import Policy, ToolCard
 from ringi.policy.question import question_of
@@ -114,8 +114,8 @@ async def test_a_client_reads_all_pages_in_this_order(live: World) -> None:
     for n in range(5):
         await live.asked(id=f"r{n}", priority="high" if n % 2 else "low", action={"name": "pay"})
     async with Client(live.url, live.token("person", "ann")) as client:
-        found = await client.find(Query(order="urgent", limit=4))
-        of_tool = await client.find(Query(tool="pay", agent="agent:bot", tier="low", statuses=("pending",)))
+        found = await client.find(order="urgent", limit=4)
+        of_tool = await client.find(tool="pay", agent="agent:bot", tier="low", status="pending")
 
     assert [request.id for request in found] == ["r1", "r3", "r0", "r2"]
     assert len(of_tool) == 5

@@ -19,6 +19,7 @@ from tests.server.world import World, open_world, until
 from tests.sources import SOURCES, files, nodes_of, source_of
 
 from ringi.base.clock import utc_now
+from ringi.domain import voting
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -253,10 +254,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def name_deputies(world: World) -> None:
     """Name the deputies, and one who is a deputy no longer."""
     tomorrow = utc_now() + timedelta(days=1)
-    await world.inbox.leave("fred", tomorrow, by="fay", groups=["finance"], unknown=True)
-    await world.inbox.come_back("fay")
+    await world.inbox.people.leave("fred", tomorrow, by=voting.Person("fay", ["finance"]), unknown=True)
+    await world.inbox.people.come_back(by="fay")
     for absent, deputy in DEPUTIES.items():
-        await world.inbox.leave(deputy, tomorrow, by=absent, groups=["finance"], unknown=True)
+        await world.inbox.people.leave(deputy, tomorrow, by=voting.Person(absent, ["finance"]), unknown=True)
 
 
 def test_every_route_that_writes_has_a_row(world: World) -> None:

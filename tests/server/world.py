@@ -53,7 +53,7 @@ class World:
 
     def token(self, role: str, name: str, tenant: str = "default", groups: tuple[str, ...] = ()) -> str:
         if role in ("person", "admin"):  # As `ringi token create` does in the store.
-            self.inbox.people.named.append(NamedPerson(tenant, name, groups))
+            self.inbox.known_people.named.append(NamedPerson(tenant, name, groups))
         return self.keys.mint(role=role, name=name, tenant=tenant, groups=groups)
 
     def client(

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.tiers import WIDE
 
-import ringi
 from ringi.audit.verify import verify
+from ringi.connect import store_inbox
 from ringi.contracts.store import Change, Store
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Record
@@ -239,7 +239,7 @@ async def follow(url: str, steps: list[Step], page: int, batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "PAGE", page)
         patch.setattr(counting, "BATCH", batch)
-        async with ringi.open(url) as inbox:
+        async with store_inbox(url) as inbox:
             world = World(inbox.store)
             for step in steps:
                 await world.do(step)

@@ -14,10 +14,10 @@ from langgraph.store.base import BaseStore
 from langgraph.types import interrupt
 from tests.integrations.langchain.office import Till
 
-from ringi import Action, Form, Inbox, Select, sync
+from ringi import Action, Form, Select, ask, sync
 from ringi.errors import InvalidError, WaitTimeoutError
+from ringi.inbox.inbox import Inbox
 from ringi.integrations.langchain import Approval, FinishGate, ask_human
-from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.testing import (
     Reply,
@@ -126,7 +126,7 @@ async def test_a_test_can_look_before_anybody_answers(ringi_harness: TestHarness
 
 async def test_a_test_can_answer_by_its_own_hand(ringi_harness: TestHarness) -> None:
     (request,) = (await ringi_harness.start(GRAPH)).open_requests
-    await ringi_harness.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+    await ringi_harness.inbox.respond(request, "approve", by="bob")
     outcome = await ringi_harness.resume()
 
     assert (outcome.state["outcome"], outcome.request.response and outcome.request.response.responder) == (

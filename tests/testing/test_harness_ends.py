@@ -9,9 +9,9 @@ import pytest
 from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 
-from ringi import Action, Inbox
+from ringi import Action, ask
 from ringi.errors import SettingError
-from ringi.integrations.langgraph import ask
+from ringi.inbox.inbox import Inbox
 from ringi.testing import Reply, RunFailedError, TestHarness, UnansweredError
 
 

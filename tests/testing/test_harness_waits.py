@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from langgraph.func import entrypoint
 
-from ringi import Form, Inbox, Text
+from ringi import Form, Text, ask
 from ringi.errors import WaitTimeoutError
-from ringi.integrations.langgraph import ask
+from ringi.inbox.inbox import Inbox
 from ringi.testing import Reply, ScriptedPerson, TestHarness
 from ringi.testing.clock import NOON
 
@@ -36,7 +36,7 @@ async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox)
         with pytest.raises(WaitTimeoutError):
             await inbox.wait(second, timeout=10)
         assert inbox.clock() - before == timedelta(seconds=10)
-        await inbox.cancel(first.id, "ann", "too slow")
+        await inbox.cancel(first.id, "too slow", by="ann")
 
     first, second = [await inbox.ask(f"slow {n}", expires_in=100) for n in "ab"]
     before = inbox.clock()
@@ -62,7 +62,7 @@ async def test_what_was_asked_and_told_has_one_order(ringi_harness: TestHarness,
         await ringi_harness.inbox.wait(request.id)
 
     assert [request.title[-1] for request in await ringi_harness.inbox.find()] == list("543210")
-    assert [memory.answer["number"] for memory in await ringi_harness.inbox.memories("ann")] == list("543210")
+    assert [memory.answer["number"] for memory in await ringi_harness.inbox.memories.list("ann")] == list("543210")
     assert (await ringi_harness.inbox.find())[-1].created_at == NOON
 
 

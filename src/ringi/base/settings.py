@@ -107,6 +107,7 @@ class Settings(BaseModel):
     prices: str | None = None
 
     token: Secret = None
+    insecure: Switch = False
     secret: Secret = None
     seal_key: Secret = None
     public_url: str | None = None

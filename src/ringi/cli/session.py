@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from ringi.cli.format.output import say
 from ringi.cli.format.requests import line, public
 from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
-from ringi.connect import Backend, inbox_on, open, open_backend, resolved_url
+from ringi.connect import Backend, inbox_on, open_backend, resolved_url, store_inbox
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Person, decider_of
 from ringi.errors import (
     NotFoundError,
 )
@@ -60,7 +60,7 @@ class Session:
         """Do work on an open inbox and return its result; with `creates`, create a missing store."""
 
         async def opened() -> T:
-            async with open(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
+            async with store_inbox(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
         return run(opened())
@@ -108,13 +108,13 @@ class MemberSession(NamedSession):
     groups: Groups = ""
 
     @property
-    def own_groups(self) -> tuple[str, ...]:
-        """The names of the groups."""
-        return names_in(self.groups)
+    def person(self) -> Person:
+        """The person with the groups."""
+        return Person(self.by, names_in(self.groups))
 
     async def decider(self, inbox: Inbox, *, is_admin: bool = False) -> Decider:
         """Return the person, with those for whom the person stands now."""
-        return await inbox.absences.decider(Decider(self.by, self.own_groups, is_admin=is_admin))
+        return await inbox.absences.decider(decider_of(self.person)._replace(is_admin=is_admin))
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:

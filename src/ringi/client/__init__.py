@@ -1,5 +1,1 @@
 """An inbox over HTTP."""
-
-from ringi.client.client import Client
-
-__all__ = ["Client"]

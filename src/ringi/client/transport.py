@@ -8,11 +8,12 @@ import logging
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -21,10 +22,12 @@ from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
 from ringi.domain.absence import Absence, Away
 from ringi.domain.pauses import Pause
+from ringi.domain.record import Page
 from ringi.errors import (
     FieldError,
     LimitError,
     LostReplyError,
+    NotFoundError,
     RingiError,
     SettingError,
     UnavailableError,
@@ -78,7 +81,7 @@ class Transport:
     """The connections to one server, with one token."""
 
     def __init__(self, url: str, token: str, retry_for: float) -> None:
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
             raise SettingError("url", url, "give the address of a server, such as https://inbox.example.com")
         self.url, self._retry_for = url.rstrip("/"), retry_for
         if self.url.endswith("/v1"):
@@ -93,6 +96,34 @@ class Transport:
         if not self.lifetime.is_elsewhere:
             self.lifetime.abort()
             await self._http.aclose()
+
+    async def end(self, call: ApiCall) -> None:
+        """Make a call after which something no longer exists."""
+        try:
+            await self.call(call)
+        except LostReplyError:
+            # The first attempt may have ended it.
+            with suppress(NotFoundError):
+                await self.call(call)
+
+    async def pages(self, path: str, params: dict[str, Any], limit: int, cursor: str | None) -> Page[Any]:
+        """Return the items of a list from as many pages as the server makes of it.
+
+        Args:
+            path: The path of the list.
+            params: The conditions.
+            limit: The maximum number of items.
+            cursor: `next` of the page before; None for the first page.
+        """
+        items = Page[Any](next=cursor)
+        while len(items) < limit:
+            more = {} if items.next is None else {"cursor": items.next}
+            page = await self.call(ApiCall("GET", path, params={**params, "limit": limit - len(items), **more}))
+            items += page["items"]
+            items.next = page["next"]
+            if items.next is None:
+                break
+        return items
 
     async def call(self, call: ApiCall, *, retry_for: float | None = None) -> Any:
         """Return the JSON of the reply, None for an empty one, or raise the error that the server replied.

@@ -12,13 +12,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.base import canonical
 from ringi.demo.data import toml_of
 from ringi.demo.preferences import FORM
 from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
-from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
 MAX_MATCHED_CHARACTERS = 2_000

@@ -7,9 +7,8 @@ from typing import Any, TypedDict
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.demo.shop import ARGS, exact, order_facts
-from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
 PROMPT = """Explain why order {order} deserves a refund of {amount}.

@@ -1,9 +1,11 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
 from ringi.base.validation import Name
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Decision, Id, Wording, parse_body
+from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Decision, Id, Response, Wording, parse_body
+from ringi.domain.display import Code, Diff, Image, Link, Table
+from ringi.domain.events import Webhook
 from ringi.domain.journal import Journal, JournalEntry, entries_in
-from ringi.domain.memories import is_person
+from ringi.domain.memories import Memory, is_person
 from ringi.domain.record import (
     AGENT,
     SCRIPTS_WITHOUT_SPACES,
@@ -12,6 +14,7 @@ from ringi.domain.record import (
     THREAD,
     Event,
     Key,
+    Page,
     Position,
     Query,
     Viewer,
@@ -20,7 +23,7 @@ from ringi.domain.record import (
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.domain.voting import Tier
+from ringi.domain.voting import Person, Tier
 
 __all__ = [
     "AGENT",
@@ -32,21 +35,32 @@ __all__ = [
     "Answer",
     "Ask",
     "AskOptions",
+    "Button",
+    "Code",
     "Decision",
+    "Diff",
     "Event",
     "Id",
+    "Image",
     "Journal",
     "JournalEntry",
     "Key",
+    "Link",
+    "Memory",
     "Name",
+    "Page",
+    "Person",
     "Position",
     "Query",
     "Request",
+    "Response",
     "Status",
+    "Table",
     "Thread",
     "ThreadStatus",
     "Tier",
     "Viewer",
+    "Webhook",
     "Wording",
     "entries_in",
     "is_person",

@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from pydantic_core import to_json
@@ -18,6 +18,7 @@ from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, check_name
 from ringi.errors import InvalidError
 
+T = TypeVar("T")
 Position = str
 """A position in the feed of events. Opaque: only the store that issued it can compare it."""
 
@@ -40,6 +41,19 @@ GRANT = "grant:"
 
 ERASED_PERSON = "erased:person"
 """Replaces the erased name of a person; no token can have this name."""
+
+
+class Page(list[T]):
+    """A part of a list.
+
+    Args:
+        items: The items.
+        next: The cursor of the next page; None at the end.
+    """
+
+    def __init__(self, items: Iterable[T] = (), next: str | None = None) -> None:
+        super().__init__(items)
+        self.next = next
 
 
 class Key(NamedTuple):

@@ -14,7 +14,7 @@ from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, Name, check_name
 from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
-from ringi.errors import ForbiddenError
+from ringi.errors import ForbiddenError, InvalidError
 
 GROUP = "group:"
 """The prefix of groups among the recipients of an escalation."""
@@ -132,6 +132,13 @@ class Held(Vote):
     """The time at which it becomes final."""
 
 
+class Person(NamedTuple):
+    """A person who acts, and the groups that make requests open to the person."""
+
+    name: str
+    groups: Sequence[str] = ()
+
+
 class Decider(NamedTuple):
     """A person who decides, as identified by the caller."""
 
@@ -173,9 +180,25 @@ class Decider(NamedTuple):
             raise ForbiddenError(f"you are no longer a deputy for request {id!r}: the person is back, and decides")
 
 
-def decider_of(by: Decider | str) -> Decider:
-    """Return the person; a name stands for a person of whom nothing else is known."""
-    return by if isinstance(by, Decider) else Decider(by)
+Caller = Decider | Person | str | None
+"""Who acts, by name or with groups; None over HTTP, where the token says it."""
+
+
+def decider_of(by: Caller) -> Decider:
+    """Return the person; a name stands for a person of whom nothing else is known.
+
+    Raises:
+        InvalidError: Nobody is named, or the groups are not a list.
+    """
+    if isinstance(by, Decider):
+        return by
+    if isinstance(by, Person):
+        if isinstance(by.groups, str):
+            raise InvalidError.of("by.groups", f"{by.groups!r} is not a list: give a list such as [{by.groups!r}]")
+        return Decider(by.name, tuple(by.groups))
+    if by is None:
+        raise InvalidError.of("by", 'name who acts: by="ann", or by=Person("ann", groups=["finance"])')
+    return Decider(by)
 
 
 def is_same_person(name: str, subject: str, other_name: str, other_subject: str) -> bool:

@@ -8,17 +8,13 @@ import os
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from ringi.base.canonical_json import digest, hashed, jsonable
 from ringi.base.clock import utc_now
-from ringi.base.settings import Settings
-from ringi.client.client import Client
-from ringi.connect import open, resolved_url
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import FOLDER
 from ringi.domain.record import AGENT
@@ -28,7 +24,6 @@ from ringi.errors import (
     DifferentAskError,
     NotAuthorizedError,
     NotFoundError,
-    SettingError,
     WaitTimeoutError,
 )
 from ringi.forms.form import Form
@@ -73,30 +68,6 @@ class Session(NamedTuple):
     def context(self) -> dict[str, Any]:
         """The context of its requests."""
         return {CLIENT: self.client, **({FOLDER: self.folder} if self.folder else {})}
-
-
-@asynccontextmanager
-async def open_asker(url: str | None = None) -> AsyncIterator[InboxAPI]:
-    """Open the inbox in which a client's calls are asked about, and close it at the end of the block.
-
-    Args:
-        url: A server, whose token is in `RINGI_TOKEN`, or a store; by default `RINGI_URL`, else the SQLite file in
-            `RINGI_HOME`.
-
-    Raises:
-        SettingError: The URL is invalid, or there is no token for the server.
-    """
-    url = resolved_url(url)
-    if urlsplit(url).scheme in ("http", "https"):
-        token = Settings.load().token
-        if not token:
-            remedy = "set the token of an agent, from `ringi token create --role agent --name NAME`"
-            raise SettingError("RINGI_TOKEN", "", remedy)
-        async with Client(url, token) as client:
-            yield client
-    else:
-        async with open(url) as inbox:
-            yield inbox
 
 
 def environment() -> dict[str, str]:
@@ -196,7 +167,7 @@ class ClientGate:
     async def check_pauses(self, *, is_gated: bool) -> None:
         """Raise `PausedError` if the client is paused; a call that a rule allows may rely on a look a second ago."""
         if is_gated or time.monotonic() - self._checked_at > FRESH_SECONDS:
-            await self._inbox.check_pauses(self.session.client)
+            await self._inbox.pauses.check(self.session.client)
             self._checked_at = time.monotonic()
 
     def _current_policy(self, more: tuple[Rule, ...]) -> Policy:

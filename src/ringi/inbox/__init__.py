@@ -1,5 +1,27 @@
 """The inbox: ask, claim, respond, cancel, wait."""
 
-from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.api import (
+    Checks,
+    Grants,
+    InboxAPI,
+    Memories,
+    Pauses,
+    People,
+    Seen,
+    Suggestions,
+    Trail,
+)
+from ringi.inbox.inbox import Limits
 
-__all__ = ["Inbox", "Limits"]
+__all__ = [
+    "Checks",
+    "Grants",
+    "InboxAPI",
+    "Limits",
+    "Memories",
+    "Pauses",
+    "People",
+    "Seen",
+    "Suggestions",
+    "Trail",
+]

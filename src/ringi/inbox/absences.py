@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from datetime import datetime
-
 from ringi.base.clock import Clock
-from ringi.contracts.backend import ABSENCES
 from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain import absence
 from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.voting import Decider
 from ringi.errors import NotFoundError
-from ringi.inbox.api import InboxAPI
 from ringi.inbox.journals import change_journal
-from ringi.inbox.people import People
 
 
 class Absences:
@@ -84,57 +76,3 @@ class Absences:
 
     async def _journal(self) -> Journal | None:
         return await find_record(self._store, Journal, self._key)
-
-
-class AbsenceOperations(InboxAPI):
-    """The operations of people who leave and come back."""
-
-    store: Store
-    tenant: str
-    clock: Clock
-    people: People
-
-    @property
-    def absences(self) -> Absences:
-        """The people of the tenant who are away."""
-        return Absences(self.store, self.tenant, self.clock)
-
-    async def leave(
-        self,
-        deputy: str,
-        until: datetime,
-        *,
-        by: str,
-        groups: Sequence[str] = (),
-        unknown: bool = False,
-        subject: str = "",
-    ) -> Absence:
-        fields = {"person": by, "deputy": deputy, "until": until, "groups": tuple(groups), "subject": subject}
-        new = parse_body(Absence, fields).checked(self.clock())
-        if not unknown:
-            (await self.people.known(self.tenant)).refuse_unknown({"deputy": deputy})
-        absence = await self.absences.begin(new)
-        await self._publish(ABSENCES)
-        return absence
-
-    async def come_back(self, by: str) -> None:
-        await self.absences.end(by)
-        await self._publish(ABSENCES)
-
-    async def away(self, by: str) -> Away:
-        return await self.absences.of(by)
-
-    async def find_absences(self) -> list[Absence]:
-        return sorted(await self.absences.active(), key=lambda each: (each.until, each.person))
-
-    async def end_absence(self, name: str, by: str) -> None:
-        await self.absences.end_of(name, by)
-        await self._publish(ABSENCES)
-
-    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
-        """Return the person with those for whom the person stands; a `Decider` already has them."""
-        return by if isinstance(by, Decider) else await self.absences.decider(Decider(by, tuple(groups)))
-
-    @abstractmethod
-    async def _publish(self, *topics: str) -> None:
-        """Notify all processes."""

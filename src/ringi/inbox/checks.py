@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import secrets
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
-from ringi.contracts.store import Store, find_record, readable
+from ringi.contracts.store import find_record, readable
 from ringi.domain.ask import parse_body
 from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, report_of
 from ringi.domain.journal import Journal
 from ringi.domain.planting import JOURNAL, begun_journal, check_from, checks_in, is_template, view_of, with_checks
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
+from ringi.domain.voting import Caller, decider_of
 from ringi.errors import ConflictError, InvalidError
-from ringi.inbox.api import InboxAPI
+from ringi.inbox import api
+from ringi.inbox.core import Part
 from ringi.inbox.journals import change_journal
 
 RECENT = timedelta(days=30)
@@ -33,16 +33,13 @@ DIGITS = 32
 Planted = tuple[Request, Event]
 
 
-class CheckOperations(InboxAPI):
-    """The part of an inbox that plants and lists checks."""
+class InboxChecks(Part, api.Checks):
+    """The checks of one tenant."""
 
-    store: Store
-    tenant: str
-    clock: Clock
-
-    async def plant_checks(
-        self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, by: str, share: float | None = None
+    async def plant(
+        self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, share: float | None = None, by: Caller = None
     ) -> list[str]:
+        inbox, person = self._inbox, decider_of(by)
         if not Settings.load().checks:
             raise ConflictError("checks are off: set RINGI_CHECKS=1 to plant requests that measure attention")
         recipes = [each.model_dump(exclude_unset=True) if isinstance(each, CheckRecipe) else each for each in checks]
@@ -51,21 +48,21 @@ class CheckOperations(InboxAPI):
         chosen = new.checks if new.share is None else _wanted(new.checks, new.share, recent)
         planted = [self._check_from(recipe, recent[recipe.tool]) for recipe in chosen]
         if planted:
-            step = partial(with_checks, planted=[request for request, _ in planted], by=by, now=self.clock())
-            begun = begun_journal(self.tenant, self.clock(), by)
+            step = partial(with_checks, planted=[request for request, _ in planted], by=person.name, now=inbox.clock())
+            begun = begun_journal(inbox.tenant, inbox.clock(), person.name)
             # First: a check that is not on record could be mistaken for a real request.
-            await change_journal(self.store, Key(self.tenant, JOURNAL), begun, step)
+            await change_journal(self._inbox.store, Key(self._inbox.tenant, JOURNAL), begun, step)
         for request, event in planted:
             failpoint("checks.before_put")
-            await self.store.put(request, event)
+            await self._inbox.store.put(request, event)
             failpoint("checks.after_put")
-            await self._notify(request)
+            await self._inbox.notify(request)
         return [request.id for request, _ in planted]
 
-    async def checks(self) -> CheckReport:
-        journal = await find_record(self.store, Journal, Key(self.tenant, JOURNAL))
-        keys = [Key(self.tenant, id) for id in checks_in(journal)]
-        found = [view_of(request) for request in await readable(self.store, Request, keys)]
+    async def report(self) -> CheckReport:
+        journal = await find_record(self._inbox.store, Journal, Key(self._inbox.tenant, JOURNAL))
+        keys = [Key(self._inbox.tenant, id) for id in checks_in(journal)]
+        found = [view_of(request) for request in await readable(self._inbox.store, Request, keys)]
         return report_of(view for view in found if view)
 
     def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> Planted:
@@ -74,19 +71,15 @@ class CheckOperations(InboxAPI):
             what = f"no recent request of {recipe.tool!r} can be copied: wait for a real one with this argument"
             raise InvalidError.of("checks", what, "no_template", tool=recipe.tool)
         digits, template = secrets.token_hex(DIGITS), secrets.choice(templates)
-        return check_from(template, recipe, digits=digits, now=self.clock())
+        return check_from(template, recipe, digits=digits, now=self._inbox.clock())
 
     async def _recent_requests(self, recipes: Sequence[CheckRecipe]) -> dict[str, list[Request]]:
         """Return the recent requests of the tools, newest first."""
-        oldest, found = self.clock() - RECENT, dict[str, list[Request]]()
+        oldest, found = self._inbox.clock() - RECENT, dict[str, list[Request]]()
         for tool in dict.fromkeys(recipe.tool for recipe in recipes):
-            newest = await self.store.find(Request, Query(tenant=self.tenant, tool=tool, limit=MOST_READ))
+            newest = await self._inbox.store.find(Request, Query(tenant=self._inbox.tenant, tool=tool, limit=MOST_READ))
             found[tool] = [request for request in newest if request.created_at >= oldest]
         return found
-
-    @abstractmethod
-    async def _notify(self, request: Request) -> None:
-        """Notify all processes of a change."""
 
 
 def _wanted(recipes: Sequence[CheckRecipe], share: float, recent: Mapping[str, Sequence[Request]]) -> list[CheckRecipe]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
 from collections.abc import Callable
 from datetime import timedelta
 
-from ringi.contracts.backend import ABSENCES
 from ringi.domain.record import SYSTEM, Erased, Key
 from ringi.domain.request import Request
-from ringi.inbox.feed import TOPIC, Feed
-from ringi.inbox.lifetime import Closable
-from ringi.inbox.people import PeopleOperations
-from ringi.privacy.candidates import Erasure, Sweep
+from ringi.domain.voting import Caller, decider_of
+from ringi.inbox.api import id_of
+from ringi.inbox.core import Core
+from ringi.inbox.feed import TOPIC
+from ringi.privacy.candidates import Sweep
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
@@ -21,28 +20,16 @@ RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 
 
-class ErasureOperations(Closable, PeopleOperations):
+class ErasureOperations(Core):
     """The part of an inbox that erases content."""
 
-    feed: Feed
-
-    async def erase(self, id: str, by: str) -> Request:
-        erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
-        request = await self._eraser.request(key, erased, self._check)
+    async def erase(self, request: Request | str, *, by: Caller = None) -> Request:
+        erased = Erased(at=self.clock(), by=decider_of(by).name, rule="request")
+        after = await self.eraser.request(Key(self.tenant, id_of(request)), erased, self.check)
         # Its review is erased too.
         self.feed.forget()
-        await self._notify(request)
-        return request
-
-    async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=sweep.checked(by).rule), self.tenant)
-        if done.requests and not sweep.dry_run:
-            await self._forget_erased()
-        if done.journals and not sweep.dry_run:
-            await self._publish(ABSENCES)
-        if sweep.person and done.next is None and not sweep.dry_run:
-            await self.forget_person(sweep.person)
-        return done
+        await self.notify(after)
+        return after
 
     async def retain(self, days: float) -> int:
         """Erase the content of old requests and of their threads, for all tenants.
@@ -57,7 +44,7 @@ class ErasureOperations(Closable, PeopleOperations):
         while True:
             after = await self.store.cursor(RETENTION)
             sweep = Sweep(before=before, after=after)
-            done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
+            done = await self.eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
             number += len(done.requests)
             if done.requests:
                 self.feed.forget()
@@ -81,19 +68,12 @@ class ErasureOperations(Closable, PeopleOperations):
             ConflictError: One of them cannot be done now, such as one of a request on legal hold.
             NotFoundError: There is no such request.
         """
-        is_erased = await self._eraser.finish(await self.get(id), self.clock())
+        is_erased = await self.eraser.finish(await self.get(id), self.clock())
         if is_erased:
-            await self._forget_erased()
+            await self.forget_erased()
         return is_erased
 
-    async def _forget_erased(self) -> None:
+    async def forget_erased(self) -> None:
+        """Read again what other processes may have erased."""
         self.feed.forget()
-        await self._publish(TOPIC)
-
-    @abstractmethod
-    async def _notify(self, request: Request) -> None:
-        """Notify everybody of a change of a request."""
-
-    @abstractmethod
-    async def _publish(self, *topics: str) -> None:
-        """Wake the subscribers of topics."""
+        await self.publish(TOPIC)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from abc import abstractmethod
-from collections.abc import Iterable
-from contextlib import suppress
 from functools import partial
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.contracts.backend import EVENTS
 from ringi.contracts.store import Store, change_record, find_record, readable
 from ringi.domain.grants import (
     JOURNAL,
     Grant,
     GrantEntry,
     GrantUse,
-    GrantView,
     begun_journal,
     read_entries,
     refuted,
@@ -30,10 +25,8 @@ from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
-from ringi.inbox.api import InboxAPI
 from ringi.inbox.feed import Feed
 from ringi.inbox.journals import JournalWatch, change_journal
-from ringi.inbox.receipts import Step
 
 log = logging.getLogger(__name__)
 
@@ -217,59 +210,3 @@ def person_and_grant(request: Request, entry: GrantEntry) -> tuple[str, Grant] |
     if request.granted is None or response is None or response.grant is None or response.grant.digest != entry.digest:
         return None
     return response.responder, response.grant
-
-
-class GrantOperations(InboxAPI):
-    """The part of an inbox that lists and revokes grants."""
-
-    tenant: str
-    clock: Clock
-    _grants: Grants
-
-    async def grants(self) -> list[GrantView]:
-        found, now = list[GrantView](), self.clock()
-        for id, entry in (await self._grants.entries(self.tenant)).items():
-            with suppress(NotFoundError, UnreadableError):
-                request = await self.get(id)
-                if (made := person_and_grant(request, entry)) and request.response:
-                    about = {"id": id, "status": entry.status(now), "uses": entry.uses, "digest": entry.digest}
-                    about["refuted_by"] = entry.refuted_by
-                    answer = {"granted_by": made[0], "granted_at": request.response.at, "title": request.title}
-                    found.append(GrantView(**about, **answer, grant=made[1]))
-        return found
-
-    def refresh_grants(self, answered: Iterable[Request]) -> None:
-        """Use the grants of answers at once that another process may have taken.
-
-        Args:
-            answered: The requests that have just been answered.
-        """
-        if any(request.response and request.response.grant for request in answered):
-            self._grants.refresh(self.tenant)
-
-    async def is_grant_over(self, request: Request) -> bool:
-        """Return whether a grant approved a request, and was revoked or has ended since.
-
-        Args:
-            request: The request.
-        """
-        return await self._grants.is_over(request)
-
-    async def revoke_grant(self, id: str, *, by: str) -> None:
-        await self.get(id)
-        await self._grants.revoke(Key(self.tenant, id), by)
-        await self._publish(EVENTS)
-
-    async def _end_unanswered(self, id: str, step: Step, by: str, read: Request | None = None) -> Request:
-        """Do a change that may end a request without an answer; the rules for calls like it end first."""
-        before = read or await self.get(id)
-        await self._grants.refute_unanswered(before, step(before)[0], by)
-        return await self._change(id, step, before)
-
-    @abstractmethod
-    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
-        """Save the next version of a request, and notify everybody."""
-
-    @abstractmethod
-    async def _publish(self, *topics: str) -> None:
-        """Notify all processes."""

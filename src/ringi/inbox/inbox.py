@@ -7,11 +7,11 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
@@ -22,29 +22,30 @@ from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.decisions import refuse_files
 from ringi.domain.events import FINAL_EVENTS
+from ringi.domain.filters import Filter, FindOptions
 from ringi.domain.grants import NewGrant
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Position, Query, topic_of
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_of
-from ringi.domain.urgency import own_query
-from ringi.domain.voting import Decider, decider_of
+from ringi.domain.urgency import own_query, place_of
+from ringi.domain.voting import Caller, Decider, decider_of
 from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
-from ringi.inbox.absences import AbsenceOperations
-from ringi.inbox.api import id_of
-from ringi.inbox.checks import CheckOperations
+from ringi.inbox.api import Seen, answer_to, id_of
+from ringi.inbox.checks import InboxChecks
+from ringi.inbox.core import Step
 from ringi.inbox.erasures import ErasureOperations
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.first_asks import FirstAsks
-from ringi.inbox.grants import GrantOperations, Grants
-from ringi.inbox.memories import MemoryOperations
-from ringi.inbox.pauses import PausableInbox
-from ringi.inbox.people import People
-from ringi.inbox.receipts import ReceiptOperations, Step
-from ringi.inbox.suggestions import SuggestionOperations
+from ringi.inbox.grants import Grants
+from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxPeople, InboxTrail
+from ringi.inbox.people import KnownPeople
+from ringi.inbox.reassigning import PeopleOperations
+from ringi.inbox.receipts import ReceiptOperations
+from ringi.inbox.suggestions import InboxSuggestions
 from ringi.privacy.erasure import Eraser
 
 log = logging.getLogger(__name__)
@@ -76,19 +77,10 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(
-    PausableInbox,
-    AbsenceOperations,
-    ErasureOperations,
-    GrantOperations,
-    ReceiptOperations,
-    CheckOperations,
-    MemoryOperations,
-    SuggestionOperations,
-):
+class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
-    The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
+    Users see the methods of `InboxAPI`. The others are for runtimes and background work.
 
     Args:
         store: The store of the requests.
@@ -110,15 +102,15 @@ class Inbox(
         clock: Clock = utc_now,
         limits: Limits | None = None,
         eraser: Eraser | None = None,
-        people: People | None = None,
+        people: KnownPeople | None = None,
         admin_groups: Sequence[str] = (),
     ) -> None:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
-        self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
+        self.limits, self.eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
-        self._grants, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
-        self._check: Check = allow_everybody
-        self.people, self._admin_groups = people or People(), tuple(admin_groups)
+        self.granted, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
+        self.check: Check = allow_everybody
+        self.known_people, self._admin_groups = people or KnownPeople(), tuple(admin_groups)
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
@@ -128,8 +120,36 @@ class Inbox(
             check: Called with each version that is read or replaced; it raises to deny access.
         """
         other = Inbox.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"tenant": tenant, "_check": check}
+        other.__dict__ |= self.__dict__ | {"tenant": tenant, "check": check}
         return other
+
+    @property
+    def grants(self) -> InboxGrants:
+        return InboxGrants(self)
+
+    @property
+    def suggestions(self) -> InboxSuggestions:
+        return InboxSuggestions(self)
+
+    @property
+    def pauses(self) -> InboxPauses:
+        return InboxPauses(self)
+
+    @property
+    def people(self) -> InboxPeople:
+        return InboxPeople(self)
+
+    @property
+    def checks(self) -> InboxChecks:
+        return InboxChecks(self)
+
+    @property
+    def memories(self) -> InboxMemories:
+        return InboxMemories(self)
+
+    @property
+    def trail(self) -> InboxTrail:
+        return InboxTrail(self)
 
     async def submit(
         self,
@@ -165,7 +185,7 @@ class Inbox(
         Args:
             new: The request.
         """
-        use = await self._grants.use(new.request)
+        use = await self.granted.use(new.request)
         if use is None or isinstance(use, Request):
             return use
         return await self._put(NewRequest(*new.request.under_grant(use), new.span))
@@ -255,17 +275,38 @@ class Inbox(
         """
         failpoint("ask.after_commit")
         new.span.end_asked(new.request)
-        await self._notify(new.request)
+        await self.notify(new.request)
 
     async def get(self, id: str) -> Request:
         request = await self.store.get(Request, self.tenant, id)
-        self._check(request)
+        self.check(request)
         return request
 
-    async def find(self, query: Query | None = None) -> list[Request]:
-        return await self.store.find(Request, own_query(query or Query(), self.tenant, self.clock()))
+    async def find(
+        self, *, limit: int = 50, cursor: str | None = None, **conditions: Unpack[FindOptions]
+    ) -> Page[Request]:
+        return await self.page(Filter.parse(conditions).query(limit=limit, cursor=cursor))
+
+    async def page(self, query: Query) -> Page[Request]:
+        own = own_query(query, self.tenant, self.clock())
+        found = await self.store.find(Request, own.model_copy(update={"limit": own.limit + 1}))
+        has_more = len(found) > own.limit > 0
+        return Page(found[: own.limit], place_of(own, found[own.limit - 1]) if has_more else None)
+
+    async def search(self, query: Query) -> list[Request]:
+        """Return this tenant's matching requests, newest first, unless the query has another order.
+
+        Args:
+            query: The conditions and the limit.
+        """
+        return await self.store.find(Request, own_query(query, self.tenant, self.clock()))
 
     async def count(self, query: Query) -> int:
+        """Return the number of this tenant's matching requests.
+
+        Args:
+            query: The conditions; counting stops at `limit`.
+        """
         return await self.store.count(Request, own_query(query, self.tenant, self.clock()))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
@@ -285,24 +326,22 @@ class Inbox(
 
     async def respond(
         self,
-        id: str,
+        seen: Request | Seen,
         decision: Decision,
         data: dict[str, Any] | None = None,
         *,
-        digest: str,
-        responder: str,
+        by: Caller = None,
         args: dict[str, Any] | None = None,
         message: str | None = None,
-        groups: Sequence[str] = (),
         grant: NewGrant | Mapping[str, Any] | None = None,
         override: str | None = None,
         channel: str = "python",
     ) -> Request:
-        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message, "grant": grant}
-        answer, person = Answer.parse(body | {"override": override}), await self._decider(responder, groups)
-        return await self.answer(id, answer, by=person._replace(is_admin=override is not None), channel=channel)
+        more = {"data": data, "args": args, "message": message, "grant": grant, "override": override}
+        answer, person = answer_to(seen, decision, more), await self.decider(by)
+        return await self.answer(seen.id, answer, by=person._replace(is_admin=override is not None), channel=channel)
 
-    async def answer(self, id: str, answer: Answer, *, by: Decider | str, channel: str) -> Request:
+    async def answer(self, id: str, answer: Answer, *, by: Caller, channel: str) -> Request:
         """Decide a request with an answer that is already parsed; see `respond` for the errors.
 
         Args:
@@ -311,7 +350,7 @@ class Inbox(
             by: The responder.
             channel: The channel of the answer, such as `python` or `http`, for the audit trail.
         """
-        claimed = await self._decider(by)
+        claimed = await self.decider(by)
         # An absence may have ended since the caller looked.
         person = await self.absences.decider(claimed) if claimed.stands_for else claimed
 
@@ -327,45 +366,84 @@ class Inbox(
 
         ended_rules: tuple[str, ...] = ()
         if answer.grant:
-            await self._grants.begin(decide(await self.get(id))[0])
+            await self.granted.begin(decide(await self.get(id))[0])
         elif answer.decision != "approve":
-            ended_rules = await self._grants.refute(decide(await self.get(id))[0], person.name)
+            ended_rules = await self.granted.refute(decide(await self.get(id))[0], person.name)
         if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
-            await self._eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
-        request = await self._change(id, decide)
+            await self.eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
+        request = await self.change(id, decide)
         if request.is_final and not request.is_repeat(answer, person):
             raise RequestEndedError(id, request.status, request.winner)
         if answer.grant:
-            await self._grants.begin(request)
+            await self.granted.begin(request)
         return request
 
-    async def undo(self, id: str, by: Decider | str) -> Request:
-        if request := await self._take_back(id, decider_of(by)):
-            return request
-        return await self._change(id, lambda request: request.undone(by, self.clock()))
+    async def undo(self, request: Request | str, *, by: Caller = None) -> Request:
+        id, person = id_of(request), decider_of(by)
+        if before := await self._take_back(id, person):
+            return before
+        return await self.change(id, lambda each: each.undone(person, self.clock()))
 
     async def attach(
-        self, id: str, field: str, name: str, content: bytes, *, by: Decider | str, groups: Sequence[str] = ()
+        self, request: Request | str, field: str, name: str, content: bytes, *, by: Caller = None
     ) -> AttachedFile:
-        request, person, now = await self.get(id), await self._decider(by, groups), self.clock()
-        refuse_files(request, person, now)
-        attachments, read = self._eraser.attachments, partial(self.get, id)
-        return await attachments.add(request, field, name, content, by=person.name, at=now, read=read)
+        id, person, now = id_of(request), await self.decider(by), self.clock()
+        asked = await self.get(id)
+        refuse_files(asked, person, now)
+        attachments, read = self.eraser.attachments, partial(self.get, id)
+        return await attachments.add(asked, field, name, content, by=person.name, at=now, read=read)
 
-    async def attachment(self, id: str, number: int) -> bytes:
-        return await self._eraser.attachments.content(await self.get(id), number)
+    async def attachment(self, request: Request | str, number: int) -> bytes:
+        return await self.eraser.attachments.content(await self.get(id_of(request)), number)
 
-    async def claim(self, id: str, by: Decider | str, *, groups: Sequence[str] = ()) -> Request:
-        person, lease = await self._decider(by, groups), timedelta(seconds=self.limits.claim_seconds)
-        return await self._change(id, lambda request: request.claimed(person, self.clock(), lease))
+    async def claim(self, request: Request | str, *, by: Caller = None) -> Request:
+        person, lease = await self.decider(by), timedelta(seconds=self.limits.claim_seconds)
+        return await self.change(id_of(request), lambda each: each.claimed(person, self.clock(), lease))
 
-    async def release(self, id: str, by: Decider | str, *, groups: Sequence[str] = ()) -> Request:
-        person = await self._decider(by, groups)
-        return await self._change(id, lambda request: request.released(person, self.clock()))
+    async def release(self, request: Request | str, *, by: Caller = None) -> Request:
+        person = await self.decider(by)
+        return await self.change(id_of(request), lambda each: each.released(person, self.clock()))
 
-    async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
-        return await self._end_unanswered(id, lambda request: request.cancelled(by, self.clock(), reason), by)
+    async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
+        id, name = id_of(request), decider_of(by).name
+        return await self._end_unanswered(id, lambda each: each.cancelled(name, self.clock(), reason), name)
+
+    async def _end_unanswered(self, id: str, step: Step, by: str, read: Request | None = None) -> Request:
+        """Do a change that may end a request without an answer; the rules for calls like it end first."""
+        before = read or await self.get(id)
+        await self.granted.refute_unanswered(before, step(before)[0], by)
+        return await self.change(id, step, before)
+
+    def refresh_grants(self, answered: Iterable[Request]) -> None:
+        """Use the grants of answers at once that another process may have taken.
+
+        Args:
+            answered: The requests that have just been answered.
+        """
+        if any(request.response and request.response.grant for request in answered):
+            self.granted.refresh(self.tenant)
+
+    async def is_grant_over(self, request: Request) -> bool:
+        """Return whether a grant approved a request, and was revoked or has ended since.
+
+        Args:
+            request: The request.
+        """
+        return await self.granted.is_over(request)
+
+    async def decider(self, by: Caller) -> Decider:
+        """Return the person with those for whom the person stands; a `Decider` already has them."""
+        return by if isinstance(by, Decider) else await self.absences.decider(decider_of(by))
+
+    async def publish(self, *topics: str) -> None:
+        """Notify all processes; a failure is logged, and the waiters wake by polling."""
+        try:
+            for topic in topics:
+                await self.notifier.publish(topic)
+        except Exception:
+            self.notifier.lost += 1
+            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])
 
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.
@@ -376,7 +454,7 @@ class Inbox(
         Raises:
             NotFoundError: There is no such request.
         """
-        return await self._change(id, lambda request: request.reminded(self.clock()))
+        return await self.change(id, lambda request: request.reminded(self.clock()))
 
     async def record_seen(self, id: str, by: str) -> Request:
         """Record that a person opened a pending request; once per person.
@@ -388,7 +466,7 @@ class Inbox(
         Raises:
             NotFoundError: There is no such request.
         """
-        return await self._change(id, lambda request: request.seen(by, self.clock()))
+        return await self.change(id, lambda request: request.seen(by, self.clock()))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         self.lifetime.check()
@@ -415,7 +493,7 @@ class Inbox(
         Raises:
             NotFoundError: There is no such request.
         """
-        return await self._change(id, step)
+        return await self.change(id, step)
 
     async def expire_due(self) -> int:
         """Do what the clock may do: expire overdue requests, release held answers, escalate; of all tenants in turn.
@@ -450,9 +528,9 @@ class Inbox(
             raise DifferentAskError(asked_request.id)
         return stored
 
-    async def _change(self, id: str, step: Step, read: Request | None = None, check: Check | None = None) -> Request:
+    async def change(self, id: str, step: Step, read: Request | None = None, check: Check | None = None) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
-            (check or self._check)(request)
+            (check or self.check)(request)
             return step(request)
 
         reviews: list[tuple[Request, Event]] = []
@@ -468,8 +546,8 @@ class Inbox(
             await self.announce_change(before, after)
             for review, asked in reviews:
                 await self.announce_new(NewRequest(review, asked, tracing.start_span("asked", review.created_at)))
-            if await self._eraser.after_change(before, after, self.clock()):
-                await self._forget_erased()
+            if await self.eraser.after_change(before, after, self.clock()):
+                await self.forget_erased()
         return after
 
     async def announce_change(self, before: Request, after: Request) -> None:
@@ -481,7 +559,7 @@ class Inbox(
         """
         failpoint("change.after_commit")
         self._measure(before, after)
-        await self._notify(after)
+        await self.notify(after)
 
     def _measure(self, before: Request, after: Request) -> None:
         tracing.record_change(before, after)
@@ -492,6 +570,6 @@ class Inbox(
         elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
             self.metrics.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
-    async def _notify(self, request: Request) -> None:
+    async def notify(self, request: Request) -> None:
         self.feed.keep(request)
-        await self._publish(request.topic, TOPIC)
+        await self.publish(request.topic, TOPIC)

@@ -18,7 +18,7 @@ from ringi.privacy.erasure import Eraser
 
 if TYPE_CHECKING:
     from ringi.inbox.grants import Grants
-    from ringi.inbox.people import People
+    from ringi.inbox.people import KnownPeople
 
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -87,10 +87,10 @@ class Closable:
     """The closable part of an inbox: every operation uses one of these attributes."""
 
     store: UntilClosed[Store] = UntilClosed()
-    people: UntilClosed[People] = UntilClosed()
+    known_people: UntilClosed[KnownPeople] = UntilClosed()
     notifier: Notifier
-    _grants: UntilClosed[Grants] = UntilClosed()
-    _eraser: UntilClosed[Eraser] = UntilClosed()
+    granted: UntilClosed[Grants] = UntilClosed()
+    eraser: UntilClosed[Eraser] = UntilClosed()
     _closing: Callable[[], Awaitable[None]] | None = None
 
     @property

@@ -73,9 +73,9 @@ async def _end_absences(inbox: Inbox, person: str, by: str) -> list[Ended]:
 
 
 async def _revoke_grants(inbox: Inbox, person: str, by: str) -> list[Ended]:
-    own = [each for each in await inbox.grants() if each.granted_by == person and each.status == "active"]
+    own = [each for each in await inbox.grants.list() if each.granted_by == person and each.status == "active"]
     for each in own:
-        await inbox.revoke_grant(each.id, by=by)
+        await inbox.grants.revoke(each.id, by=by)
     return [Ended(kind="rules" if each.grant.is_rule else "grants", id=each.id) for each in own]
 
 
@@ -85,7 +85,7 @@ async def _release_claims(inbox: Inbox, person: str, by: str) -> list[Ended]:
         if request.claimed_by == person:
             with suppress(ConflictError):  # It ended, or another person took it, meanwhile.
                 # The person's groups are unknown here.
-                await inbox.release(request.id, Decider(person, is_admin=True))
+                await inbox.release(request, by=Decider(person, is_admin=True))
                 ended.append(Ended(kind="claims", id=request.id))
     return ended
 
@@ -111,7 +111,7 @@ async def _withdraw_answers(inbox: Inbox, person: str, by: str) -> list[Ended]:
 
 async def _pending(inbox: Inbox, query: Query) -> AsyncIterator[Request]:
     query = query.model_copy(update={"statuses": ("pending",), "limit": PAGE})
-    while found := await inbox.find(query):
+    while found := await inbox.search(query):
         for request in found:
             yield request
         query = query.model_copy(update={"before": cursor_of(found[-1])})

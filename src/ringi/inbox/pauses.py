@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
-from datetime import datetime
 
 from ringi.base.clock import Clock
-from ringi.contracts.backend import EVENTS
 from ringi.contracts.store import Store, change_record, find_record
-from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.pauses import (
     JOURNAL,
@@ -24,11 +20,8 @@ from ringi.domain.pauses import (
 )
 from ringi.domain.record import Event, Key
 from ringi.errors import NotFoundError, PausedError
-from ringi.inbox.api import InboxAPI
 from ringi.inbox.journals import change_journal
-from ringi.inbox.lifetime import Closable
 
-log = logging.getLogger(__name__)
 MAX_SECONDS = 60.0
 """The longest time after which a caller repeats a call of a paused agent."""
 
@@ -113,37 +106,3 @@ def refuse_paused(pauses: tuple[Pause, ...], agent: str | None, clock: Clock) ->
     pause = find_pause(pauses, agent, clock())
     if pause:
         raise paused_error(pause, clock)
-
-
-class PausableInbox(Closable, InboxAPI):
-    """The part of an inbox that pauses agents."""
-
-    tenant: str
-    clock: Clock
-
-    async def pause(self, reason: str, *, by: str, agent: str | None = None, until: datetime | None = None) -> Pause:
-        new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
-        pause = await begin_pause(self.store, self.tenant, new, by=by, clock=self.clock)
-        await self._publish(EVENTS)
-        return pause
-
-    async def pauses(self) -> list[Pause]:
-        now = self.clock()
-        found = await read_tenant_pauses(self.store, self.tenant)
-        return [pause for pause in found if not pause.has_ended(now)]
-
-    async def resume(self, id: str, *, by: str) -> None:
-        await end_pause(self.store, self.tenant, id, by=by, clock=self.clock)
-        await self._publish(EVENTS)
-
-    async def check_pauses(self, agent: str | None = None) -> None:
-        found = await read_tenant_pauses(self.store, self.tenant)
-        refuse_paused(found, agent, self.clock)
-
-    async def _publish(self, *topics: str) -> None:
-        try:
-            for topic in topics:
-                await self.notifier.publish(topic)
-        except Exception:
-            self.notifier.lost += 1
-            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import TRIES, Store
-from ringi.domain.ask import parse_body
-from ringi.domain.people import Known, Reassignment, reassigned_from
-from ringi.domain.record import DEFAULT_TENANT, START, Event, Key, Query, cursor_of
-from ringi.domain.request import Request
-from ringi.domain.voting import Decider
+from ringi.contracts.store import TRIES
+from ringi.domain.people import Known
+from ringi.domain.record import DEFAULT_TENANT, Key, Query
 from ringi.errors import ConflictError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.receipts import Step
 
 log = logging.getLogger(__name__)
 PAGE = 500
@@ -41,7 +34,7 @@ class NamedPerson(NamedTuple):
     groups: tuple[str, ...] = ()
 
 
-class People:
+class KnownPeople:
     """The people of all tenants of a store: those who have a token or have signed in, and those of the settings.
 
     Args:
@@ -142,123 +135,6 @@ class People:
                     noted[name] = noted.get(name, frozenset()).union(item.event["groups"])
             if len(items) < PAGE:
                 return
-
-
-class PeopleOperations(InboxAPI):
-    """The part of an inbox that needs to know who is here."""
-
-    tenant: str
-    store: Store
-    clock: Clock
-    people: People
-    _check: Callable[[Request], None]
-
-    async def _marked(self, request: Request) -> Request:
-        """Return a pending request with the mark of those that nobody here can answer."""
-        if not (request.assignee or request.groups or request.quorum):
-            return request
-        return request.marked((await self.people.known(self.tenant)).can_answer(request))
-
-    async def reassign(
-        self,
-        id: str,
-        by: Decider | str,
-        *,
-        assignee: str | None = None,
-        groups: Sequence[str] = (),
-        unknown: bool = False,
-        by_groups: Sequence[str] = (),
-    ) -> Request:
-        to = parse_body(Reassignment, {"assignee": assignee, "groups": tuple(groups), "unknown": unknown})
-        known, person = await self.people.known(self.tenant), await self._decider(by, by_groups)
-
-        def step(request: Request) -> tuple[Request, Event]:
-            after, event = request.reassigned(person, self.clock(), to.assignee, to.groups)
-            # Not before: what a person may not change also says nothing about names.
-            if not unknown:
-                known.refuse_unknown({"assignee": assignee}, to.groups)
-            return after.marked(known.can_answer(after)), event
-
-        return await self._change(id, step)
-
-    async def _take_back(self, id: str, by: Decider) -> Request | None:
-        """Assign a request as before this person reassigned it; None if there is no reassignment to take back.
-
-        Args:
-            id: The id of the request.
-            by: The person.
-        """
-        request = await self.store.get(Request, self.tenant, id)
-        history = await self.store.events(START, HISTORY, tenant=self.tenant, record_id=id)
-        before = reassigned_from(request, by.name, history)
-        if before is None:
-            return None
-        # A person who passed a request on may see it no more: the request as it was must be theirs.
-        self._check(before)
-        known = await self.people.known(self.tenant)
-        former = by._replace(is_admin=True)  # It is assigned to others now.
-
-        def step(now: Request) -> tuple[Request, Event]:
-            if now.head != request.head:
-                raise ConflictError(f"request {id!r} has just changed: look at it again")
-            after, event = now.reassigned(former, self.clock(), before.assignee, before.groups)
-            return after.marked(known.can_answer(after)), event
-
-        return await self._change(id, step, check=lambda _: None)
-
-    async def mark_unanswerable(self, query: Query) -> None:
-        """Compare pending requests with the people who are known now, after these have changed.
-
-        Args:
-            query: Which requests.
-        """
-        while found := await self.find(query.model_copy(update={"statuses": ("pending",)})):
-            for request in found:
-                await self.mark(request)
-            if len(found) < query.limit:
-                return
-            query = query.model_copy(update={"before": cursor_of(found[-1])})
-
-    async def note_person(self, name: str, groups: Sequence[str] = ()) -> None:
-        """Record that a person has a token or has signed in, so that the name is known.
-
-        Args:
-            name: The name of the person.
-            groups: The groups of the person.
-        """
-        await self.people.note(self.tenant, name, groups)
-        if query := self.people.unmarked.get(self.tenant):
-            await self.mark_unanswerable(query)
-            if self.people.unmarked.get(self.tenant) is query:
-                del self.people.unmarked[self.tenant]
-
-    async def forget_person(self, name: str) -> None:
-        """Record that a person has no token any more, and mark what nobody else can answer; repeat it after an error.
-
-        Args:
-            name: The name of the person.
-        """
-        await self.people.forget(self.tenant, name)
-        await self.mark_unanswerable(Query())
-
-    async def mark(self, request: Request) -> None:
-        """Compare a pending request with the people who are known now.
-
-        Args:
-            request: The request.
-        """
-        known = await self.people.known(self.tenant)
-        await self._change(request.id, lambda each: each.remarked(known.can_answer(each)))
-
-    @abstractmethod
-    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
-        """Return the person with those for whom the person stands."""
-
-    @abstractmethod
-    async def _change(
-        self, id: str, step: Step, read: Request | None = None, check: Callable[[Request], None] | None = None
-    ) -> Request:
-        """Save the next version of a request."""
 
 
 def named_people(settings: Settings) -> list[NamedPerson]:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
-
-from ringi.base.clock import Clock
 from ringi.domain.ask import Outcome, Receipt, parse_body
 from ringi.domain.grants import OVER
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
+from ringi.domain.voting import Caller, decider_of
 from ringi.errors import ConflictError
-from ringi.inbox.api import InboxAPI
-
-Step = Callable[[Request], tuple[Request, Event | None]]
-"""Returns the next version of a request and its event; the request itself changes nothing."""
+from ringi.inbox.api import id_of
+from ringi.inbox.core import Core
 
 
-class ReceiptOperations(InboxAPI):
+class ReceiptOperations(Core):
     """The acknowledgements of requests."""
-
-    clock: Clock
 
     async def report_outcome(
         self,
-        id: str,
+        request: Request | str,
         outcome: Outcome,
-        by: str | None = None,
         *,
         result_digest: str | None = None,
         attempt: str | None = None,
+        by: Caller = None,
     ) -> Request:
+        id, actor = id_of(request), SYSTEM if by is None else decider_of(by).name
         receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
         if receipt.is_begun_by(attempt) and await self.is_grant_over(await self.get(id)):
             raise ConflictError(f"request {id!r}: {OVER}")
-        return await self._change(id, lambda request: request.reported(receipt, by or SYSTEM, self.clock()))
+        return await self.change(id, lambda request: request.reported(receipt, actor, self.clock()))
 
     async def acknowledge(
         self, id: str, by: str, read: Request | None = None, receipt: Receipt | None = None
@@ -54,7 +48,7 @@ class ReceiptOperations(InboxAPI):
         def take_up(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock(), receipt)
 
-        return await self._change(id, take_up, read)
+        return await self.change(id, take_up, read)
 
     async def mark_attention(self, id: str, why: str) -> Request:
         """Mark a request for an operator; idempotent.
@@ -70,7 +64,7 @@ class ReceiptOperations(InboxAPI):
         def mark(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
 
-        return await self._change(id, mark)
+        return await self.change(id, mark)
 
     async def retry(self, id: str, by: str) -> Request:
         """Remove a request's mark, so that its run tries again; an unmarked request is unchanged.
@@ -86,12 +80,4 @@ class ReceiptOperations(InboxAPI):
         def again(request: Request) -> tuple[Request, Event | None]:
             return request.retried(by, self.clock()) if request.attention else (request, None)
 
-        return await self._change(id, again)
-
-    @abstractmethod
-    async def is_grant_over(self, request: Request) -> bool:
-        """Return whether the grant that approved a request is over."""
-
-    @abstractmethod
-    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
-        """Save the next version of a request, and notify everybody."""
+        return await self.change(id, again)

@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import secrets
 import uuid
-from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from ringi.base.canonical_json import jsonable
-from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import Sentence, sentences_text
-from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Ask, Wording, parse_body
 from ringi.domain.decisions import MCP, refuse_deputy, refuse_sign_in
 from ringi.domain.grants import Grant
-from ringi.domain.record import POLICY, SYSTEM, Query
+from ringi.domain.record import POLICY, SYSTEM, Page, Query
 from ringi.domain.request import Request
 from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided, suggested
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.grants import Grants
+from ringi.inbox import api
+from ringi.inbox.core import Part
 
 RULE = "ringi.rule"
 """The name of the action that records a rule: no agent has such a tool."""
@@ -35,31 +32,24 @@ LOOKED_AT = 2_000
 SEED_BYTES = 32
 
 
-class SuggestionOperations(InboxAPI):
-    """The part of an inbox that suggests rules."""
+class InboxSuggestions(Part, api.Suggestions):
+    """The rules that the decisions of one tenant's people suggest."""
 
-    store: Store
-    tenant: str
-    clock: Clock
-    _grants: Grants
-    _check: Callable[[Request], None]
+    async def list(self) -> Page[Suggestion]:
+        return Page([found.suggestion async for found, _ in self._suggested()])
 
-    async def suggestions(self) -> list[Suggestion]:
-        return [found.suggestion async for found, _ in self._suggested()]
-
-    async def accept_suggestion(
+    async def accept(
         self,
         id: str,
         *,
-        by: Decider | str,
         until: datetime | None = None,
         max_uses: int = 1_000,
         one_in: int = 20,
-        groups: Sequence[str] = (),
+        by: Caller = None,
         channel: str = "python",
     ) -> Request:
         new = parse_body(NewRule, {"until": until, "max_uses": max_uses, "one_in": one_in})
-        person = await self._decider(by, groups)
+        person = await self._inbox.decider(by)
         if channel == MCP:
             raise ForbiddenError("later calls cannot be approved over MCP: use the page")
         async for found, template in self._suggested():
@@ -73,16 +63,16 @@ class SuggestionOperations(InboxAPI):
         # Whoever may not decide such a call alone may not approve it in advance.
         refuse_sign_in(template, person)
         refuse_deputy(template, person)
-        now = self.clock()
+        now = self._inbox.clock()
         grant = found.grant(new, now)
         ask = rule_ask(found.suggestion, template, jsonable(grant)).checked(max_fields=0)
-        made: dict[str, Any] = {"now": now, "by": person, "channel": channel, "tenant": self.tenant}
+        made: dict[str, Any] = {"now": now, "by": person, "channel": channel, "tenant": self._inbox.tenant}
         rule, event = Request.rule(ask, id=uuid.uuid4().hex, grant=grant, seed=secrets.token_hex(SEED_BYTES), **made)
-        await self._grants.begin(rule)
+        await self._inbox.granted.begin(rule)
         failpoint("rule.before_put")
-        await self.store.put(rule, event)
-        await self._notify(rule)
-        self._grants.refresh(self.tenant)
+        await self._inbox.store.put(rule, event)
+        await self._inbox.notify(rule)
+        self._inbox.granted.refresh(self._inbox.tenant)
         await self._end_if_refused(grant)
         return rule
 
@@ -91,7 +81,7 @@ class SuggestionOperations(InboxAPI):
         requests = await self._ended(grant.tool)
         wrong = {each.request for each in decided(requests) if not each.is_approved and grant.covers(each.call)}
         if refused := next((each for each in requests if each.id in wrong), None):
-            await self._grants.refute(refused, refused.response.responder if refused.response else SYSTEM)
+            await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
 
     async def _suggested(self) -> AsyncIterator[tuple[Suggested, Request]]:
         """Yield the rules of requests that the caller may decide, except those in force."""
@@ -102,28 +92,20 @@ class SuggestionOperations(InboxAPI):
             for found in await asyncio.to_thread(suggested, requests):
                 template = by_id[found.suggestion.template]
                 with suppress(NotFoundError, ForbiddenError):
-                    self._check(template)
-                    if not await self._grants.rules_covering(template):
+                    self._inbox.check(template)
+                    if not await self._inbox.granted.rules_covering(template):
                         yield found, template
 
-    async def _ended(self, tool: str) -> list[Request]:
+    async def _ended(self, tool: str) -> Sequence[Request]:
         """Return the newest ended requests about a tool, newest first."""
-        query = Query(tenant=self.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
-        return await self.store.find(Request, query)
+        query = Query(tenant=self._inbox.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
+        return await self._inbox.store.find(Request, query)
 
-    async def _tools(self) -> list[str]:
+    async def _tools(self) -> Sequence[str]:
         """Return the tools about which people were asked lately."""
-        query = Query(tenant=self.tenant, kind="approval", statuses=ENDED, limit=LOOKED_AT)
-        newest = await self.store.find(Request, query)
+        query = Query(tenant=self._inbox.tenant, kind="approval", statuses=ENDED, limit=LOOKED_AT)
+        newest = await self._inbox.store.find(Request, query)
         return sorted({request.action.name for request in newest if request.action and not is_by_rule(request)})
-
-    @abstractmethod
-    async def _decider(self, by: Decider | str, groups: Sequence[str] = ()) -> Decider:
-        """Return the person with those for whom the person stands."""
-
-    @abstractmethod
-    async def _notify(self, request: Request) -> None:
-        """Notify all processes of a change."""
 
 
 def is_by_rule(request: Request) -> bool:

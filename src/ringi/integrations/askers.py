@@ -173,7 +173,7 @@ class InboxAsker(Asker):
     async def check_pauses(self, *, is_gated: bool) -> None:
         # A call that a rule allows needs no store, and is not stopped either.
         if is_gated:
-            await (await self._opened()).check_pauses()
+            await (await self._opened()).pauses.check()
 
     async def report(self, request: Request, outcome: Outcome) -> None:
         # The inbox that was opened to ask is closed: a function may run for hours.

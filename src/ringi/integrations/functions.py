@@ -9,7 +9,7 @@ import logging
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from ringi import sync
 from ringi.base.canonical_json import digest
@@ -31,20 +31,64 @@ R = TypeVar("R")
 T = TypeVar("T")
 Key = Callable[[Args], str] | str
 """A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
-AnyInbox = InboxAPI | sync.Inbox | sync.Client
+AnyInbox = InboxAPI | sync.Inbox
+When = Callable[[Args], bool]
+"""Whether people are asked about a call with these arguments."""
 
 
-def requires_approval(
+@overload
+def gate(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def gate(
     policy: Policy | Mapping[str, Any] | None = None,
+    /,
     *,
+    when: When | None = None,
     name: str | None = None,
     facts: Mapping[str, FactFunction] | None = None,
     key: Key | None = None,
     inbox: AnyInbox | None = None,
     url: str | None = None,
     timeout: float | None = None,
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that gates each call of a function, async or not, by a policy.
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+@overload
+def gate(
+    call: str,
+    args: Mapping[str, Any],
+    /,
+    *,
+    policy: Policy | Mapping[str, Any] | None = None,
+    when: When | None = None,
+    facts: Mapping[str, FactFunction] | None = None,
+    key: Key | None = None,
+    inbox: InboxAPI | None = None,
+    url: str | None = None,
+    timeout: float | None = None,
+) -> Coroutine[Any, Any, dict[str, Any]]: ...
+
+
+def gate(
+    subject: Any = None,
+    args: Mapping[str, Any] | None = None,
+    /,
+    *,
+    policy: Policy | Mapping[str, Any] | None = None,
+    when: When | None = None,
+    name: str | None = None,
+    facts: Mapping[str, FactFunction] | None = None,
+    key: Key | None = None,
+    inbox: AnyInbox | None = None,
+    url: str | None = None,
+    timeout: float | None = None,
+) -> Any:
+    """Gate each call of a function, async or not, as a decorator: `@ringi.gate`, `@ringi.gate(policy)`.
+
+    As a call, `args = await ringi.gate("refund", {"amount": 40}, policy=…)` returns the authorized arguments of one
+    call, which your code then makes.
 
     In a run of Ringi a question **suspends** the run, as that of a gated tool does: call one gated function in a node
     or task of LangGraph, with no side effects before it, or make it a tool of an agent of another framework. Elsewhere,
@@ -52,17 +96,23 @@ def requires_approval(
     that takes; set `expires_in` in the rule. A log line says which. The function gets exactly the authorized arguments.
     Rules that deny are read again right before the call, and hold with `RINGI_ENABLED=0`.
 
-    A function that is not async blocks its thread while it waits, so it must not be called on an event loop.
+    A function that is not async blocks its thread while it waits, so it must not be called on an event loop. A call in
+    a tool of Pydantic AI suspends the run if the tool has its name and arguments; in one of the OpenAI Agents SDK,
+    which cannot pause in the middle of a tool, it waits.
 
     Args:
-        policy: The rules, in which the function is a tool; None asks about every call.
+        subject: The rules, in which the function is a tool; None asks about every call. Or the name of one call.
+        args: The arguments of the one call by name, as plain JSON.
+        policy: The rules for the one call; None asks.
+        when: A function of the arguments as a dict: people are asked only about calls for which it returns True. Rules
+            that deny hold for all calls.
         name: The name of the function in the policy; by default its own.
         facts: Functions that look up what the policy's `facts` need, as in `Approval`.
         key: Identifies the question, so that a retried task does not ask twice: a function of the arguments, or a text
             for a function with a single call. One key is one call: after a rejection or an expiry it never runs.
             A run of Ringi needs none.
-        inbox: The inbox or client to ask in; of `ringi.sync` if the function is not async.
-        url: The store to open for each call that asks; by default `RINGI_URL`.
+        inbox: The inbox to ask in; one of `ringi.sync` if the function is not async.
+        url: The store or server to open for each call that asks; by default `RINGI_URL`.
         timeout: Seconds to wait outside of a run, then `WaitTimeoutError`; the request stays open, and a repeated call
             with the same `key` goes on waiting for it. None waits without limit.
 
@@ -76,92 +126,90 @@ def requires_approval(
     While an administrator has paused the agent of a run, or all agents, an approved call raises `PausedError`: let it
     pass in a run, which goes on after the pause; elsewhere repeat the call with the same `key`.
     """
-
-    # At once: without parentheses, the decorated function would arrive here as the policy.
-    parsed = None if policy is None else policy_of(policy)
-
-    def gated(function: Callable[P, R]) -> Callable[P, R]:
-        is_async = inspect.iscoroutinefunction(function)
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{function!r} is a generator: gate a function that returns its result")
-        refuse_other_inbox(inbox, is_async=is_async)
-        refuse_timeout_without_key(timeout, key)
-        signature = CallSignature(function)
-        own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
-        gate = FunctionGate(own_name, rules_of(parsed, own_name), facts, signature)
-        gate.check_policy(signature.names)
-
-        async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
-            granted = await gate.authorize(signature.bind(args, kwargs), key, options)
-            try:
-                with setting(APPROVAL, granted.request):
-                    result = await signature.call(function, granted.args)
-            except Exception as error:
-                await granted.report_error(error)
-                raise
-            await granted.report("committed")
-            return result
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-            facade = cast(sync.Inbox | sync.Client | None, inbox)
-            options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
-            granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
-            try:
-                with setting(APPROVAL, granted.request):
-                    result = signature.call(function, granted.args)
-            except Exception as error:
-                granted.run(functools.partial(granted.report_error, error))
-                raise
-            granted.run(functools.partial(granted.report, "committed"))
-            return result
-
-        wrapper = functools.wraps(function)(call_async if is_async else call)
-        setattr(wrapper, MARK, gate)
-        return cast(Callable[P, R], wrapper)
-
-    return gated
+    refuse_timeout_without_key(timeout, key)
+    if isinstance(subject, str):
+        if args is None:
+            of_file = f"for the rules in a file, Policy.read({subject!r})"
+            why = f"give those of the call: await ringi.gate({subject!r}, {{…}}); {of_file}"
+            raise InvalidError.of("args", why)
+        refuse_other_inbox(inbox, is_async=True)
+        options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
+        return _authorized_args(subject, args, rules_of(policy, subject), facts, when, key, options)
+    if callable(subject) and not isinstance(subject, Policy):
+        return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
+    if policy is not None:
+        raise InvalidError.of("policy", "is for one call by name: give the rules of a function as @ringi.gate(policy)")
+    parsed = None if subject is None else policy_of(subject)
+    more: dict[str, Any] = {"name": name, "facts": facts, "key": key, "inbox": inbox, "url": url, "timeout": timeout}
+    return lambda function: _gated(function, parsed, when=when, **more)
 
 
-async def gate(
+def _gated(
+    function: Callable[P, R],
+    policy: Policy | None,
+    *,
+    when: When | None,
+    name: str | None,
+    facts: Mapping[str, FactFunction] | None,
+    key: Key | None,
+    inbox: AnyInbox | None,
+    url: str | None,
+    timeout: float | None,
+) -> Callable[P, R]:
+    is_async = inspect.iscoroutinefunction(function)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function!r} is a generator: gate a function that returns its result")
+    refuse_other_inbox(inbox, is_async=is_async)
+    signature = CallSignature(function)
+    own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
+    gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature, when)
+    gate.check_policy(signature.names)
+
+    async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+        options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
+        granted = await gate.authorize(signature.bind(args, kwargs), key, options)
+        try:
+            with setting(APPROVAL, granted.request):
+                result = await signature.call(function, granted.args)
+        except Exception as error:
+            await granted.report_error(error)
+            raise
+        await granted.report("committed")
+        return result
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        facade = cast(sync.Inbox | None, inbox)
+        options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
+        granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
+        try:
+            with setting(APPROVAL, granted.request):
+                result = signature.call(function, granted.args)
+        except Exception as error:
+            granted.run(functools.partial(granted.report_error, error))
+            raise
+        granted.run(functools.partial(granted.report, "committed"))
+        return result
+
+    wrapper = functools.wraps(function)(call_async if is_async else call)
+    setattr(wrapper, MARK, gate)
+    return cast(Callable[P, R], wrapper)
+
+
+async def _authorized_args(
     name: str,
     args: Mapping[str, Any],
-    *,
-    policy: Policy | Mapping[str, Any] | None = None,
-    facts: Mapping[str, FactFunction] | None = None,
-    key: Key | None = None,
-    inbox: InboxAPI | None = None,
-    url: str | None = None,
-    timeout: float | None = None,
+    policy: Policy,
+    facts: Mapping[str, FactFunction] | None,
+    when: When | None,
+    key: Key | None,
+    options: InboxOptions,
 ) -> dict[str, Any]:
-    """Return the authorized arguments of a call; see `requires_approval`.
-
-    In a tool of Pydantic AI it suspends the run if the tool has this name and these arguments. In a tool of the OpenAI
-    Agents SDK, which cannot pause in the middle of a tool, it waits.
-
-    Args:
-        name: The name of the call in the policy.
-        args: The arguments of the call by name, as plain JSON.
-        policy: The rules; None asks.
-        facts: Functions that look up what the policy's `facts` need.
-        key: Identifies the question, so that a repeated call does not ask twice.
-        inbox: The inbox or client to ask in.
-        url: The store to open if the call asks; by default `RINGI_URL`.
-        timeout: Seconds to wait outside of a run, then `WaitTimeoutError`; needs a `key`. None waits without limit.
-
-    Raises:
-        InvalidError: The policy is invalid, or the arguments are not plain JSON.
-        NotAuthorizedError: The policy denies the call, or its request was rejected, expired or canceled.
-        PausedError: An administrator has paused the agent, or all agents; repeat the call later with the same key.
-    """
-    refuse_other_inbox(inbox, is_async=True)
-    refuse_timeout_without_key(timeout, key)
     arguments = dict(args)
     if not is_json(arguments):
         raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
-    made = FunctionGate(name, rules_of(policy, name), facts)
+    made = FunctionGate(name, policy, facts, when=when)
     made.check_policy(None)
-    granted = await made.authorize(copy.deepcopy(arguments), key, InboxOptions(inbox, url, timeout))
+    granted = await made.authorize(copy.deepcopy(arguments), key, options)
     # The caller runs the call, and only the caller knows its outcome.
     await granted.report("unknown")
     return granted.args
@@ -178,14 +226,14 @@ def policy_of(policy: object) -> Policy:
         return policy
     if isinstance(policy, Mapping):
         return Policy.parse(dict(policy))
-    raise TypeError(f"{policy!r} is no policy: pass a Policy, its plain data, or ringi.policy.read_policy(path)")
+    raise TypeError(f"{policy!r} is no policy: pass a Policy, its plain data, or Policy.read(path)")
 
 
 def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
     """Raise `TypeError` for an inbox that the function cannot use."""
-    kinds: tuple[type, ...] = (InboxAPI,) if is_async else (sync.Inbox, sync.Client)
+    kinds: tuple[type, ...] = (InboxAPI,) if is_async else (sync.Inbox,)
     if inbox is not None and not isinstance(inbox, kinds):
-        wanted = "ringi.open or ringi.Client" if is_async else "ringi.sync.open or ringi.sync.Client"
+        wanted = "ringi.open" if is_async else "ringi.sync.open"
         raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")
 
 
@@ -230,6 +278,7 @@ class FunctionGate:
         policy: The rules.
         facts: The functions that look up facts, by name.
         signature: The signature of the function, if it is known.
+        when: Whether people are asked about a call with these arguments; None asks as the policy says.
     """
 
     def __init__(
@@ -238,8 +287,10 @@ class FunctionGate:
         policy: Policy,
         facts: Mapping[str, FactFunction] | None,
         signature: CallSignature | None = None,
+        when: When | None = None,
     ) -> None:
         self._name, self._policy, self._facts, self._signature = name, policy, dict(facts or {}), signature
+        self._when = when
 
     def check_policy(self, arguments: frozenset[str] | None) -> None:
         """Raise `InvalidError` for a policy that does not fit the function.
@@ -329,8 +380,9 @@ class FunctionGate:
         if earlier is None and asker.asks():
             facts = current | await self._find(asker, self._policy.facts_of(*call) - current.keys(), call)
         effect, rule, approver = self._policy.decide(*call, facts)
+        is_free = self._when is not None and not self._when(copy.deepcopy(call.args))
         # After a question people decide, even if the policy or a fact has changed.
-        if earlier is None and (not asker.asks() or effect == "allow"):
+        if earlier is None and (not asker.asks() or effect == "allow" or is_free):
             await asker.check_pauses(is_gated=False)
             asker.begin()
             return Authorized(call.args, asker)

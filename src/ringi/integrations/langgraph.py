@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from ringi.base.canonical_json import jsonable
 from ringi.domain.ask import Ask, AskOptions, digest_of
 from ringi.domain.request import Request
-from ringi.errors import FieldError, InvalidError, NotFoundError, UnsupportedError
+from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.interrupt_formats import ENVELOPE
 
@@ -33,15 +33,19 @@ def ask(title: str, **options: Unpack[AskOptions]) -> Request:
     Raises:
         InvalidError: The question breaks a rule; there is one error for each field.
     """
-    try:
-        get_config()
-    except RuntimeError:
-        what = "a question outside of a run of LangGraph: use `async with ringi.open() as inbox: await inbox.ask(…)`"
-        raise UnsupportedError(what) from None
     # The run gives the question its id and its thread.
     if unknown := sorted(options.keys() - AskOptions.__annotations__):
         raise InvalidError([FieldError(name, "is no option of a question in a run: remove it") for name in unknown])
     return ask_question(Ask.parse({"title": title, **options}))
+
+
+def is_in_run() -> bool:
+    """Return whether this code runs in a node or task of LangGraph."""
+    try:
+        get_config()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def attachment(request: Request, field: str) -> bytes:

@@ -240,6 +240,18 @@ class Policy(PolicyData):
     cards: dict[Name, ToolCard] = {}
     """The cards of tools, by the name of the tool."""
 
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Return the policy in a file: JSON, or TOML if the name ends in `.toml`.
+
+        Args:
+            path: The path of the file, in UTF-8.
+
+        Raises:
+            InvalidError: The file cannot be read, or its policy is invalid.
+        """
+        return cls.parse(read_data(Path(path), "policy"))
+
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         seen: set[str] = set()
@@ -466,18 +478,6 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 
-def read_policy(path: str | Path) -> Policy:
-    """Return the policy in a file: JSON, or TOML if the name ends in `.toml`.
-
-    Args:
-        path: The path of the file, in UTF-8.
-
-    Raises:
-        InvalidError: The file cannot be read, or its policy is invalid.
-    """
-    return Policy.parse(read_data(Path(path), "policy"))
-
-
 def read_data(path: Path, name: str) -> Any:
     """Return the data in a file: JSON, or TOML if the name ends in `.toml`.
 
@@ -529,7 +529,7 @@ class PolicyFile:
         version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         if self._read is None or self._read[0] != version:
             self._read = None
-            self._read = version, read_policy(self._path)
+            self._read = version, Policy.read(self._path)
         return self._read[1]
 
 

@@ -7,7 +7,7 @@ from ringi.runs.agent import Agent, State, no_output
 
 if TYPE_CHECKING:
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
-    from ringi.runs.context import RunContext, run_context
+    from ringi.runs.context import RunContext, idempotency_key, run_context
     from ringi.runs.model_form import clean_text
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
@@ -23,6 +23,7 @@ __all__ = [
     "clean_json",
     "clean_text",
     "graph_state",
+    "idempotency_key",
     "is_asked_by",
     "no_output",
     "open_requests",
@@ -36,7 +37,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "cleanup": "is_asked_by open_requests requests_of_run",
-        "context": "RunContext run_context",
+        "context": "RunContext idempotency_key run_context",
         "run_states": "clean_json graph_state",
         "model_form": "clean_text",
         "operations": "abandon",

@@ -165,6 +165,6 @@ async def cancel_quietly(inbox: Inbox, request: Request, by: str, reason: str) -
     if request.is_final:
         return
     try:
-        await inbox.cancel(request.id, by, reason)
+        await inbox.cancel(request.id, reason, by=by)
     except ConflictError:
         log.info("request %s ended before it was cancelled: %s", request.id, reason)

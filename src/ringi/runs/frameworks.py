@@ -55,7 +55,7 @@ def find_runtime(agent: Agent) -> Served:
         if runtime and (description := runtime.describe(agent)):
             if getattr(agent, "policy", None) is not None and not description.checks_calls:
                 why = f"the runtime of {description.framework} does not ask it about each call: gate functions with"
-                raise SettingError(f"agents.{agent.name}.policy", "…", f"{why} `ringi.requires_approval` instead")
+                raise SettingError(f"agents.{agent.name}.policy", "…", f"{why} `ringi.gate` instead")
             return Served(runtime, description)
     if missed:
         raise missed

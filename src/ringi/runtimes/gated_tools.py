@@ -1,6 +1,6 @@
 """Functions with a gate of their own, as tools of an agent that can pause at calls of tools.
 
-`ringi.requires_approval` leaves a mark on its function. The runtime of a framework finds the gate by the mark, and
+`ringi.gate` leaves a mark on its function. The runtime of a framework finds the gate by the mark, and
 passes it before the tool runs: then the gate asks by a pause of the run, and not in the middle of the tool.
 """
 

@@ -159,7 +159,7 @@ class App:
     async def _note_person(self, person: Principal) -> None:
         if person.role not in ("person", "admin") or person is LOCAL:
             return  # Without tokens, everybody has the same name.
-        if self._inbox.people.has(person.tenant, person.name, person.groups):
+        if self._inbox.known_people.has(person.tenant, person.name, person.groups):
             return
         try:
             await self._inbox.for_tenant(person.tenant).note_person(person.name, person.groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
 
 from fastapi import FastAPI
@@ -41,6 +42,8 @@ GROUP = "ringi.extensions"
 """The group of the entry points of applications; each names an `Extension`."""
 PROTOCOLS = tuple(EntryPoint(name, f"ringi.protocols.{name}:EXTENSION", GROUP) for name in ("agui", "hitl"))
 """The protocols that every server offers; a copy of Ringi without the metadata of its package offers them too."""
+LANGGRAPH_API = EntryPoint("langgraph", "ringi.protocols.langgraph_api.routes:EXTENSION", GROUP)
+MCP = EntryPoint("mcp", "ringi.gateways.mcp.routes:EXTENSION", GROUP)
 
 
 def no_agents(model: Any) -> list[Agent]:
@@ -72,3 +75,17 @@ def own_protocols() -> list[Extension]:
 def installed_extensions() -> list[Extension]:
     """Return the extensions of all installed packages, in the order of their names."""
     return [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+
+
+def served_extensions(*, has_agents: bool) -> list[Extension]:
+    """Return what `ringi serve` serves: the applications only with agents and LangGraph.
+
+    Args:
+        has_agents: Whether the server runs agents.
+    """
+    served = [*own_protocols(), LANGGRAPH_API.load()]
+    if find_spec("mcp_types"):
+        served.append(MCP.load())
+    if not has_agents or not find_spec("langgraph"):
+        return served
+    return [*installed_extensions(), *served]

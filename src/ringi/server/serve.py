@@ -8,10 +8,12 @@ import json
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from getpass import getuser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,7 +32,8 @@ from ringi.server.auth.authenticator import Keys, Principal, seal_key
 from ringi.server.auth.links import mint_link
 from ringi.server.components import ServerComponents
 from ringi.server.connections import RESERVED_FILES, UvicornServer, file_limit, uvicorn_config
-from ringi.server.extension import Extension
+from ringi.server.extension import Extension, served_extensions
+from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.settings import ServerSettings
 from ringi.server.startup import Meanwhile, collect_rarely, open_when_available, report_not_ready
 
@@ -41,7 +44,33 @@ SEAL_SECONDS = 5.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-async def serve(
+def serve(agents: Iterable[Agent] = (), *, url: str | None = None, host: str = "127.0.0.1", port: int = 8123) -> None:
+    """Serve the API, the page and the agents until the program is stopped; print the address once it is ready.
+
+    The settings are those of `ringi serve`. To mount Ringi in your own application, use `ringi.server.create_app`.
+
+    Args:
+        agents: The agents to run.
+        url: The store; by default `RINGI_URL`.
+        host: The address to listen on.
+        port: The port to listen on; 0 chooses one.
+
+    Raises:
+        SettingError: A setting is invalid, or the port is in use.
+    """
+    served = list(agents)
+    settings = ServerSettings.load(hosts=(host,), oidc=Oidc.load(), proxy=TrustedProxy.load())
+    place: dict[str, Any] = {"url": url, "host": host, "port": port, "person": getuser()}
+    extensions = served_extensions(has_agents=bool(served))
+
+    def announce(address: str, link: str) -> None:
+        sys.stdout.write(f"Ringi: {address} (`ringi link` prints a one-time link)\n")
+        sys.stdout.flush()
+
+    asyncio.run(serve_until_signal(served, settings=settings, extensions=extensions, announce=announce, **place))
+
+
+async def serve_until_signal(
     agents: Iterable[Agent],
     *,
     url: str | None,

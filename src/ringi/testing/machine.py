@@ -19,9 +19,11 @@ from ringi.domain.ask import Action, Decision, Outcome
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import START, Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 from ringi.errors import NotFoundError, RingiError
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
+from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.privacy.candidates import Erasure
 from ringi.testing.clock import NOON, Clock
@@ -166,7 +168,7 @@ class InboxMachine(RuleBasedStateMachine):
 
         async def answer(inbox: Inbox) -> Request:
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
-            return await inbox.respond(id, decision, digest=digest, responder=by, groups=GROUPS[by], **body)
+            return await inbox.respond(Seen(id, digest), decision, by=Person(by, GROUPS[by]), **body)
 
         self.run_on_both(tenant, answer)
 
@@ -178,10 +180,9 @@ class InboxMachine(RuleBasedStateMachine):
             asked = await inbox.get(id)
             data = {"reason": "late"} if asked.form else None
             decision: Decision = asked.allowed[0]
-            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "groups": GROUPS[by]}
-            body |= {"data": data, "message": "go on"}
-            first = await inbox.respond(id, decision, **body)
-            return first, await inbox.respond(id, decision, **body)
+            body: dict[str, Any] = {"by": Person(by, GROUPS[by]), "data": data, "message": "go on"}
+            first = await inbox.respond(asked, decision, **body)
+            return first, await inbox.respond(asked, decision, **body)
 
         self.run_on_both(tenant, answer)
 
@@ -191,42 +192,42 @@ class InboxMachine(RuleBasedStateMachine):
 
         async def answer(inbox: Inbox) -> Request:
             asked = await inbox.get(id)
-            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "groups": GROUPS[by], "args": args}
             data = {"reason": "late"} if asked.form else None
-            return await inbox.respond(id, "edit" if args else "approve", data, **body)
+            person = Person(by, GROUPS[by])
+            return await inbox.respond(asked, "edit" if args else "approve", data, by=person, args=args)
 
         self.run_on_both(tenant, answer)
 
     @rule(tenant=TENANTS, id=IDS, by=VOTERS)
     def undo(self, tenant: str, id: str, by: str) -> None:
         """Undo a held answer."""
-        self.run_on_both(tenant, lambda inbox: inbox.undo(id, by))
+        self.run_on_both(tenant, lambda inbox: inbox.undo(id, by=by))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def claim(self, tenant: str, id: str, by: str) -> None:
         """Claim."""
-        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by, groups=GROUPS[by]))
+        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by=Person(by, GROUPS[by])))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def release(self, tenant: str, id: str, by: str) -> None:
         """Release."""
-        self.run_on_both(tenant, lambda inbox: inbox.release(id, by, groups=GROUPS[by]))
+        self.run_on_both(tenant, lambda inbox: inbox.release(id, by=Person(by, GROUPS[by])))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
     def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
         """Reassign a request."""
         own = GROUPS[by]
-        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups, by_groups=own))
+        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, assignee=to, groups=groups, by=Person(by, own)))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def cancel(self, tenant: str, id: str, by: str) -> None:
         """Cancel."""
-        self.run_on_both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
+        self.run_on_both(tenant, lambda inbox: inbox.cancel(id, "no longer needed", by=by))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, outcome=st.sampled_from(get_args(Outcome)))
     def report_outcome(self, tenant: str, id: str, by: str, outcome: Outcome) -> None:
         """Report what became of an approved call."""
-        self.run_on_both(tenant, lambda inbox: inbox.report_outcome(id, outcome, by))
+        self.run_on_both(tenant, lambda inbox: inbox.report_outcome(id, outcome, by=by))
 
     @rule(tenant=TENANTS, by=PEOPLE, number=st.integers(1, 9))
     def note(self, tenant: str, by: str, number: int) -> None:
@@ -249,23 +250,23 @@ class InboxMachine(RuleBasedStateMachine):
         """Erase the content of one request, and search for it."""
 
         async def erase(inbox: Inbox) -> tuple[Request, list[list[Request]]]:
-            return await inbox.erase(id, "root"), [await inbox.find(Query(text=text)) for text in TEXTS]
+            return await inbox.erase(id, by="root"), [await inbox.search(Query(text=text)) for text in TEXTS]
 
         self.run_on_both(tenant, erase)
 
     @rule(tenant=TENANTS, person=PEOPLE, dry_run=st.booleans())
     def erase_person(self, tenant: str, person: str, dry_run: bool) -> None:
         """Erase the data of a person; after a real erasure nothing is left to erase."""
-        done = self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
+        done = self.run_on_both(tenant, lambda inbox: inbox.trail.erase(person=person, dry_run=dry_run, by="root"))
         if not dry_run:
-            again = self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
+            again = self.run_on_both(tenant, lambda inbox: inbox.trail.erase(person=person, dry_run=True, by="root"))
             assert (again.requests, again.journals, again.left) == ((), (), done.left)
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([0, 10, 45]))
     def erase_old(self, tenant: str, seconds: float) -> None:
         """Erase requests that ended long enough ago."""
         before = self.clock() - timedelta(seconds=seconds)
-        self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", before=before))
+        self.run_on_both(tenant, lambda inbox: inbox.trail.erase(before=before, by="root"))
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([1, 10, 45]), sweep=st.booleans())
     def pass_time(self, tenant: str, seconds: float, sweep: bool) -> None:
@@ -278,10 +279,10 @@ class InboxMachine(RuleBasedStateMachine):
     def look(self, tenant: str, query: Query) -> None:
         """List and count, page by page."""
         self.run_on_both(tenant, lambda inbox: inbox.count(query))
-        page = self.run_on_both(tenant, lambda inbox: inbox.find(query))
+        page = self.run_on_both(tenant, lambda inbox: inbox.search(query))
         if page:
             following = query.model_copy(update={"before": cursor_of(page[-1])})
-            self.run_on_both(tenant, lambda inbox: inbox.find(following))
+            self.run_on_both(tenant, lambda inbox: inbox.search(following))
 
     @rule(tenant=TENANTS, id=st.none() | IDS, limit=st.integers(1, 5))
     def read_events(self, tenant: str, id: str | None, limit: int) -> None:

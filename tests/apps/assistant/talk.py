@@ -184,13 +184,13 @@ class ChatDriver:
         """Return what is asked once something is."""
 
         async def is_asked() -> list[Request]:
-            return await self.inbox.find(Query(statuses=("pending",)))
+            return await self.inbox.search(Query(statuses=("pending",)))
 
         return (await until(is_asked, "something is asked"))[0]
 
     async def answer(self, decision: Any, by: str = "bob", **more: Any) -> Request:
         request = await self.request()
-        return await self.inbox.respond(request.id, decision, responder=by, digest=request.digest, **more)
+        return await self.inbox.respond(request, decision, by=by, **more)
 
     async def types(self) -> list[str]:
         """Return the types of the events in the conversation's stream."""

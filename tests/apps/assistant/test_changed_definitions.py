@@ -307,7 +307,7 @@ async def test_a_question_that_a_deploy_changed_is_asked_anew(file: str) -> None
         request = await talk.request()
     async with at_work(file, office.with_info(Info("goals", "Goals", schema=NUMBER))) as world:
         talk = ChatDriver(world)
-        await talk.inbox.respond(request.id, "approve", {"value": "grow"}, responder="ann", digest=request.digest)
+        await talk.inbox.respond(request, "approve", {"value": "grow"}, by="ann")
         new = await talk.request()
         assert (new.id != request.id, (new.data_schema or {})["properties"]["value"]) == (True, NUMBER)
         assert "goals" not in (await talk.memory()).items

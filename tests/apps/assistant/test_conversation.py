@@ -80,7 +80,7 @@ async def test_what_is_said_of_a_plan_in_the_making_is_taken_up_by_the_next_vers
         plan = await talk.plan("planned")
         assert (plan.version, plan.feedback[0].addressed_in) == (2, 2)
         assert (await talk.request()).context["version"] == 2
-        assert len(await talk.inbox.find(Query())) == 1
+        assert len(await talk.inbox.search(Query())) == 1
 
 
 async def test_no_words_carry_a_plan_out(office: Office, url: str) -> None:
@@ -238,7 +238,7 @@ async def test_where_there_are_words_only_one_sentence_approves_one_content(offi
         await talk.say(phrase)
         await talk.until_carried_out()
         assert office.effects == [f"{plan.id}:1:s1", f"{plan.id}:1:s2"]
-        (request,) = await talk.inbox.find(Query(thread_id=plan.thread_id))
+        (request,) = await talk.inbox.search(Query(thread_id=plan.thread_id))
         assert request.response
         assert (request.response.responder, request.response.channel) == ("ann", "chat")
 
@@ -292,7 +292,7 @@ async def test_the_sentence_approves_nothing_that_is_assigned_to_another_person(
         await talk.send("action", action="make")
         plan = await talk.plan("planned")
         request = await talk.request()
-        await talk.inbox.reassign(request.id, "ann", assignee="carl")
+        await talk.inbox.reassign(request.id, assignee="carl", by="ann")
         await talk.say(f"approve {plan.hash.rpartition(':')[2][:8]}")
         assert (await talk.inbox.get(request.id)).status == "pending"
         assert not office.effects
@@ -405,7 +405,7 @@ async def test_an_approval_that_somebody_withdrew_is_asked_again(office: Office,
         await talk.say("goal: grow")
         await talk.send("action", action="make")
         await talk.plan("planned")
-        await talk.inbox.cancel((await talk.request()).id, "ops", "not now")
+        await talk.inbox.cancel((await talk.request()).id, "not now", by="ops")
         plan = await talk.plan("planned")
         await talk.say("hello")
         await talk.send("unchanged", action="make")

@@ -230,7 +230,7 @@ async def test_plans_and_questions_that_a_deployment_no_longer_defines_go_and_th
         await talk.say("goal: grow")
         await talk.send("action", action="make")
         asked = (await talk.plan("planned"), await talk.send("ask", info="style"))[1].asks["style"]
-        pending = await talk.inbox.find(Query(statuses=("pending",)))
+        pending = await talk.inbox.search(Query(statuses=("pending",)))
     assistant = office.assistant()
     plan, do, *others = assistant.definitions.actions
     actions = (replace(plan, id="other"), replace(do, depends_on=("other",)), *others)

@@ -33,7 +33,7 @@ async def test_a_playbook_is_the_sum_of_its_entries_also_when_who_wrote_some_is_
         seen = await read_entries(world.backend.store, TENANT, "cook")
         assert [each.by for each in seen] == ["ann", "bob", "ann"]
 
-        done = await world.inbox.erase_all("root", person="ann")
+        done = await world.inbox.trail.erase(person="ann", by="root")
 
         assert done.journals == ("playbook:cook",)
         assert await read_playbook(world.backend.store, TENANT, "cook") == before

@@ -178,7 +178,7 @@ async def test_only_a_persons_answer_counts(file: str, responder: str) -> None:
     async with lab(taught(), file) as it:
         await it.ask("How long do I clamp?")
         (request,) = await it.waiting()
-        await it.world.inbox.respond(request.id, "approve", responder=responder, digest=request.digest)
+        await it.world.inbox.respond(request, "approve", by=responder)
         assert (await it.world.rest(TALK)).status == "done"
         assert await it.texts() == []
 
@@ -373,7 +373,7 @@ async def test_an_erased_person_is_gone_from_the_playbook_and_what_they_approved
         await it.decide("reject", message="ask my wife about it")
         await it.learn(SAND)
         await it.decide_by_hand(lambda now: now.edit_entry("b-00001", AGAIN, reason="so says my wife"), by="ann")
-        await it.world.inbox.erase_some(Sweep(person="ann"), "admin")
+        await it.world.inbox.trail.erase_some(Sweep(person="ann"), by="admin")
         assert await it.texts() == [AGAIN]
         written = await it.entries()
         assert [each.entry.op for each in written] == ["reject", "add", "edit"]

@@ -233,7 +233,7 @@ async def test_a_wait_ends_by_the_recheck_when_nothing_is_heard_and_by_the_ring_
         async with opened[0] as here, opened[1] as there, asyncio.timeout(LIMIT):
             asked = await here.ask(f"By {notify}?", allowed=["approve", "reject"])
             waiting = asyncio.create_task(here.wait(asked.id, timeout=LIMIT))
-            await there.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+            await there.respond(asked, "approve", by="ann")
             assert (await waiting).status == "completed"
 
 
@@ -246,7 +246,7 @@ async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy
             asked = await inbox.ask("Still there?", allowed=["approve", "reject"])
             waiting = asyncio.create_task(inbox.wait(asked.id, timeout=LIMIT))
             other = Inbox(store, MemoryNotifier(3600.0))
-            await other.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+            await other.respond(asked, "approve", by="ann")
             assert (await waiting).status == "completed"
 
 

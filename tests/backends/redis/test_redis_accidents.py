@@ -16,12 +16,11 @@ from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
 from tests.proxy import Proxy
 
-import ringi
 from ringi.audit.verify import verify
 from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
-from ringi.connect import Notify, inbox_on, open_backend
+from ringi.connect import Notify, inbox_on, open_backend, store_inbox
 from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
@@ -68,7 +67,7 @@ async def until(check: Callable[[], Awaitable[Any]]) -> Any:
 async def answered(inbox: Inbox, title: str) -> Request:
     """Ask, and return what the answer was acknowledged with."""
     asked = await inbox.ask(title)
-    return await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message=title)
+    return await inbox.respond(asked, "respond", by="ann", message=title)
 
 
 async def busy(inbox: Inbox, acknowledged: list[Request]) -> None:
@@ -108,7 +107,7 @@ async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> No
         mortal.start()
 
         assert (await backend.store.get(Request, "tenant-1", "before")).id == "before"
-        async with backend.notifier.subscribe("topic") as wakeup, ringi.open(mortal.url) as other:
+        async with backend.notifier.subscribe("topic") as wakeup, store_inbox(mortal.url) as other:
 
             async def is_woken() -> bool:
                 await other.notifier.publish("topic")
@@ -207,11 +206,11 @@ async def test_without_memory_nothing_is_half_done(mortal: MortalRedis) -> None:
 
 async def test_messages_alone_wake_at_once(mortal: MortalRedis) -> None:
     opened: dict[str, Any] = {"notify": "pubsub", "poll_interval": NEVER}
-    async with ringi.open(mortal.url, **opened) as inbox, ringi.open(mortal.url, **opened) as other:
+    async with store_inbox(mortal.url, **opened) as inbox, store_inbox(mortal.url, **opened) as other:
         asked = await inbox.ask("Go on?")
         waiting = asyncio.create_task(inbox.wait(asked.id, LIMIT))
         await until(lambda: is_waited_for(inbox, asked))
-        await other.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+        await other.respond(asked, "respond", by="ann", message="yes")
 
         assert (await waiting).status == "completed"
 
@@ -229,7 +228,7 @@ async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Se
             await until(lambda: is_waited_for(inbox, *asked))
             (_, listeners), *_ = await server.redis.pubsub_numsub(server.key("bell"))
             for request in asked:
-                await other.cancel(request.id, "ann")
+                await other.cancel(request.id, by="ann")
             ended = await asyncio.gather(*waits)
 
     assert listeners == 2
@@ -245,7 +244,7 @@ async def test_a_wait_without_messages_wakes_by_polling(behind: Server, server: 
             asked = await inbox.ask("Go on?")
             waiting = asyncio.create_task(inbox.wait(asked.id, LIMIT))
             await until(lambda: is_waited_for(inbox, asked))
-            await other.cancel(asked.id, "ann")
+            await other.cancel(asked.id, by="ann")
 
             assert (await waiting).status == "cancelled"
 
@@ -305,16 +304,16 @@ async def test_a_store_opens_without_the_redis_that_wakes_it(
     monkeypatch.setenv("RINGI_REDIS_URL", f"redis://127.0.0.1:{servers.free_port()}/0")
     url = f"sqlite:///{tmp_path}/ringi.db"
     with caplog.at_level(logging.WARNING):
-        async with ringi.open(url, poll_interval=0.05) as inbox, ringi.open(url, notify="polling") as other:
+        async with store_inbox(url, poll_interval=0.05) as inbox, store_inbox(url, notify="polling") as other:
             asked = await inbox.ask("Go on?")
             waiting = asyncio.create_task(inbox.wait(asked.id, LIMIT))
             await until(lambda: is_waited_for(inbox, asked))
-            await other.cancel(asked.id, "ann")
+            await other.cancel(asked.id, by="ann")
 
             assert (await waiting).status == "cancelled"
     assert "no connection for wake-ups from other processes" in caplog.text
     with pytest.raises(UnavailableError):
-        async with ringi.open(url, notify="pubsub"):
+        async with store_inbox(url, notify="pubsub"):
             pass
 
 
@@ -348,19 +347,19 @@ async def test_a_redis_wakes_who_waits_on_another_store(
 ) -> None:
     monkeypatch.setenv("RINGI_REDIS_URL", server_url)
     opened: dict[str, Any] = {"notify": "pubsub", "poll_interval": NEVER}
-    async with ringi.open(other_store_url, **opened) as inbox, ringi.open(other_store_url, **opened) as other:
+    async with store_inbox(other_store_url, **opened) as inbox, store_inbox(other_store_url, **opened) as other:
         asked = await inbox.ask("Go on?")
         waiting = asyncio.create_task(inbox.wait(asked.id, LIMIT))
         await until(lambda: is_waited_for(inbox, asked))
         assert type(inbox.notifier) is RedisNotifier
-        await other.cancel(asked.id, "ann")
+        await other.cancel(asked.id, by="ann")
 
         assert (await waiting).status == "cancelled"
 
 
 async def test_a_store_without_messages_is_no_pubsub(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="RINGI_REDIS_URL"):
-        async with ringi.open(f"sqlite:///{tmp_path}/ringi.db", notify="pubsub"):
+        async with store_inbox(f"sqlite:///{tmp_path}/ringi.db", notify="pubsub"):
             pass
 
 
@@ -383,7 +382,7 @@ async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(se
             for n, request in enumerate(asked):
                 if n % 10 == 0:
                     await server.redis.client_kill_filter(_type="pubsub")
-                await other.cancel(request.id, "ann")
+                await other.cancel(request.id, by="ann")
             ended = await asyncio.gather(*waits)
         await until(listeners_are(server, 2))
 

@@ -18,14 +18,14 @@ async def ask_and_end(path: Path) -> list[str]:
     async with ringi.open(f"sqlite:///{path}") as inbox:
         ids = [(await inbox.ask("Refund?", context={"text": TEXT})).id for _ in range(COUNT)]
         for id in ids:
-            await inbox.cancel(id, "ann")
+            await inbox.cancel(id, by="ann")
     return ids
 
 
 async def erase(path: Path, ids: list[str]) -> None:
     async with ringi.open(f"sqlite:///{path}") as inbox:
         for id in ids:
-            await inbox.erase(id, "root")
+            await inbox.erase(id, by="root")
 
 
 def size_of(path: Path) -> int:

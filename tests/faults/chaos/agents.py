@@ -9,9 +9,9 @@ from typing import TypedDict
 from langgraph.graph import END, START, StateGraph
 
 import ringi
-from ringi import Action
-from ringi.integrations.langgraph import ask
+from ringi import Action, ask
 from ringi.runs.agent import Agent
+from ringi.runs.context import idempotency_key
 
 EFFECTS = "CHAOS_EFFECTS"
 
@@ -54,10 +54,10 @@ graph.add_edge(START, "pay").add_edge("pay", "report").add_edge("report", END)
 agents = [Agent("payer", graph.compile(), output=dict)]
 
 
-@ringi.requires_approval({"rules": [{"tools": ["wire"], "auto_approve": [{"name": "all"}]}]})
+@ringi.gate({"rules": [{"tools": ["wire"], "auto_approve": [{"name": "all"}]}]})
 async def wire(order: str) -> None:
     """Pay an order that a rule approves."""
-    note(str(ringi.idempotency_key()))
+    note(str(idempotency_key()))
 
 
 async def pay_by_rule(state: State) -> State:

@@ -14,7 +14,7 @@ from typing import Any
 import uvloop
 
 from ringi.demo import agents
-from ringi.server.serve import serve
+from ringi.server.serve import serve_until_signal
 from ringi.server.settings import ServerSettings
 
 UNLIMITED = 1_000_000
@@ -27,7 +27,7 @@ async def main(url: str) -> None:
     settings = ServerSettings(max_open_requests=UNLIMITED, asks_per_minute=UNLIMITED)
     where: dict[str, Any] = {"url": url, "host": "127.0.0.1", "port": 0, "poll_interval": 0.1}
     options: dict[str, Any] = {"person": "ann", "announce": lambda address, _: say({"address": address})}
-    serving = asyncio.create_task(serve(agents(), settings=settings, **where, **options))
+    serving = asyncio.create_task(serve_until_signal(agents(), settings=settings, **where, **options))
     serving.add_done_callback(lambda _: lines.feed_eof())
     while await lines.readline():
         forget()

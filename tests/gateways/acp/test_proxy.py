@@ -18,8 +18,10 @@ from acp.schema import ClientCapabilities
 from tests import warm
 from tests.runs.world import until
 
-import ringi
-from ringi import Inbox, Query, Request
+from ringi import Request
+from ringi.connect import store_inbox
+from ringi.domain import Query
+from ringi.inbox.inbox import Inbox
 
 AGENT = str(Path(__file__).with_name("agent.py"))
 COMMAND = (sys.executable, "-c", "from ringi.cli import main; main()", "acp")
@@ -71,19 +73,19 @@ class Place:
 
     async def opened(self, count: int = 1) -> list[Request]:
         async def found() -> tuple[list[Request]] | None:
-            requests = await self.inbox.find(Query(statuses=("pending",)))
+            requests = await self.inbox.search(Query(statuses=("pending",)))
             return (requests,) if len(requests) == count else None
 
         return (await until(found, f"{count} requests are open"))[0]
 
     async def answer(self, decision: Any = "approve", **more: Any) -> Request:
         (request,) = await self.opened()
-        return await self.inbox.respond(request.id, decision, digest=request.digest, responder="ann", **more)
+        return await self.inbox.respond(request, decision, by="ann", **more)
 
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    async with ringi.open(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
+    async with store_inbox(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield Place(tmp_path, inbox)
 
 
@@ -137,7 +139,7 @@ async def test_calls_at_once_are_answered_one_by_one(place: Place) -> None:
         prompt = place.prompt(connection, commands=["a", "b", "c", "a"])
         for request in await place.opened(3):
             decision: Any = "reject" if request.action and request.action.args["command"] == "b" else "approve"
-            await place.inbox.respond(request.id, decision, digest=request.digest, responder="ann")
+            await place.inbox.respond(request, decision, by="ann")
         # The same command twice needs two approvals.
         await place.answer()
         await prompt

@@ -14,8 +14,10 @@ import pytest
 from tests import warm
 from tests.runs.world import until
 
-import ringi
-from ringi import Inbox, Query, Request
+from ringi import Request
+from ringi.connect import store_inbox
+from ringi.domain import Query
+from ringi.inbox.inbox import Inbox
 
 SESSION = "5f1c"
 
@@ -81,14 +83,14 @@ class Hooks:
     async def respond(self, decision: Any, **answer: Any) -> Request:
         """Answer the open request."""
         request = await self.opened()
-        return await self.inbox.respond(request.id, decision, digest=request.digest, responder="ann", **answer)
+        return await self.inbox.respond(request, decision, by="ann", **answer)
 
     async def opened(self) -> Request:
         """Return the open request."""
         return await until(self._pending, "a request is open")
 
     async def _pending(self) -> Request | None:
-        return next(iter(await self.inbox.find(Query(statuses=("pending",)))), None)
+        return next(iter(await self.inbox.search(Query(statuses=("pending",)))), None)
 
     async def count(self) -> int:
         """Return the number of all requests."""
@@ -104,5 +106,5 @@ async def ended(process: asyncio.subprocess.Process) -> Reply:
 @pytest.fixture
 async def hooks(tmp_path: Path) -> AsyncIterator[Hooks]:
     """Hooks and their inbox."""
-    async with ringi.open(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
+    async with store_inbox(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield Hooks(inbox, tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from tests import tiers
 from tests.gateways.hooks.process import Hooks, ended
 
-from ringi import Query
+from ringi.domain import Query
 from ringi.gateways.hooks.events import HookClient
 from ringi.gateways.hooks.install import config_file, installed
 
@@ -42,7 +42,7 @@ async def test_an_approved_call_runs_and_its_outcome_is_reported(hooks: Hooks, c
         assert "updatedInput" not in reply.specific
     else:
         assert reply == (0, None, "")  # Codex counts a bare "allow" as an error of the hook, and runs the call.
-    (request,) = await hooks.inbox.find(Query())
+    (request,) = await hooks.inbox.search(Query())
     assert request.action
     assert (request.action.args, request.thread_id) == (COMMAND, f"{client}:5f1c")
     assert request.context == {"client": client, "folder": str(hooks.folder)}
@@ -54,7 +54,7 @@ async def test_an_approved_call_runs_and_its_outcome_is_reported(hooks: Hooks, c
 async def test_a_failed_call_is_reported_as_failed(hooks: Hooks) -> None:
     await hooks.decided("claude-code", hooks.event("PreToolUse", "Bash", COMMAND, "c1"), "approve")
     await hooks.run("claude-code", hooks.event("PostToolUseFailure", "Bash", COMMAND, "c1", error="Exit code 1"))
-    (request,) = await hooks.inbox.find(Query())
+    (request,) = await hooks.inbox.search(Query())
     assert request.outcome == "failed"
 
 
@@ -66,7 +66,7 @@ async def test_an_edited_call_runs_with_the_new_arguments(hooks: Hooks, client: 
     assert reply.specific["permissionDecision"] == "allow"
     assert reply.specific["updatedInput"] == edited
     await hooks.run(client, hooks.event("PostToolUse", "Bash", edited, "c1"))
-    (request,) = await hooks.inbox.find(Query())
+    (request,) = await hooks.inbox.search(Query())
     assert request.outcome == "committed"
 
 
@@ -177,7 +177,7 @@ async def test_a_prompt_is_answered_and_each_one_needs_its_own_approval(hooks: H
         assert reply.specific == {"decision": {"behavior": "allow"}}
     assert await hooks.count() == 2
     await hooks.run(client, hooks.event("PostToolUse", "Bash", COMMAND, "c9"))
-    assert sorted(str(each.outcome) for each in await hooks.inbox.find(Query())) == ["committed", "unknown"]
+    assert sorted(str(each.outcome) for each in await hooks.inbox.search(Query())) == ["committed", "unknown"]
     reply = await hooks.decided(client, event, "reject", message="no")
     assert reply.specific["decision"]["behavior"] == "deny"
     assert "ann decided reject: no" in reply.specific["decision"]["message"]
@@ -191,7 +191,7 @@ async def test_an_edit_of_a_prompt_is_a_denial_in_codex_which_refuses_other_argu
     codex = await hooks.decided("codex", event, "edit", args=edited)
     assert codex.specific["decision"]["behavior"] == "deny"
     assert json.dumps(edited) in codex.specific["decision"]["message"]
-    assert {each.outcome for each in await hooks.inbox.find(Query())} == {"unknown", "failed"}
+    assert {each.outcome for each in await hooks.inbox.search(Query())} == {"unknown", "failed"}
 
 
 def without(event: dict[str, Any], name: str) -> dict[str, Any]:
@@ -288,7 +288,7 @@ async def test_the_installed_command_answers_a_client_that_starts_it_by_a_shell(
     event = json.dumps(hooks.event("PostToolUse", "Bash", edited, "c1")).encode()
     reported = await ended(await start("PostToolUse", event))
     assert reported == (0, None, "")
-    (request,) = await hooks.inbox.find(Query())
+    (request,) = await hooks.inbox.search(Query())
     assert request.outcome == "committed"
 
     blocked = await ended(await start("PreToolUse", b"{"))

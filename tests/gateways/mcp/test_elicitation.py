@@ -207,7 +207,7 @@ async def test_an_answer_on_the_page_ends_a_form_that_is_open(live: World) -> No
     async def answer() -> None:
         await is_open.wait()
         (request,) = await live.inbox.find()
-        await live.inbox.respond(request.id, "respond", message="Yes.", digest=request.digest, responder="ann")
+        await live.inbox.respond(request, "respond", message="Yes.", by="ann")
 
     async with connected(server(live, "person", "ann"), "sdk", "2025-11-25", look) as model:
         answering = asyncio.create_task(answer())

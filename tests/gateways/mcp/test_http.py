@@ -39,7 +39,7 @@ def server(world: World, role: str = "agent", name: str = "bot", tenant: str = "
 
 
 async def answer(world: World, request: Request, decision: Any = "approve", **more: Any) -> Request:
-    return await world.inbox.respond(request.id, decision, digest=request.digest, responder="ann", **more)
+    return await world.inbox.respond(request, decision, by="ann", **more)
 
 
 @each_client

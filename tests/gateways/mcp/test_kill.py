@@ -20,6 +20,7 @@ from tests.gateways.mcp.clients import COMMAND, ERAS, Http, Stdio, connected, pl
 
 import ringi
 from ringi.gateways.mcp.routes import PATH
+from ringi.inbox.api import Seen
 
 RINGI = COMMAND[0]
 
@@ -96,7 +97,7 @@ async def test_a_killed_stdio_server_loses_no_request(tmp_path: Path, era: str) 
 
     async with ringi.open(f"sqlite:///{tmp_path / 'ringi.db'}") as inbox:
         request = await inbox.get("go")
-        await inbox.respond("go", "respond", message="Yes.", digest=request.digest, responder="ann")
+        await inbox.respond(Seen("go", request.digest), "respond", message="Yes.", by="ann")
 
     async with connected(server, "sdk", era) as model:
         assert (await model.call("get_request", id="go"))["message"] == "Yes."

@@ -13,8 +13,10 @@ import anyio
 import pytest
 from tests.gateways.mcp.clients import COMMAND, ERAS, KINDS, Stdio, connected, plain_environment
 
-import ringi
-from ringi import Inbox, Request
+from ringi import Request
+from ringi.connect import store_inbox
+from ringi.inbox.api import Seen
+from ringi.inbox.inbox import Inbox
 
 EACH_CLIENT = [(kind, era) for kind in KINDS for era in ERAS]
 PROMPTS = [{"name": "amount", "type": "number", "required": True}, {"name": "why", "type": "text"}]
@@ -32,7 +34,7 @@ def server(home: Path) -> Stdio:
 
 @pytest.fixture
 async def inbox(home: Path) -> AsyncIterator[Inbox]:
-    async with ringi.open(f"sqlite:///{home / 'ringi.db'}", poll_interval=0.05) as inbox:
+    async with store_inbox(f"sqlite:///{home / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield inbox
 
 
@@ -41,7 +43,7 @@ each_client = pytest.mark.parametrize(("kind", "era"), EACH_CLIENT)
 
 async def answer(inbox: Inbox, id: str, decision: Any = "approve", **more: Any) -> Request:
     request = await inbox.get(id)
-    return await inbox.respond(id, decision, digest=request.digest, responder="ann", **more)
+    return await inbox.respond(Seen(id, request.digest), decision, by="ann", **more)
 
 
 async def say(inbox: Inbox, id: str) -> None:

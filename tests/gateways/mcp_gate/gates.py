@@ -15,8 +15,10 @@ from mcp_types import CallToolResult
 from tests import warm
 from tests.runs.world import until
 
-import ringi
-from ringi import Inbox, Query, Request
+from ringi import Request
+from ringi.connect import store_inbox
+from ringi.domain import Query
+from ringi.inbox.inbox import Inbox
 
 RINGI = Path(sys.executable).with_name("ringi")
 SERVER = Path(__file__).with_name("everything_server.py")
@@ -79,7 +81,7 @@ class Place(NamedTuple):
     @asynccontextmanager
     async def inbox(self) -> AsyncIterator[Inbox]:
         """Open the store of the gate."""
-        async with ringi.open(self.store, poll_interval=0.05) as inbox:
+        async with store_inbox(self.store, poll_interval=0.05) as inbox:
             yield inbox
 
 
@@ -87,7 +89,7 @@ async def opened(inbox: Inbox, number: int = 1) -> list[Request]:
     """Return the open requests once there are so many."""
 
     async def found() -> list[Request] | None:
-        requests = await inbox.find(Query(statuses=("pending",)))
+        requests = await inbox.search(Query(statuses=("pending",)))
         return requests if len(requests) >= number else None
 
     return await until(found, f"{number} requests are open")
@@ -96,7 +98,7 @@ async def opened(inbox: Inbox, number: int = 1) -> list[Request]:
 async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
     """Answer the one open request."""
     (request,) = await opened(inbox)
-    return await inbox.respond(request.id, decision, digest=request.digest, responder="ann", **more)
+    return await inbox.respond(request, decision, by="ann", **more)
 
 
 async def has_run(place: Place, tool: str, times: int = 1) -> None:

@@ -20,8 +20,11 @@ from mcp import Client, MCPError
 from tests.gateways.mcp_gate.gates import Place
 from tests.runs.world import until
 
-from ringi import ConflictError, Inbox, Query, Request, RequestEndedError
+from ringi import Request
 from ringi.audit.verify import verify
+from ringi.domain import Query
+from ringi.errors import ConflictError, RequestEndedError
+from ringi.inbox.inbox import Inbox
 
 RULES = {
     "rules": [
@@ -99,7 +102,7 @@ class World:
 
     async def _answer(self) -> None:
         while True:
-            for request in await self.inbox.find(Query(statuses=("pending",))):
+            for request in await self.inbox.search(Query(statuses=("pending",))):
                 if request.id not in self._answered:
                     await self._decide(request)
             await asyncio.wait({asyncio.current_task()}, timeout=0.02)  # type: ignore[type-var]
@@ -111,11 +114,11 @@ class World:
         assert request.action
         try:
             if how == "cancel":
-                await self.inbox.cancel(request.id, "ann")
+                await self.inbox.cancel(request.id, by="ann")
             elif how != "none":
                 args = {**request.action.args, "times": EDITED} if how == "edit" else None
                 decision: Any = how
-                await self.inbox.respond(request.id, decision, digest=request.digest, responder="ann", args=args)
+                await self.inbox.respond(request, decision, by="ann", args=args)
         except (ConflictError, RequestEndedError):
             pass
 
@@ -123,7 +126,7 @@ class World:
         """Compare what ran with what was approved; return the figures."""
         count, findings = await verify(self.inbox.store)
         assert findings == []
-        requests = await self.inbox.find(Query(limit=100_000))
+        requests = await self.inbox.search(Query(limit=100_000))
         approvals = defaultdict[tuple[str, int], list[Request]](list)
         for request in requests:
             assert request.action

@@ -17,8 +17,9 @@ from mcp_types import ElicitResult, TextResourceContents
 from tests.gateways.mcp_gate.gates import ALLOW, ASK, RINGI, Place, answer, has_run, opened, text
 from tests.runs.world import until
 
-from ringi import Inbox, Query
 from ringi.audit.verify import verify
+from ringi.domain import Query
+from ringi.inbox.inbox import Inbox
 
 RULES = {
     "rules": [

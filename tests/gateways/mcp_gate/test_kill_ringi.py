@@ -9,7 +9,7 @@ import pytest
 from tests.gateways.mcp.test_kill import Served
 from tests.gateways.mcp_gate.gates import ASK, Place, answer, opened, text
 
-import ringi
+from ringi.connect import store_inbox
 
 
 @pytest.mark.timeout(180)
@@ -20,7 +20,7 @@ async def test_a_call_goes_on_after_a_restart_of_ringi(tmp_path: Path) -> None:
     served.start()
     try:
         env = {"RINGI_URL": served.url, "RINGI_TOKEN": served.token("agent")}
-        async with place.client(env=env) as client, ringi.open(f"sqlite:///{home / 'ringi.db'}") as inbox:
+        async with place.client(env=env) as client, store_inbox(f"sqlite:///{home / 'ringi.db'}") as inbox:
             asked = asyncio.create_task(client.call_tool("write", {"text": "a"}))
             (request,) = await opened(inbox)
             served.kill()

@@ -105,7 +105,7 @@ async def test_silence_lets_nothing_run(till: Till, file: str) -> None:
 async def test_a_withdrawn_question_lets_nothing_run(till: Till, file: str) -> None:
     async with at_work(file, [refunds(till)]) as world:
         await world.run("office", {})
-        await world.inbox.cancel((await world.one()).id, "ann", "not today")
+        await world.inbox.cancel((await world.one()).id, "not today", by="ann")
         thread = await world.rest()
         assert ("cancelled" in thread.values["said"], till.paid) == (True, [])
 

@@ -160,7 +160,7 @@ async def test_the_name_of_a_rule_is_no_person_to_erase(till: Till, file: str) -
     async with at_work(file, [refunds(till)]) as world:
         await world.run("office", {})
         (request,) = await world.asked()
-        erased = await world.inbox.erase(request.id, "ann")
+        erased = await world.inbox.erase(request.id, by="ann")
         assert erased.response is not None
         assert erased.response.responder == "policy:small refunds"
         await world.verified()

@@ -127,7 +127,7 @@ async def test_a_withdrawn_question_is_no_consent_and_is_asked_again(file: str) 
     async with at_work(file, [gated(hearing([]))]) as world:
         await world.run("worker", TASK)
         for _ in range(2):
-            await world.inbox.cancel((await world.one()).id, "ann")
+            await world.inbox.cancel((await world.one()).id, by="ann")
             assert (await world.rest()).status == "interrupted"
         assert (await world.one()).description == "Nobody decided: the question before this one was cancelled."
         assert (await answered(world, "yes")).values["outcome"] == "completed"

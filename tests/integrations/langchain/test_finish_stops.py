@@ -22,13 +22,12 @@ from pydantic import BaseModel
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, last_said, results
 from tests.runs.world import World, at_work
 
-from ringi import Action
+from ringi import Action, ask
 from ringi.base.texts import sentences_text
 from ringi.domain.request import Request
 from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
 from ringi.integrations.langchain.stop_notes import HOOKS, reason_of
-from ringi.integrations.langgraph import ask
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 TASK = {"task": "delete the file"}

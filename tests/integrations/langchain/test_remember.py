@@ -14,6 +14,7 @@ from tests.runs.world import World, at_work, model
 
 from ringi import Agent, Form, Text
 from ringi.errors import SettingError
+from ringi.inbox.api import Seen
 from ringi.integrations.langchain import Remember
 
 FORM = Form([Text("note", label="What you eat")])
@@ -44,7 +45,7 @@ def quotation(messages: Sequence[BaseMessage]) -> str:
 
 async def store_note(world: World, id: str, note: str, **rest: Any) -> None:
     asked = await world.inbox.ask("What do you eat?", id=id, form=FORM, context={"memory_category": "food"}, **rest)
-    await world.inbox.respond(id, "approve", {"note": note}, digest=asked.digest, responder="ann")
+    await world.inbox.respond(Seen(id, asked.digest), "approve", {"note": note}, by="ann")
 
 
 async def run(world: World, id: str = "t1", by: str = "ann") -> None:
@@ -65,12 +66,12 @@ async def test_the_model_is_told_in_its_instructions_and_no_state_keeps_it(file:
         events = str([item.event for item in await world.items()])
         assert "no fish" not in events
 
-        await world.inbox.edit_memory("r1", {"note": "no meat"}, by="ann")
+        await world.inbox.memories.edit("r1", {"note": "no meat"}, by="ann")
         await run(world)
         assert listener.answers == [{"What you eat": "no meat"}]
         assert "no fish" not in str(listener.prompts[-1])
 
-        await world.inbox.delete_memory("r1", by="ann")
+        await world.inbox.memories.delete("r1", by="ann")
         await run(world)
         assert not any("memories" in message.text for message in listener.prompts[-1])
 
@@ -98,7 +99,7 @@ async def test_what_was_told_or_changed_last_comes_last_however_old_its_question
     async with at_work(file, [agent(listener, [], [Remember(most=2)])]) as world:
         for n in range(4):
             await store_note(world, f"r{n}", f"dish {n}")
-        await world.inbox.edit_memory("r0", {"note": "no nuts any more"}, by="ann")
+        await world.inbox.memories.edit("r0", {"note": "no nuts any more"}, by="ann")
         await run(world)
         assert [answer["What you eat"] for answer in listener.answers] == ["dish 3", "no nuts any more"]
 

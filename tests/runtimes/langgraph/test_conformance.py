@@ -51,7 +51,7 @@ class TestLangGraph(RuntimeConformance):
 
     def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
         @tool
-        @ringi.requires_approval(policy)
+        @ringi.gate(policy)
         async def refund(order: int, amount: int) -> str:
             """Refund an order."""
             effects.append(Refund(order, amount))

@@ -75,7 +75,7 @@ class TestOpenAIAgents(RuntimeConformance):
 
     def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
         @function_tool
-        @ringi.requires_approval(policy)
+        @ringi.gate(policy)
         async def refund(order: int, amount: int) -> str:
             """Refund an order."""
             effects.append(Refund(order, amount))

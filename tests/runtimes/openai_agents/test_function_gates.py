@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ringi.runs.context import idempotency_key
+
 pytest.importorskip("agents")
 
 from agents import Agent as SDKAgent
@@ -145,7 +147,7 @@ async def test_a_question_of_a_gate_stays_while_another_one_is_answered() -> Non
     rule = {"tools": ["pay"], "title": "Pay this?", "facts": {"level": {"at_least": 1}}}
     paid: list[int] = []
 
-    @ringi.requires_approval({"rules": [rule]}, name="pay", facts={"level": lambda args: level})
+    @ringi.gate({"rules": [rule]}, name="pay", facts={"level": lambda args: level})
     def pay_out(amount: int) -> str:
         paid.append(amount)
         return "paid"
@@ -180,7 +182,7 @@ async def test_a_gate_deeper_inside_waits(monkeypatch: pytest.MonkeyPatch, caplo
     shop = Shop([function_call("settle", {"order": 7}, call_id="c1")], DONE)
     paid: list[int] = []
     async with ringi.open("memory://") as inbox:
-        gated = ringi.requires_approval(GATE, inbox=inbox, key="one", timeout=0.01)
+        gated = ringi.gate(GATE, inbox=inbox, key="one", timeout=0.01)
 
         @gated
         async def pay(amount: int) -> None:
@@ -204,10 +206,10 @@ async def test_equal_calls_of_two_runs_of_an_inner_agent_have_two_keys(is_parall
     keys: list[str | None] = []
 
     @function_tool
-    @ringi.requires_approval({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all", "where": {}}]}]})
+    @ringi.gate({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all", "where": {}}]}]})
     async def pay(amount: int) -> str:
         """Pay."""
-        keys.append(ringi.idempotency_key())
+        keys.append(idempotency_key())
         return "paid"
 
     paying, done = [function_call("pay", {"amount": 1}, call_id="n1")], [assistant_message("Done.")]

@@ -90,7 +90,7 @@ class TestPydanticAI(RuntimeConformance):
         shop = PydanticAgent(scripted(turns))
 
         @shop.tool_plain
-        @ringi.requires_approval(policy)
+        @ringi.gate(policy)
         async def refund(order: int, amount: int) -> str:
             """Refund an order."""
             effects.append(Refund(order, amount))

@@ -260,7 +260,7 @@ async def test_an_erasure_removes_the_conversation_and_its_fork(
         if url.startswith("sqlite"):
             assert SECRET.encode() in bytes_of(tmp_path)
 
-        done = await inbox.erase_some(Sweep(**sweep), by="admin")
+        done = await inbox.trail.erase_some(Sweep(**sweep), by="admin")
 
         assert (len(done.threads), done.left) == (2 if "person" in sweep else 3, {})
         assert [await store.load("c1"), await store.load("c2")] == [None, None]
@@ -277,14 +277,14 @@ async def test_a_conversation_begins_again_after_its_erasure(url: str) -> None:
         await store.save(repeated("before"), scope="ann")
         old = await store.load("c1")
         assert old
-        await inbox.erase_some(Sweep(person="ann"), by="admin")
+        await inbox.trail.erase_some(Sweep(person="ann"), by="admin")
 
         with pytest.raises(ConversationConflict):
             await store.save(old)
         await store.save(repeated("after"), scope="ann")
 
         assert texts_of(await store.load("c1")) == ["after"]
-        await inbox.erase_some(Sweep(person="ann"), by="admin")
+        await inbox.trail.erase_some(Sweep(person="ann"), by="admin")
         assert await store.load("c1") is None
 
 
@@ -298,7 +298,7 @@ async def test_a_save_during_an_erasure_leaves_nothing(url: str, monkeypatch: py
 
         async def slow(key: Any, items: Any, *, fence: int) -> int:
             if items:
-                assert (await inbox.erase_some(Sweep(person="ann"), by="admin")).threads
+                assert (await inbox.trail.erase_some(Sweep(person="ann"), by="admin")).threads
             return await append(key, items, fence=fence)
 
         monkeypatch.setattr(backend.stream, "append", slow)

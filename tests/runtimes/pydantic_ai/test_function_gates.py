@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from ringi.errors import WaitTimeoutError
+from ringi.runs.context import idempotency_key
+
 pytest.importorskip("pydantic_ai")
 
 from pydantic_ai.capabilities import ProcessHistory
@@ -166,7 +169,7 @@ async def test_a_gate_deeper_inside_waits(monkeypatch: pytest.MonkeyPatch, caplo
     shop = Shop([("c1", "settle", {"order": 7})], ["Done."])
     paid: list[int] = []
     async with ringi.open("memory://") as inbox:
-        gated = ringi.requires_approval(GATE, inbox=inbox, key="one", timeout=0.01)
+        gated = ringi.gate(GATE, inbox=inbox, key="one", timeout=0.01)
 
         @gated
         async def pay(amount: int) -> None:
@@ -177,7 +180,7 @@ async def test_a_gate_deeper_inside_waits(monkeypatch: pytest.MonkeyPatch, caplo
             await pay(100)
             return "settled"
 
-        with pytest.raises(ringi.WaitTimeoutError):
+        with pytest.raises(WaitTimeoutError):
             await shop.direct().advance()
 
     assert paid == []
@@ -195,10 +198,10 @@ async def test_in_a_shortened_history_each_call_has_its_own_answer_and_key(amoun
     shop, keys = Shop(*turns, ["Done."], capabilities=[ProcessHistory(shortened)]), list[str | None]()
 
     @shop.pydantic.tool_plain
-    @ringi.requires_approval(GATE)
+    @ringi.gate(GATE)
     async def pay(amount: int, order: int = 7) -> str:
         """Pay."""
-        keys.append(ringi.idempotency_key())
+        keys.append(idempotency_key())
         return f"paid {amount}"
 
     harness = TestHarness(ScriptedPerson(groups=["finance"]).approves())

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from ringi.connect import store_inbox
+from ringi.inbox.api import Seen
+
 pytest.importorskip("pydantic_ai.external_events")
 
 from pydantic_ai import Agent as PydanticAgent
@@ -84,19 +87,19 @@ async def pending(inbox: Inbox, number: int = 1) -> list[Request]:
     """Return the open requests, once there are so many."""
 
     async def enough() -> list[Request]:
-        found = await inbox.find(Query(statuses=("pending",)))
+        found = await inbox.search(Query(statuses=("pending",)))
         return found if len(found) == number else []
 
     return await until(enough)
 
 
 async def respond(inbox: Inbox, request: Request, decision: Any, **answer: Any) -> Request:
-    return await inbox.respond(request.id, decision, digest=request.digest, responder="bob", **answer)
+    return await inbox.respond(request, decision, by="bob", **answer)
 
 
 async def test_an_approved_call_runs_once(url: str) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects), inbox))
         (request,) = await pending(inbox)
         assert request.action
@@ -120,7 +123,7 @@ async def test_an_approved_call_runs_once(url: str) -> None:
 )
 async def test_a_call_runs_as_decided(url: str, decision: str, answer: dict[str, Any], ran: Effects) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects), inbox))
         (request,) = await pending(inbox)
         await respond(inbox, request, decision, **answer)
@@ -130,13 +133,13 @@ async def test_a_call_runs_as_decided(url: str, decision: str, answer: dict[str,
 
 
 async def wait_in_place(url: str) -> None:
-    async with ringi.open(url, poll_interval=0.05) as inbox:
+    async with store_inbox(url, poll_interval=0.05) as inbox:
         await run(asking([], prefix="first-"), inbox)
 
 
 async def wait_for_conversation(url: str) -> None:
     agent = shop([], model_of([CALL], "Done."), output_type=[str, DeferredToolRequests])
-    async with ringi.open(url, poll_interval=0.05) as inbox, RingiConversationStore.open(url) as store:
+    async with store_inbox(url, poll_interval=0.05) as inbox, RingiConversationStore.open(url) as store:
         result = await agent.run("Refund order 7.", conversation=Conversation(conversation_id="c1"))
         conversation = result.conversation
         await store.save(conversation)
@@ -153,12 +156,12 @@ async def answered_after_kill(work: Callable[[str], Coroutine[Any, Any, None]], 
     process = multiprocessing.get_context("spawn").Process(target=work_in_process, args=(work, url))
     process.start()
     try:
-        async with ringi.open(url, poll_interval=0.05) as inbox:
+        async with store_inbox(url, poll_interval=0.05) as inbox:
             await pending(inbox)
     finally:
         process.kill()
         process.join()
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         (request,) = await pending(inbox)
         await respond(inbox, request, "approve")
 
@@ -167,7 +170,7 @@ async def test_a_killed_run_finds_its_answer_when_it_is_repeated(url: str) -> No
     await answered_after_kill(wait_in_place, url)
     effects: Effects = []
 
-    async with ringi.open(url) as inbox:
+    async with store_inbox(url) as inbox:
         # The model gives the call another id now.
         assert await run(asking(effects, prefix="second-"), inbox) == "Done."
 
@@ -180,7 +183,7 @@ async def test_a_stored_conversation_continues_after_its_process_was_killed(url:
     effects: Effects = []
     agent = shop(effects, model_of("never asked", "Done."), output_type=[str, DeferredToolRequests])
 
-    async with ringi.open(url) as inbox, RingiConversationStore.open(url) as store:
+    async with store_inbox(url) as inbox, RingiConversationStore.open(url) as store:
         conversation = await store.load("c1")
         assert conversation
         waiter = RingiEventWaiter(inbox, key="c1")
@@ -203,7 +206,7 @@ async def test_a_stored_conversation_continues_after_its_process_was_killed(url:
 
 async def test_a_repeated_run_with_another_call_asks_again(url: str) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects), inbox))
         await respond(inbox, (await pending(inbox))[0], "approve")
         await running
@@ -217,7 +220,7 @@ async def test_a_repeated_run_with_another_call_asks_again(url: str) -> None:
 
 async def test_an_equal_call_later_in_the_run_is_another_question(url: str) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects, [CALL], [CALL], "Done."), inbox))
         (first,) = await pending(inbox)
         await respond(inbox, first, "approve")
@@ -232,7 +235,7 @@ async def test_an_equal_call_later_in_the_run_is_another_question(url: str) -> N
 
 async def test_of_opposite_answers_the_first_counts(url: str) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects), inbox))
         (request,) = await pending(inbox)
         await respond(inbox, request, "reject")
@@ -241,7 +244,7 @@ async def test_of_opposite_answers_the_first_counts(url: str) -> None:
         with pytest.raises(RequestEndedError):
             await respond(inbox, request, "approve")
         with pytest.raises((RequestEndedError, DigestMismatchError)):
-            await inbox.respond(request.id, "approve", digest="sha256:other", responder="carl")
+            await inbox.respond(Seen(request.id, "sha256:other"), "approve", by="carl")
 
         assert await running == "Done."
         assert effects == []
@@ -250,7 +253,7 @@ async def test_of_opposite_answers_the_first_counts(url: str) -> None:
 async def test_three_calls_wait_for_all_answers(url: str) -> None:
     effects: Effects = []
     calls = [{"order": n, "amount": 30} for n in (1, 2, 3)]
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(asking(effects, calls, "Done."), inbox))
         for request in await pending(inbox, 3):
             assert request.action
@@ -262,7 +265,7 @@ async def test_three_calls_wait_for_all_answers(url: str) -> None:
 
 async def test_a_tenant_answers_only_its_own_runs(url: str) -> None:
     effects: Effects = []
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         other = inbox.for_tenant("other")
         running = tasks.create_task(run(asking(effects), inbox))
         theirs = tasks.create_task(run(asking(effects), other))
@@ -281,7 +284,7 @@ async def test_silence_rejects(url: str) -> None:
     effects: Effects = []
     limited = RequestInput(ask_people, timeout=timedelta(seconds=0.2))
     agent = shop(effects, model_of([CALL], "Sorry."), capabilities=[limited])
-    async with ringi.open(url, poll_interval=0.05) as inbox:
+    async with store_inbox(url, poll_interval=0.05) as inbox:
         assert await run(agent, inbox) == "Sorry."
 
         assert [request.status for request in await inbox.find()] == ["expired"]
@@ -297,7 +300,7 @@ async def test_an_agent_within_a_tool_asks_in_place(url: str) -> None:
     async def delegate(order: int, amount: int) -> str:
         return str((await inner.run("Refund.")).output)
 
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(outer, inbox))
         await respond(inbox, (await pending(inbox))[0], "approve")
 
@@ -312,7 +315,7 @@ async def test_a_person_gives_the_result_of_an_external_call(url: str) -> None:
     def look_up(order: int, amount: int) -> str:
         raise CallDeferred
 
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(agent, inbox))
         (request,) = await pending(inbox)
         assert request.title == "What is the result of refund?"
@@ -326,7 +329,7 @@ async def test_any_event_can_be_a_request(url: str) -> None:
         with external_event_scope(RingiEventWaiter(inbox, key=KEY)):
             return await wait_for_external_event("Which color?", ask=tokens.append)
 
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         tokens: list[str] = []
         waiting = tasks.create_task(wait(inbox, tokens))
         (request,) = await pending(inbox)
@@ -344,7 +347,7 @@ async def test_an_event_that_a_person_rejects_fails(url: str) -> None:
         request = await inbox.ask("Pay?", id=token, action=ringi.Action("pay", {"amount": 3}))
         await respond(inbox, request, "reject", message="No.")
 
-    async with ringi.open(url, poll_interval=0.05) as inbox:
+    async with store_inbox(url, poll_interval=0.05) as inbox:
         with external_event_scope(RingiEventWaiter(inbox, key=KEY)), pytest.raises(ExternalEventError, match="No"):
             await wait_for_external_event("pay", ask=ask)
         with (
@@ -367,7 +370,7 @@ async def test_the_code_of_the_how_to_runs(url: str, title: str, monkeypatch: py
     text = (ROOT / "docs/how-to/pydantic-ai.md").read_text("utf-8")
     page = module_of(text.partition(f'```python title="{title}"\n')[2].partition("```")[0])
     page["shop"].model = model_of([{"order": "7", "amount": 30}], "Done.")
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(page["main"]())
         (request,) = await pending(inbox)
         assert request.action
@@ -388,7 +391,7 @@ async def test_arguments_are_in_no_log(url: str, caplog: pytest.LogCaptureFixtur
     def refund(note: str) -> str:
         return note
 
-    async with ringi.open(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
+    async with store_inbox(url, poll_interval=0.05) as inbox, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(run(agent, inbox))
         await respond(inbox, (await pending(inbox))[0], "approve")
         assert await running == "Done."

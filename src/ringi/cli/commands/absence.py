@@ -21,8 +21,8 @@ def away(
     unknown: Unknown = False,
 ) -> None:
     """Name a deputy, who sees and answers until a time what is open to you."""
-    at, by, own = parsed_time("until", until), session.by, session.own_groups
-    absence = session.work(lambda inbox: inbox.leave(deputy, at, by=by, groups=own, unknown=unknown))
+    at = parsed_time("until", until)
+    absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown))
     names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
     session.say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)))
 
@@ -34,15 +34,15 @@ def back(
     """End your absence, or that of another person; the deputy can no longer answer in their place."""
     by = session.by
     if person is None:
-        session.work(lambda inbox: inbox.come_back(by))
+        session.work(lambda inbox: inbox.people.come_back(by=by))
         session.say({"person": by}, text_of("absence.back", name=visible(by)))
     else:
-        session.work(lambda inbox: inbox.end_absence(person, by))
+        session.work(lambda inbox: inbox.people.end_absence(person, by=by))
         session.say({"person": person}, text_of("ended.absences", id=visible(person)))
 
 
 def absences(session: Session) -> None:
     """List who is away and who stands for whom."""
-    found = session.work(lambda inbox: inbox.find_absences())
+    found = session.work(lambda inbox: inbox.people.absences())
     rows = [(each.person, each.deputy, clock(each.until)) for each in found]
     session.say_list(found, listing(("person", "deputy", "until"), rows, "no_absences"))

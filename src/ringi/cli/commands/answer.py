@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from ringi.cli.session import MemberSession, NamedSession
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 
@@ -69,17 +70,17 @@ def respond(
 
 def undo(session: NamedSession, id: Id) -> None:
     """Undo your answer before it takes effect, or take back your reassignment until somebody acts."""
-    session.change(lambda inbox: inbox.undo(id, session.by))
+    session.change(lambda inbox: inbox.undo(id, by=session.by))
 
 
 def claim(session: MemberSession, id: Id) -> None:
     """Reserve a request for a while, so that others cannot answer it."""
-    session.change(lambda inbox: inbox.claim(id, session.by, groups=session.own_groups))
+    session.change(lambda inbox: inbox.claim(id, by=session.person))
 
 
 def release(session: MemberSession, id: Id) -> None:
     """Release a claimed request."""
-    session.change(lambda inbox: inbox.release(id, session.by, groups=session.own_groups))
+    session.change(lambda inbox: inbox.release(id, by=session.person))
 
 
 def reassign(
@@ -94,8 +95,8 @@ def reassign(
     names = names_in(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
-    to_whom: dict[str, Any] = {"assignee": to, "groups": names, "unknown": unknown, "by_groups": names_in(by_groups)}
-    session.change(lambda inbox: inbox.reassign(id, session.by, **to_whom))
+    person = Person(session.by, names_in(by_groups))
+    session.change(lambda inbox: inbox.reassign(id, assignee=to, groups=names, unknown=unknown, by=person))
 
 
 def cancel(
@@ -104,7 +105,7 @@ def cancel(
     reason: Annotated[str | None, typer.Option(help="The reason, for the agent and the audit trail.")] = None,
 ) -> None:
     """Withdraw a request; the action that it gates will not run."""
-    session.change(lambda inbox: inbox.cancel(id, session.by, reason))
+    session.change(lambda inbox: inbox.cancel(id, reason, by=session.by))
 
 
 def outcome(
@@ -116,4 +117,4 @@ def outcome(
     ] = None,
 ) -> None:
     """Report what became of an approved call."""
-    session.change(lambda inbox: inbox.report_outcome(id, outcome, session.by, result_digest=result_digest))
+    session.change(lambda inbox: inbox.report_outcome(id, outcome, result_digest=result_digest, by=session.by))

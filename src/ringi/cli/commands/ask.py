@@ -99,7 +99,7 @@ def list_(
     filters |= {"tool": tool, "agent": agent_, "tier": tier, "group": group, "order": order, "now": utc_now()}
     query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
     with progress(text_of("reading")):
-        found = session.work(lambda inbox: inbox.find(query))
+        found = session.work(lambda inbox: inbox.search(query))
     requests, next = found[:limit], place_of(query, found[limit - 1]) if len(found) > limit else None
     if session.json:
         return session.say({"items": [public(request) for request in requests], "next": next}, "")

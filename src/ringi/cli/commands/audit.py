@@ -64,7 +64,7 @@ def checks(session: Session, context: typer.Context) -> None:
     """List the checks, and the shares that people noticed; exit code 1 if they are too low."""
     if context.invoked_subcommand:
         return
-    report = session.work(lambda inbox: inbox.checks())
+    report = session.work(lambda inbox: inbox.checks.report())
     session.say(report.model_dump(mode="json"), report_text(report))
     if report.has_alarm:
         raise typer.Exit(1)
@@ -80,7 +80,7 @@ def plant(
 ) -> None:
     """Plant requests that can never run, to measure whether people notice them."""
     wanted, part = recipes(file, tool), share_of(share)
-    ids = session.work(lambda inbox: inbox.plant_checks(wanted, by=session.by, share=part))
+    ids = session.work(lambda inbox: inbox.checks.plant(wanted, by=session.by, share=part))
     session.say({"ids": ids}, "\n".join(ids) or text_of("nothing_planted"))
 
 

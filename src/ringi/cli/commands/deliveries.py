@@ -39,7 +39,7 @@ def deliveries(
 
     async def read(backend: Backend, inbox: Inbox) -> list[Delivery]:
         sent = _deliveries(backend, inbox)
-        requests = [await inbox.get(id)] if id else await inbox.find(Query(limit=limit))
+        requests = [await inbox.get(id)] if id else await inbox.search(Query(limit=limit))
         return [each for request in requests for each in await sent.of_request(session.tenant, request.id)]
 
     with progress(text_of("reading_deliveries")):

@@ -53,8 +53,8 @@ def erase(
         async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
-            return await inbox.erase_all(
-                by, person=person, before=day, dry_run=is_dry, progress=lambda done: report(summary(done, is_dry))
+            return await inbox.trail.erase(
+                person=person, before=day, dry_run=is_dry, progress=lambda done: report(summary(done, is_dry)), by=by
             )
 
         done = session.work(work)
@@ -91,7 +91,7 @@ async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
     done = Erasure()
     for id in ids:
         try:
-            request = await inbox.erase(id, by)
+            request = await inbox.erase(id, by=by)
             done = done.and_then(Erasure(requests=(request.id,)))
         except ConflictError as error:
             done = done.and_then(Erasure(left={id: str(error)}))

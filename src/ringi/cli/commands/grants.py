@@ -19,7 +19,7 @@ from ringi.inbox.inbox import Inbox
 
 def grants(session: Session) -> None:
     """List the grants: the calls that people have approved in advance."""
-    found = session.work(lambda inbox: inbox.grants())
+    found = session.work(lambda inbox: inbox.grants.list())
     columns = ("id", "tool", "scope", "uses", "until", "by", "status")
     rows = [
         (
@@ -40,7 +40,7 @@ def revoke(
     session: NamedSession, id: Annotated[str, typer.Argument(help="The id of the grant, from `ringi grants`.")]
 ) -> None:
     """Revoke a grant: from now on people are asked again."""
-    session.work(lambda inbox: inbox.revoke_grant(id, by=session.by))
+    session.work(lambda inbox: inbox.grants.revoke(id, by=session.by))
     session.say({"id": id}, text_of("revoked", id=id))
 
 
@@ -59,7 +59,7 @@ def suggestions(session: Session, context: typer.Context) -> None:
     """List the rules that the decisions of people suggest."""
     if context.invoked_subcommand:
         return
-    found = session.work(lambda inbox: inbox.suggestions())
+    found = session.work(lambda inbox: inbox.suggestions.list())
     parts = [*map(suggestion_text, found), text_of("suggestion.terms")] if found else [text_of("no_suggestions")]
     session.say_list(found, "\n\n".join(parts))
 
@@ -75,7 +75,7 @@ def accept(
 
     async def switch_on(inbox: Inbox) -> Request:
         person = await session.decider(inbox)
-        return await inbox.accept_suggestion(id, by=person, one_in=one_in, channel="cli")
+        return await inbox.suggestions.accept(id, by=person, one_in=one_in, channel="cli")
 
     rule = session.work(switch_on)
     session.say(public(rule), switched_on_text(rule))

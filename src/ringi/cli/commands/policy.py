@@ -17,7 +17,7 @@ from ringi.cli.texts import text_of
 from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_of
 from ringi.errors import InvalidError
-from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named, read_policy
+from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named
 
 HOLDS = {True: "✓", False: "✗", None: "?"}
 COLUMNS = ("line", "tool", "effect", "rule", "why")
@@ -70,7 +70,7 @@ def policy_test(
     Exits with 1 if a line expects another effect, and with 2 if the policy or a line is invalid. Facts that a line does
     not give are unknown.
     """
-    policy = read_policy(file)
+    policy = Policy.read(file)
     tested = [_test(policy, number, call) for number, call in _read(calls)]
     rows = [{**each._asdict(), "expected": each.is_expected} for each in tested]
     columns = [text_of(f"column.{name}") for name in COLUMNS]

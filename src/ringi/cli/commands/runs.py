@@ -71,13 +71,13 @@ def pause(
 ) -> None:
     """Pause an agent, or all agents: their runs wait, and no approved call begins."""
     new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
-    paused = session.work(lambda inbox: inbox.pause(new.reason, by=session.by, agent=new.agent, until=new.until))
+    paused = session.work(lambda inbox: inbox.pauses.begin(new.reason, by=session.by, agent=new.agent, until=new.until))
     session.say(paused.model_dump(mode="json"), table_of([paused]))
 
 
 def pauses(session: Session) -> None:
     """List the pauses in force."""
-    found = session.work(lambda inbox: inbox.pauses())
+    found = session.work(lambda inbox: inbox.pauses.list())
     session.say_list(found, table_of(found))
 
 
@@ -85,7 +85,7 @@ def unpause(
     session: NamedSession, id: Annotated[str, typer.Argument(help="The id of the pause, from `ringi pauses`.")]
 ) -> None:
     """End a pause: the waiting runs go on."""
-    session.work(lambda inbox: inbox.resume(id, by=session.by))
+    session.work(lambda inbox: inbox.pauses.end(id, by=session.by))
     session.say({"id": id}, text_of("unpaused", id=id))
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, has_langgraph, load_agents, need_langgraph
+from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, load_agents, need_langgraph
 from ringi.cli.error_texts import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
@@ -21,9 +19,6 @@ from ringi.errors import MissingExtraError
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
-
-if TYPE_CHECKING:
-    from ringi.server.extension import Extension
 
 
 def demo(
@@ -101,7 +96,8 @@ def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
     from ringi.server.auth.links import MINUTES
-    from ringi.server.serve import serve as serve_until_signal
+    from ringi.server.extension import served_extensions
+    from ringi.server.serve import serve_until_signal
 
     def announce(address: str, link: str) -> None:
         if settings.no_auth:
@@ -113,21 +109,7 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         say({"url": address}, text_of("running", opened=opened), json_)
 
     options = {"settings": settings, "person": person_name(), "announce": announce}
-    run(serve_until_signal(agents, extensions=_extensions(agents), **options, **place))
-
-
-def _extensions(agents: list[Agent]) -> Sequence[Extension]:
-    """Return the routes of protocols, gateways and applications; the last are served only with agents and LangGraph."""
-    from ringi.gateways.mcp.routes import EXTENSION as MCP
-    from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH_API
-    from ringi.server.extension import installed_extensions, own_protocols
-
-    extensions = [*own_protocols(), LANGGRAPH_API]
-    if find_spec("mcp_types"):
-        extensions.append(MCP)
-    if not agents or not has_langgraph():
-        return extensions
-    return [*installed_extensions(), *extensions]
+    run(serve_until_signal(agents, extensions=served_extensions(has_agents=bool(agents)), **options, **place))
 
 
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from ringi.cli.session import MemberSession, Session, existing_store, run
 from ringi.cli.texts import text_of
-from ringi.connect import open
+from ringi.connect import store_inbox
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import SettingError
@@ -34,7 +34,7 @@ def watch(session: MemberSession) -> None:
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
-        code = session.work(lambda inbox: _watch(WatchApp(inbox, session.by, session.own_groups)))
+        code = session.work(lambda inbox: _watch(WatchApp(inbox, session.by, tuple(session.person.groups))))
     if code:
         raise typer.Exit(code)
 
@@ -62,7 +62,7 @@ async def _print_events(session: Session) -> None:
                 queue.put_nowait(event)
 
     url = existing_store(session.url)
-    async with open(url, tenant=session.tenant) as inbox, inbox.feed.follow(enqueue):
+    async with store_inbox(url, tenant=session.tenant) as inbox, inbox.feed.follow(enqueue):
         session.say({"watching": url}, "")
         while True:
             event = await queue.get()

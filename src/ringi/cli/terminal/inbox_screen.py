@@ -88,7 +88,7 @@ class InboxScreen(Screen[None]):
         """Undo the person's latest held answer; without one, release the request."""
         if (held := self.requests.held_by_person) is None:
             await self._change("released", self.requests.inbox.release)
-        elif done := await self.attempt(self.requests.inbox.undo(held.id, self.requests.person)):
+        elif done := await self.attempt(self.requests.inbox.undo(held.id, by=self.requests.person)):
             self.requests.take(done)
             self.tell(text_of("undone", title=title_of(done)))
 

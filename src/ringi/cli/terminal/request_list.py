@@ -58,7 +58,7 @@ class RequestList:
         query = self._query(PAGE + 1)
         self.urgent = urgent_query(own_query(query, self.inbox.tenant, self.inbox.clock()))
         with self._changed_meanwhile() as changed:
-            found = await self.inbox.find(query.model_copy(update={"now": self.urgent.now}))
+            found = await self.inbox.search(query.model_copy(update={"now": self.urgent.now}))
         self.has_more = len(found) > PAGE
         self.listed = {request.id: request for request in found[:PAGE]}
         self.news = {}
@@ -73,7 +73,7 @@ class RequestList:
         last = list(self.listed.values())[-1]
         before = {"before": self.urgent.cursor_of(last)}
         with self._changed_meanwhile() as changed:
-            found = await self.inbox.find(self._query(PAGE + 1).model_copy(update=before))
+            found = await self.inbox.search(self._query(PAGE + 1).model_copy(update=before))
         self.has_more = len(found) > PAGE
         self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
         for request in changed.values():

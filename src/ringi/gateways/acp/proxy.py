@@ -18,10 +18,11 @@ from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionReq
 
 from ringi.base.canonical_json import unique_keys
 from ringi.client.client import Client
+from ringi.connect import open
 from ringi.domain.ask import Outcome
-from ringi.domain.record import AGENT, Query
+from ringi.domain.record import AGENT
 from ringi.errors import NotAuthorizedError, RingiError
-from ringi.gateways.client_calls import ClientGate, FormResult, Session, ask_form, environment, open_asker
+from ringi.gateways.client_calls import ClientGate, FormResult, Session, ask_form, environment
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, Rule
@@ -51,7 +52,7 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
         policy: Returns the current policy.
         url: The server or the store to ask in; None for the default.
     """
-    async with open_asker(url) as inbox:
+    async with open(url) as inbox:
         reader, writer = await stdio_streams(LIMIT)
         spawned = spawn_stdio_transport(*command, env=environment(), stderr=None, limit=LIMIT)
         async with spawned as (from_agent, to_agent, process):
@@ -249,10 +250,9 @@ class AcpProxy:
 
     async def _cancel_requests(self, session: str) -> None:
         try:
-            by = await self._inbox.actor() if isinstance(self._inbox, Client) else f"{AGENT}{self._agent}"
-            query = Query(thread_id=self._gates[session].session.thread_id, statuses=("pending",))
-            for request in await self._inbox.find(query):
-                await self._inbox.cancel(request.id, by, STOPPED)
+            by = None if isinstance(self._inbox, Client) else f"{AGENT}{self._agent}"
+            for request in await self._inbox.find(thread_id=self._gates[session].session.thread_id, status="pending"):
+                await self._inbox.cancel(request, STOPPED, by=by)
         except RingiError as error:
             log.warning("the requests of a stopped turn stay open: %s", error)
 

@@ -13,7 +13,6 @@ from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
 from ringi.domain.ask import Ask, Outcome, Wording
-from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, Session, answered, ask_form
@@ -191,8 +190,8 @@ class HookCalls:
     async def _begun(self) -> Request | None:
         """Return the request by which this call has begun."""
         event = self._event
-        query = Query(thread_id=event.session.thread_id, statuses=("completed",), limit=RECENT)
-        receipts = [(request, request.receipt) for request in await self._inbox.find(query)]
+        found = await self._inbox.find(thread_id=event.session.thread_id, status="completed", limit=RECENT)
+        receipts = [(request, request.receipt) for request in found]
         begun = [request for request, receipt in receipts if receipt and receipt.is_begun_by(receipt.attempt)]
         own = (request for request in begun if request.receipt and request.receipt.attempt == event.call_id)
         return next(own, None) or next((request for request in begun if self._is_prompted(request)), None)

@@ -62,8 +62,8 @@ async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
     Raises:
         InvalidError: The event is none that this hook answers.
     """
+    from ringi.connect import open
     from ringi.errors import InvalidError
-    from ringi.gateways.client_calls import open_asker
     from ringi.gateways.hooks.events import HookCalls, elicitation, policy_file, stop
 
     if event.name == "Stop" and not options.confirms_stop:
@@ -71,7 +71,7 @@ async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
     # The folder in the event is chosen by the agent, which could choose another policy and another store by it.
     os.chdir(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
     policy = policy_file(options.policy)
-    async with open_asker(options.url) as inbox:
+    async with open(options.url) as inbox:
         calls = HookCalls(event, inbox, policy, options.timeout)
         match event.name:
             case "PreToolUse" | "PermissionRequest":

@@ -85,10 +85,11 @@ class ProcessRequests:
 
     async def find(self, limit: int) -> list[Request]:
         """Return the newest requests of this process's asker."""
+        if isinstance(self._inbox, Inbox):
+            return await self._inbox.search(Query(asked_by=LOCAL, limit=limit))
         # HTTP has no filter by asker: a person's token also lists what others ask that person.
-        query = Query(asked_by=LOCAL, limit=limit) if isinstance(self._inbox, Inbox) else Query(limit=limit)
         actor = await self._actor()
-        return [each for each in await self._inbox.find(query) if each.is_from(actor)]
+        return [each for each in await self._inbox.find(limit=limit) if each.is_from(actor)]
 
     async def wait(self, id: str, seconds: float) -> Request:
         """Return a request once it has ended, or as it is after some seconds."""
@@ -102,7 +103,7 @@ class ProcessRequests:
     async def cancel(self, id: str, reason: str | None) -> Request:
         """Cancel a request of this process's asker."""
         await self.get(id)
-        return await self._inbox.cancel(id, await self._actor(), reason)
+        return await self._inbox.cancel(id, reason, by=LOCAL if isinstance(self._inbox, Inbox) else None)
 
     def may_answer(self, request: Request) -> bool:
         """Return False: nobody is signed in."""

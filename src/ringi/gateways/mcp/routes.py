@@ -138,7 +138,7 @@ class CallerRequests:
 
     async def find(self, limit: int) -> list[Request]:
         """Return the newest requests of the caller."""
-        return await self._inbox.find(Query(asked_by=self._caller.actor, limit=limit))
+        return await self._inbox.search(Query(asked_by=self._caller.actor, limit=limit))
 
     async def wait(self, id: str, seconds: float) -> Request:
         """Return a request once it has ended, or as it is after some seconds."""
@@ -157,7 +157,7 @@ class CallerRequests:
         """Cancel a request of the caller."""
         await self.get(id)
         inbox = inbox_for(self._components.inbox, self._caller, require_cancellable)
-        return await inbox.cancel(id, self._caller.actor, reason)
+        return await inbox.cancel(id, reason, by=self._caller.actor)
 
     def may_answer(self, request: Request) -> bool:
         """Return whether the caller is signed in as a person to whom the request is open."""

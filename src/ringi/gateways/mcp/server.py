@@ -21,9 +21,8 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from ringi.client.client import Client
-from ringi.connect import resolved_url
+from ringi.connect import open, resolved_url
 from ringi.errors import NotFoundError, RingiError
-from ringi.gateways.client_calls import open_asker
 from ringi.gateways.mcp.requests import OwnRequests, ProcessRequests, RequestState, state_of
 from ringi.gateways.mcp.tools import AskTools, RequestsOf
 
@@ -99,7 +98,7 @@ def process_server(url: str | None, page: str | None) -> MCPServer[Any]:
 
     @asynccontextmanager
     async def open_requests(_: object) -> AsyncIterator[OwnRequests]:
-        async with open_asker(url) as inbox:
+        async with open(url) as inbox:
             yield ProcessRequests(inbox, resolved_url(url) if isinstance(inbox, Client) else page)
 
     return mcp_server(lambda context: context.lifespan_context, lifespan=open_requests)

@@ -17,8 +17,8 @@ from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
 from ringi.base.canonical_json import hashed
-from ringi.connect import resolved_url
-from ringi.gateways.client_calls import ClientGate, Session, open_asker
+from ringi.connect import open, resolved_url
+from ringi.gateways.client_calls import ClientGate, Session
 from ringi.gateways.mcp_gate.calls import GatedCalls
 from ringi.gateways.mcp_gate.relay import Relay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
@@ -65,7 +65,7 @@ async def _serve(
             async with lock:
                 if gate is None:
                     session = Session(relay.client_name, id, str(Path.cwd()))
-                    inbox = await stack.enter_async_context(open_asker())
+                    inbox = await stack.enter_async_context(open())
                     identities = {name: each.identity for name, each in sorted(servers.items())}
                     scope = f"mcp-{hashed(session.client, session.folder, identities)}"
                     gate = ClientGate(policy.policy, inbox, session, scope=scope)

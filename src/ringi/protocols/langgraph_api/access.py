@@ -186,7 +186,9 @@ class Access:
                 request.id, answer, by=self.caller.decider, channel=CHANNEL
             )
         else:
-            ending = inbox_for(inbox, self.caller, require_cancellable).cancel(request.id, self.caller.actor, RESOLVED)
+            ending = inbox_for(inbox, self.caller, require_cancellable).cancel(
+                request.id, RESOLVED, by=self.caller.actor
+            )
         return await self._thread(id), await ending
 
     async def _served_request(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
@@ -219,7 +221,7 @@ class Access:
         query = visible_query(self.caller).model_copy(update={"statuses": pending[search.status], "limit": PAGE})
         inbox = self._components.inbox.for_tenant(self.caller.tenant)
         for _ in range(SCANNED // PAGE):
-            page = await inbox.find(query)
+            page = await inbox.search(query)
             served = [each for each in page if is_served_to(self.caller, each)]
             found += [
                 ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)

@@ -46,7 +46,7 @@ class Memories(BaseStore):
     async def newest(self, most: int) -> list[Memory]:
         """Return the newest answers of the person, from the newest hundred questions, or from `most` if greater."""
         with report_outages():
-            known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
+            known = await self._inbox.memories.list(self._person, limit=max(most, PAGE)) if self._person else []
         return sorted(known, key=lambda memory: memory.updated_at, reverse=True)[:most]
 
     async def _answer(self, op: Op) -> Result:
@@ -63,7 +63,7 @@ class Memories(BaseStore):
         if not self._person:
             return None
         try:
-            memory = await self._inbox.memory(op.key, self._person)
+            memory = await self._inbox.memories.get(op.key, self._person)
         except NotFoundError:
             return None
         return Item(**self._item(memory)) if self._namespace(memory) == op.namespace else None
@@ -88,11 +88,12 @@ class Memories(BaseStore):
         return known.batch([op])[0]
 
     async def _all(self) -> AsyncIterator[tuple[Memory, tuple[str, ...]]]:
-        before = None
-        while self._person and (page := await self._inbox.memories(self._person, limit=PAGE, before=before)):
+        cursor, has_more = None, bool(self._person)
+        while has_more:
+            page = await self._inbox.memories.list(self._person, limit=PAGE, cursor=cursor)
             for memory in page:
                 yield memory, self._namespace(memory)
-            before = page[-1].place
+            cursor, has_more = page.next, page.next is not None
 
     def _namespace(self, memory: Memory) -> tuple[str, ...]:
         return (MEMORIES, self._inbox.tenant, memory.person, memory.category)

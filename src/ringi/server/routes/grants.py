@@ -47,14 +47,14 @@ class GrantRoutes:
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the grants on requests that the caller may read, until their end, also revoked and used-up ones."""
         caller = self._auth.caller(http.scope)
-        return reply(GrantPage(items=await inbox_for(self._components.inbox, caller).grants(), next=None))
+        return reply(GrantPage(items=await inbox_for(self._components.inbox, caller).grants.list(), next=None))
 
     async def suggest(self, http: HttpRequest) -> HttpResponse:
         """List the rules that the decisions of people suggest, which the caller may switch on or audit."""
         caller = self._auth.caller(http.scope)
         refuse_agents(caller)
         check = require_readable if caller.role == "auditor" else require_rule_maker
-        found = await inbox_for(self._components.inbox, caller, check).suggestions()
+        found = await inbox_for(self._components.inbox, caller, check).suggestions.list()
         return reply(SuggestionPage(items=found))
 
     async def accept(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -62,7 +62,7 @@ class GrantRoutes:
         caller = self._auth.caller(http.scope)
         require_person(caller)
         new = parse_body(NewRule, without_nulls(await self._body(http), NewRule))
-        rule = await inbox_for(self._components.inbox, caller, require_in_audience).accept_suggestion(
+        rule = await inbox_for(self._components.inbox, caller, require_in_audience).suggestions.accept(
             id,
             by=caller.decider,
             until=new.until,
@@ -79,5 +79,5 @@ class GrantRoutes:
         """Revoke a grant on a request that the caller may answer: from now on people are asked again."""
         caller = self._auth.caller(http.scope)
         require_person(caller)
-        await inbox_for(self._components.inbox, caller, require_answerable).revoke_grant(id, by=caller.name)
+        await inbox_for(self._components.inbox, caller, require_answerable).grants.revoke(id, by=caller.name)
         return HttpResponse(status_code=204)

@@ -42,26 +42,25 @@ class MemoryRoutes:
         """List the caller's memories, newest question first."""
         inbox, person = self._of_caller(http)
         size = min(limit, self._components.settings.max_list)
-        found = await inbox.memories(person, limit=size + 1, before=cursor or None)
-        next = found[size - 1].place if len(found) > size else None
-        return reply(MemoryPage(items=list(map(memory_view, found[:size])), next=next))
+        page = await inbox.memories.list(person, limit=size, cursor=cursor or None)
+        return reply(MemoryPage(items=list(map(memory_view, page)), next=page.next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one memory; its id is the id of the request that asked the question."""
         inbox, person = self._of_caller(http)
-        return reply(memory_view(await inbox.memory(id, person)))
+        return reply(memory_view(await inbox.memories.get(id, person)))
 
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
         change = parse_body(MemoryEdit, await json_body(http, max_depth=self._components.settings.max_depth))
-        memory = await inbox.edit_memory(id, change.data, by=person, expected_updated_at=change.told_at)
+        memory = await inbox.memories.edit(id, change.data, by=person, told_at=change.told_at)
         return reply(memory_view(memory))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Delete a memory permanently; the original answer of the request stays."""
         inbox, person = self._of_caller(http)
-        await inbox.delete_memory(id, by=person)
+        await inbox.memories.delete(id, by=person)
         return HttpResponse(status_code=204)
 
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:

@@ -142,18 +142,18 @@ class PauseRoutes:
         refuse_all_but_admins(caller)
         new = parse_body(NewPause, await json_body(http, max_depth=self._components.settings.max_depth))
         inbox = self._components.inbox.for_tenant(caller.tenant)
-        return reply(await inbox.pause(new.reason, by=caller.actor, agent=new.agent, until=new.until), 201)
+        return reply(await inbox.pauses.begin(new.reason, by=caller.actor, agent=new.agent, until=new.until), 201)
 
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the pauses in force; an agent sees all, because one token may serve several agents."""
         caller = self._auth.caller(http.scope)
-        return reply(PausePage(items=await self._components.inbox.for_tenant(caller.tenant).pauses(), next=None))
+        return reply(PausePage(items=await self._components.inbox.for_tenant(caller.tenant).pauses.list(), next=None))
 
     async def resume(self, http: HttpRequest, id: str) -> HttpResponse:
         """End a pause; waiting runs go on."""
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
-        await self._components.inbox.for_tenant(caller.tenant).resume(id, by=caller.actor)
+        await self._components.inbox.for_tenant(caller.tenant).pauses.end(id, by=caller.actor)
         return HttpResponse(status_code=204)
 
 
@@ -175,11 +175,11 @@ class CheckRoutes:
         refuse_all_but_admins(caller)
         new = parse_body(NewChecks, await json_body(http, max_depth=self._components.settings.max_depth))
         inbox = self._components.inbox.for_tenant(caller.tenant)
-        ids = await inbox.plant_checks(new.checks, by=caller.actor, share=new.share)
+        ids = await inbox.checks.plant(new.checks, by=caller.actor, share=new.share)
         return reply(PlantedChecks(ids=ids), 201)
 
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the newest checks and the shares that people noticed; for administrators and auditors."""
         caller = self._auth.caller(http.scope)
         refuse_all_but_auditors(caller)
-        return reply(await self._components.inbox.for_tenant(caller.tenant).checks())
+        return reply(await self._components.inbox.for_tenant(caller.tenant).checks.report())

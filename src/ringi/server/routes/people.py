@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
@@ -46,10 +46,10 @@ class PeopleRoutes:
         caller = self._auth.caller(http.scope)
         require_person(caller)
         inbox = self._components.inbox.for_tenant(caller.tenant)
-        recent = await inbox.find(visible_query(caller).model_copy(update={"limit": RECENT}))
+        recent = await inbox.search(visible_query(caller).model_copy(update={"limit": RECENT}))
         names = Counter(name for request in recent for name in names_on(request))
         names.update([caller.name, *(GROUP + group for group in caller.groups)])
-        known = await inbox.people.known(caller.tenant)
+        known = await inbox.known_people.known(caller.tenant)
         here = {*known.people, *(GROUP + group for group in known.groups)}
         ordered = [name for name, _ in names.most_common() if known.is_empty or name in here]
         ordered += sorted(here.difference(ordered))
@@ -98,32 +98,31 @@ class AwayRoutes:
         """Name a deputy, who may see and answer until a time what is open to the caller."""
         inbox, caller = self._of_caller(http)
         body = parse_body(Leave, await json_body(http, max_depth=self._components.settings.max_depth))
-        who: dict[str, Any] = {"by": caller.name, "groups": caller.groups, "subject": caller.subject}
-        await inbox.leave(body.deputy, body.until, unknown=body.unknown, **who)
+        await inbox.people.leave(body.deputy, body.until, unknown=body.unknown, by=caller.decider)
         return await self._reply(inbox, caller)
 
     async def come_back(self, http: HttpRequest) -> HttpResponse:
         """End the caller's absence now."""
         inbox, caller = self._of_caller(http)
-        await inbox.come_back(caller.name)
+        await inbox.people.come_back(by=caller.name)
         return HttpResponse(status_code=204)
 
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List who is away and who stands for whom, for auditors and administrators."""
         caller = self._auth.caller(http.scope)
         refuse_all_but_auditors(caller)
-        found = await self._components.inbox.for_tenant(caller.tenant).find_absences()
+        found = await self._components.inbox.for_tenant(caller.tenant).people.absences()
         return reply(AbsencePage(items=[view(Absence, each) for each in found], next=None))
 
     async def end(self, http: HttpRequest, person: str) -> HttpResponse:
         """End the absence of another person now, as an administrator."""
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
-        await self._components.inbox.for_tenant(caller.tenant).end_absence(person, by=caller.actor)
+        await self._components.inbox.for_tenant(caller.tenant).people.end_absence(person, by=caller.actor)
         return HttpResponse(status_code=204)
 
     async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:
-        away = await inbox.away(caller.name)
+        away = await inbox.people.away(by=caller.name)
         own = view(Absence, away.absence) if away.absence else None
         return reply(Away(absence=own, deputy_for=[view(Absence, each) for each in away.deputy_for]))
 

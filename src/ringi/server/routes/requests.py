@@ -24,7 +24,7 @@ from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.record import MAX_SEARCH
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
-from ringi.domain.urgency import TIERS, place_of, urgent_query
+from ringi.domain.urgency import TIERS, urgent_query
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
@@ -60,6 +60,7 @@ SEARCH = "Text that the request must contain: the beginnings of words, or any pa
 MINE = "Only requests that are assigned to the caller, or claimed by the caller"
 UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
 UNANSWERABLE = "Only pending requests that nobody here can answer, except administrators: their people are unknown"
+ENDED_SINCE = "Only requests that ended at this time or later"
 TOOL = "Only requests about a call of this tool or action"
 AGENT = "Only requests of this agent, as `agent` of the request names it"
 TIER = "Only requests with this tier; a request without a tier counts as `low`"
@@ -158,7 +159,7 @@ class RequestRoutes:
         ended: list[Request] = []
         if request.action:
             filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
-            ended = await inbox.find(visible_query(caller).model_copy(update=filters))
+            ended = await inbox.search(visible_query(caller).model_copy(update=filters))
         return reply(precedent_of(request, ended, inbox.clock()))
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
@@ -174,7 +175,7 @@ class RequestRoutes:
     async def undo(self, http: HttpRequest) -> HttpResponse:
         """Undo the caller's own answer while it is held, or take back their reassignment until somebody acts."""
         caller = self._decider(http)
-        request = await self._inbox(caller, require_answerable).undo(id_of(http), caller.decider)
+        request = await self._inbox(caller, require_answerable).undo(id_of(http), by=caller.decider)
         return json_response(request_json(request))
 
     async def respond_many(self, http: HttpRequest) -> HttpResponse:
@@ -190,14 +191,14 @@ class RequestRoutes:
         """Claim a request: for a limited time nobody else can answer it."""
         caller = self._decider(http)
         return json_response(
-            request_json(await self._inbox(caller, require_answerable).claim(id_of(http), caller.decider))
+            request_json(await self._inbox(caller, require_answerable).claim(id_of(http), by=caller.decider))
         )
 
     async def release(self, http: HttpRequest) -> HttpResponse:
         """Release a claim."""
         caller = self._decider(http)
         return json_response(
-            request_json(await self._inbox(caller, require_answerable).release(id_of(http), caller.decider))
+            request_json(await self._inbox(caller, require_answerable).release(id_of(http), by=caller.decider))
         )
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
@@ -205,7 +206,7 @@ class RequestRoutes:
         caller = self._auth.caller(http.scope)
         reason = parse_body(Cancel, await self._body(http)).reason
         return json_response(
-            request_json(await self._inbox(caller, require_cancellable).cancel(id_of(http), caller.actor, reason))
+            request_json(await self._inbox(caller, require_cancellable).cancel(id_of(http), reason, by=caller.actor))
         )
 
     async def report_outcome(self, http: HttpRequest) -> HttpResponse:
@@ -214,24 +215,20 @@ class RequestRoutes:
         receipt = parse_body(Receipt, await self._body(http))
         inbox = self._inbox(caller, require_reportable)
         request = await inbox.report_outcome(
-            id_of(http),
-            receipt.outcome,
-            caller.actor,
-            result_digest=receipt.result_digest,
-            attempt=receipt.attempt,
+            id_of(http), receipt.outcome, result_digest=receipt.result_digest, attempt=receipt.attempt, by=caller.actor
         )
         return json_response(request_json(request))
 
     async def erase(self, http: HttpRequest) -> HttpResponse:
         """Erase the content of an ended request and its thread, and keep status and times. Admins only."""
         caller = self._eraser(http)
-        return json_response(request_json(await self._inbox(caller).erase(id_of(http), caller.actor)))
+        return json_response(request_json(await self._inbox(caller).erase(id_of(http), by=caller.actor)))
 
     async def erase_some(self, http: HttpRequest) -> HttpResponse:
         """Erase the data of one person or from before a time, in batches: repeat with `next` as `after`."""
         caller = self._eraser(http)
         sweep = parse_body(Sweep, await self._body(http))
-        return reply(await self._inbox(caller).erase_some(sweep, caller.actor))
+        return reply(await self._inbox(caller).trail.erase_some(sweep, by=caller.actor))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Reassign a request to another person or other groups; a name that nobody here has needs `unknown` true."""
@@ -241,7 +238,7 @@ class RequestRoutes:
             raise InvalidError.of("assignee", "give an assignee or groups", "assignee_required")
         inbox = self._inbox(caller, require_answerable)
         names: dict[str, Any] = {"assignee": to.assignee, "groups": to.groups, "unknown": to.unknown}
-        request = await inbox.reassign(id_of(http), caller.decider, **names)
+        request = await inbox.reassign(id_of(http), by=caller.decider, **names)
         return json_response(request_json(request))
 
     def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:
@@ -313,11 +310,12 @@ def list_filters(
     group: Annotated[str | None, Query(description=GROUP), BeforeValidator(blank_to_none)] = None,
     unexecuted: Annotated[bool, Query(description=UNEXECUTED)] = False,
     unanswerable: Annotated[bool, Query(description=UNANSWERABLE)] = False,
+    ended_since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=ENDED_SINCE)] = None,
     q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
 ) -> dict[str, Any]:
     """Return the conditions of a list, as fields of a query; `mine` is for the caller to resolve."""
     equal = {"assignee": assignee, "kind": kind, "priority": priority, "thread_id": thread_id, "tool": tool}
-    more = {"agent": agent, "tier": tier, "group": group, "text": q, "mine": mine}
+    more = {"agent": agent, "tier": tier, "group": group, "ended_since": ended_since, "text": q, "mine": mine}
     marks = {"unexecuted": unexecuted, "unanswerable": unanswerable}
     return {"statuses": tuple(status or ()), **equal, **more, **marks}
 
@@ -348,17 +346,15 @@ class RequestLists:
         """List the requests that the caller may read, newest first, the most urgent first, or the latest end first."""
         caller = self._auth.caller(http.scope)
         inbox, size = self._components.inbox.for_tenant(caller.tenant), min(limit, self._components.settings.max_list)
-        page = {"order": order or "newest", "before": cursor or None, "limit": size + 1}
-        query = self._query(caller, filters).model_copy(update=page)
+        of_page = {"order": order or "newest", "before": cursor or None, "limit": size}
+        query = self._query(caller, filters).model_copy(update=of_page)
         if order == "urgent":
             query = query.model_copy(update={"now": inbox.clock()})
-        found = await inbox.find(query)
-        items, has_more = found[:size], len(found) > size
+        page = await inbox.page(query)
+        items = map(request_json, page)
         if order != "urgent":
-            return json_response(page_json(map(request_json, items), place_of(query, items[-1]) if has_more else None))
-        urgent = urgent_query(query)
-        next = urgent.cursor_of(items[-1]) if has_more else None
-        return json_response(urgent_page_json(map(request_json, items), next, urgent))
+            return json_response(page_json(items, page.next))
+        return json_response(urgent_page_json(items, page.next, urgent_query(query)))
 
     async def totals(self, http: HttpRequest, filters: Filters) -> HttpResponse:
         """Count the pending requests that the filters select, with the totals of the amounts of their tool."""
@@ -366,7 +362,7 @@ class RequestLists:
         if filters["statuses"] not in ((), ("pending",)):
             raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
         query = self._query(caller, filters).model_copy(update={"statuses": ("pending",), "limit": COUNTED + 1})
-        return reply(totals_of(await self._components.inbox.for_tenant(caller.tenant).find(query)))
+        return reply(totals_of(await self._components.inbox.for_tenant(caller.tenant).search(query)))
 
     def _query(self, caller: Principal, filters: dict[str, Any]) -> record.Query:
         conditions = {name: value for name, value in filters.items() if name != "mine"}

@@ -77,7 +77,7 @@ class PolicyConformance:
         raise NotImplementedError
 
     def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
-        """Return an agent whose tool is the function `refund`, which `ringi.requires_approval` gates with the policy.
+        """Return an agent whose tool is the function `refund`, which `ringi.gate` gates with the policy.
 
         Call `pytest.skip` with the reason if the framework has no functions as tools.
         """

@@ -17,6 +17,7 @@ from ringi.contracts.backend import Wakeup
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.domain.voting import Person
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
@@ -105,8 +106,8 @@ class RunningAgent:
 
     async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
         """Answer a request as the person `bob`, who is in the groups that may answer."""
-        answer |= {"responder": "bob", "groups": request.groups}
-        return await self.inbox.respond(request.id, decision, digest=request.digest, **answer)
+        answer["by"] = Person("bob", request.groups)
+        return await self.inbox.respond(request, decision, **answer)
 
     async def events(self) -> list[dict[str, Any]]:
         """Return the events of the thread's stream."""

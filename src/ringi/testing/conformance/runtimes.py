@@ -277,7 +277,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         async with asking(url, first) as (_, [request]):
             pass
         async with open_backend(url) as backend, inbox_on(backend) as inbox:
-            await inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+            await inbox.respond(request, "approve", by="bob")
 
         async with running(url, self.agent(["Done."], effects)) as run:
             assert (await run.rest()).status == "done"

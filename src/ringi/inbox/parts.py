@@ -1,0 +1,142 @@
+"""The parts of an inbox on a store: grants, pauses, people who are away, memories, and the record."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from ringi.contracts.backend import ABSENCES, EVENTS
+from ringi.domain import memories
+from ringi.domain.absence import Absence, Away
+from ringi.domain.ask import parse_body
+from ringi.domain.grants import GrantView
+from ringi.domain.memories import Memory
+from ringi.domain.pauses import NewPause, Pause
+from ringi.domain.record import Erased, Key, Page, Query
+from ringi.domain.voting import Caller, decider_of
+from ringi.errors import NotFoundError, UnreadableError
+from ringi.inbox import api
+from ringi.inbox.core import Part
+from ringi.inbox.grants import person_and_grant
+from ringi.inbox.pauses import begin_pause, end_pause, read_tenant_pauses, refuse_paused
+from ringi.privacy.candidates import Erasure, Sweep
+
+
+class InboxGrants(Part, api.Grants):
+    """The grants of one tenant, as the caller may read them."""
+
+    async def list(self) -> Page[GrantView]:
+        found, now = Page[GrantView](), self._inbox.clock()
+        for id, entry in (await self._inbox.granted.entries(self._inbox.tenant)).items():
+            with suppress(NotFoundError, UnreadableError):
+                request = await self._inbox.get(id)
+                if (made := person_and_grant(request, entry)) and request.response:
+                    about = {"id": id, "status": entry.status(now), "uses": entry.uses, "digest": entry.digest}
+                    about["refuted_by"] = entry.refuted_by
+                    answer = {"granted_by": made[0], "granted_at": request.response.at, "title": request.title}
+                    found.append(GrantView(**about, **answer, grant=made[1]))
+        return found
+
+    async def revoke(self, id: str, *, by: Caller = None) -> None:
+        person = decider_of(by)
+        await self._inbox.get(id)
+        await self._inbox.granted.revoke(Key(self._inbox.tenant, id), person.name)
+        await self._inbox.publish(EVENTS)
+
+
+class InboxPauses(Part, api.Pauses):
+    """The pauses of one tenant."""
+
+    async def begin(
+        self, reason: str, *, agent: str | None = None, until: datetime | None = None, by: Caller = None
+    ) -> Pause:
+        inbox, person = self._inbox, decider_of(by)
+        new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
+        pause = await begin_pause(inbox.store, inbox.tenant, new, by=person.name, clock=inbox.clock)
+        await inbox.publish(EVENTS)
+        return pause
+
+    async def list(self) -> Page[Pause]:
+        now = self._inbox.clock()
+        found = await read_tenant_pauses(self._inbox.store, self._inbox.tenant)
+        return Page(pause for pause in found if not pause.has_ended(now))
+
+    async def end(self, id: str, *, by: Caller = None) -> None:
+        inbox, person = self._inbox, decider_of(by)
+        await end_pause(inbox.store, inbox.tenant, id, by=person.name, clock=inbox.clock)
+        await inbox.publish(EVENTS)
+
+    async def check(self, agent: str | None = None) -> None:
+        found = await read_tenant_pauses(self._inbox.store, self._inbox.tenant)
+        refuse_paused(found, agent, self._inbox.clock)
+
+
+class InboxPeople(Part, api.People):
+    """The people of one tenant who leave and come back."""
+
+    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Absence:
+        inbox, person = self._inbox, decider_of(by)
+        own = {"person": person.name, "groups": person.groups, "subject": person.subject}
+        new = parse_body(Absence, {**own, "deputy": deputy, "until": until}).checked(inbox.clock())
+        if not unknown:
+            (await inbox.known_people.known(inbox.tenant)).refuse_unknown({"deputy": deputy})
+        absence = await inbox.absences.begin(new)
+        await inbox.publish(ABSENCES)
+        return absence
+
+    async def come_back(self, *, by: Caller = None) -> None:
+        await self._inbox.absences.end(decider_of(by).name)
+        await self._inbox.publish(ABSENCES)
+
+    async def away(self, *, by: Caller = None) -> Away:
+        return await self._inbox.absences.of(decider_of(by).name)
+
+    async def absences(self) -> Page[Absence]:
+        return Page(sorted(await self._inbox.absences.active(), key=lambda each: (each.until, each.person)))
+
+    async def end_absence(self, person: str, *, by: Caller = None) -> None:
+        await self._inbox.absences.end_of(person, decider_of(by).name)
+        await self._inbox.publish(ABSENCES)
+
+
+class InboxMemories(Part, api.Memories):
+    """The memories of one tenant's people."""
+
+    async def list(self, person: str | None = None, *, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
+        name = decider_of(person).name
+        found = await self._inbox.page(Query(remembered_by=name, limit=limit, before=cursor))
+        return Page((memories.memory_of(request, name) for request in found), found.next)
+
+    async def get(self, id: str, person: str | None = None) -> Memory:
+        with memories.looked_for(id):
+            return memories.memory_of(await self._inbox.get(id), decider_of(person).name)
+
+    async def edit(
+        self, id: str, data: dict[str, Any], *, told_at: datetime | None = None, by: Caller = None
+    ) -> Memory:
+        name, clock = decider_of(by).name, self._inbox.clock
+        with memories.looked_for(id):
+            new = await self._inbox.change(id, lambda old: memories.edited(old, data, name, clock(), told_at))
+        return memories.memory_of(new, name)
+
+    async def delete(self, id: str, *, by: Caller = None) -> None:
+        name, clock = decider_of(by).name, self._inbox.clock
+        with memories.looked_for(id):
+            await self._inbox.change(id, lambda request: memories.forgotten(request, name, clock()))
+
+
+class InboxTrail(Part, api.Trail):
+    """The record of one tenant."""
+
+    async def erase_some(self, sweep: Sweep, *, by: Caller = None) -> Erasure:
+        inbox, person = self._inbox, decider_of(by).name
+        erased = Erased(at=inbox.clock(), by=person, rule=sweep.checked(person).rule)
+        done = await inbox.eraser.sweep(sweep, erased, inbox.tenant)
+        if done.requests and not sweep.dry_run:
+            await inbox.forget_erased()
+        if done.journals and not sweep.dry_run:
+            await inbox.publish(ABSENCES)
+        if sweep.person and done.next is None and not sweep.dry_run:
+            await inbox.forget_person(sweep.person)
+        return done
