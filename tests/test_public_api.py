@@ -34,11 +34,16 @@ OPTIONAL = Optional()
 
 
 def lines(rooms: Sequence[str]) -> Iterator[str]:
-    """Yield each public name of some rooms, with its signature."""
+    """Yield each public name of some rooms, with its signature; what two rooms export is described at the first."""
+    known: dict[int, str] = {}
     for room in rooms:
         module = importlib.import_module(f"ringi{room}")
         for name in sorted(getattr(module, "__all__", ()) or own_names(module)):
-            yield from described(f"{module.__name__}.{name}", getattr(module, name))
+            path, public = f"{module.__name__}.{name}", getattr(module, name)
+            if (first := known.setdefault(id(public), path)) == path or not inspect.isclass(public):
+                yield from described(path, public)
+            else:
+                yield f"class {path} is {first}"
 
 
 def own_names(module: Any) -> list[str]:

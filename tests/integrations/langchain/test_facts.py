@@ -20,7 +20,8 @@ from tests.runs.world import at_work
 
 from ringi.domain.ask import Action, Ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval, Condition, Policy
+from ringi.integrations.langchain import Approval
+from ringi.policy import Condition, Policy
 from ringi.runs.context import RunContext, call_digest
 from ringi.testing import ScriptedModel
 

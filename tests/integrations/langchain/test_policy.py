@@ -10,7 +10,8 @@ import pytest
 from langchain_core.tools import tool
 
 from ringi.errors import InvalidError
-from ringi.integrations.langchain import Approval, AutoApproval, Condition, Policy, Rule
+from ringi.integrations.langchain import Approval
+from ringi.policy import AutoApproval, Condition, Policy, Rule
 
 TOML = """
 [[rules]]

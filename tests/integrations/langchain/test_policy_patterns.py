@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import MAX_MATCHED_LENGTH, MAX_PATTERN_LENGTH
-from ringi.integrations.langchain import AutoApproval, Condition, Policy, Rule
+from ringi.policy import AutoApproval, Condition, Policy, Rule
 
 MAIL = r"([a-z0-9]+[._-]?)+@example\.com"
 

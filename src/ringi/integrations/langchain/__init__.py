@@ -1,23 +1,17 @@
 """Components for agents of LangChain 1.x."""
 
-from ringi.domain.conditions import Condition
 from ringi.integrations.langchain.approval import Approval
 from ringi.integrations.langchain.ask_human import AskHuman, ask_human
 from ringi.integrations.langchain.finish_gate import FinishGate, delegate, finish_tool
 from ringi.integrations.langchain.forms import Forms
 from ringi.integrations.langchain.memories import Remember
-from ringi.policy.rules import AutoApproval, Policy, Rule
 
 __all__ = [
     "Approval",
     "AskHuman",
-    "AutoApproval",
-    "Condition",
     "FinishGate",
     "Forms",
-    "Policy",
     "Remember",
-    "Rule",
     "ask_human",
     "delegate",
     "finish_tool",
