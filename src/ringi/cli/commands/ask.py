@@ -14,9 +14,9 @@ from ringi.cli.options import parsed_json, read_json
 from ringi.cli.session import NamedSession, Session
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority
-from ringi.domain.record import Event, Query
+from ringi.domain.filters import FindOptions
+from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.domain.urgency import place_of
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
@@ -95,14 +95,12 @@ def list_(
     is_by_end = not_executed or order == "ended"
     chosen = status or ("all" if is_by_end else "pending")
     statuses = () if chosen == "all" or not_executed else (chosen,)
-    filters: dict[str, Any] = {"kind": kind, "assignee": assignee, "text": search, "unexecuted": not_executed}
-    filters |= {"tool": tool, "agent": agent_, "tier": tier, "group": group, "order": order, "now": utc_now()}
-    query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
+    filters: FindOptions = {"status": statuses, "kind": kind, "assignee": assignee, "q": search, "tool": tool}
+    filters |= {"agent": agent_, "tier": tier, "group": group, "unexecuted": not_executed, "order": order}
     with progress(text_of("reading")):
-        found = session.work(lambda inbox: inbox.search(query))
-    requests, next = found[:limit], place_of(query, found[limit - 1]) if len(found) > limit else None
+        found = session.work(lambda inbox: inbox.find(limit=limit, cursor=cursor, **filters))
     if session.json:
-        return session.say({"items": [public(request) for request in requests], "next": next}, "")
+        return session.say({"items": [public(request) for request in found], "next": found.next}, "")
     now = utc_now()
     rows = [
         (
@@ -114,10 +112,10 @@ def list_(
             text_of(f"short_priority.{each.priority or 'normal'}"),
             title_of(each),
         )
-        for each in requests
+        for each in found
     ]
     columns = ("id", "kind", "status", "age", "agent", "priority", "title")
-    session.say(None, listing(columns, rows, "no_requests", next))
+    session.say(None, listing(columns, rows, "no_requests", found.next))
 
 
 def show(session: Session, id: str) -> None:
