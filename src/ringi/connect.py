@@ -22,7 +22,6 @@ from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.base.settings import Settings, variable
-from ringi.client.client import Client
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store
@@ -72,6 +71,8 @@ async def open_backend(
         raise SettingError("notify", notify, f"use one of {', '.join(NOTIFY)}")
     opener = OPENERS.get(urlsplit(url).scheme)
     if not opener:
+        if is_server(url):
+            raise SettingError("url", url, "this needs the store itself: give its URL, not that of a server")
         examples = ", ".join("sqlite:///file.db" if name == "sqlite" else f"{name}://" for name in OPENERS)
         raise SettingError("url", url, f"use one of {examples}")
     async with AsyncExitStack() as stack:
@@ -345,6 +346,8 @@ async def open(
         of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
         if wrong := next((name for name, is_given in of_store.items() if is_given), None):
             raise SettingError(wrong, "given", f"is for a store; {server_of(url)} has its own: omit it")
+        from ringi.client.client import Client  # It imports an HTTP client, which programs on a store do not need.
+
         client = Client(url, token_for(url, token), retry_for=retry_for)
         try:
             yield client

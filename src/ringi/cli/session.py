@@ -17,13 +17,14 @@ from pydantic import BaseModel
 from ringi.cli.format.output import say
 from ringi.cli.format.requests import line, public
 from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
-from ringi.connect import Backend, inbox_on, open_backend, resolved_url, store_inbox
+from ringi.connect import Backend, inbox_on, is_server, open, open_backend, resolved_url, store_inbox
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
-from ringi.domain.voting import Decider, Person, decider_of
+from ringi.domain.voting import Caller, Person, decider_of
 from ringi.errors import (
     NotFoundError,
 )
+from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 
 T = TypeVar("T")
@@ -56,14 +57,32 @@ class Session:
     url: Url = None
     json: Json = False
 
-    def work(self, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False) -> T:
-        """Do work on an open inbox and return its result; with `creates`, create a missing store."""
+    def work(self, work: Callable[[InboxAPI], Awaitable[T]], *, creates: bool = False) -> T:
+        """Do work on an open inbox, of a store or behind a server; with `creates`, create a missing store."""
 
         async def opened() -> T:
-            async with store_inbox(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
+            async with open(self.url if creates else existing_store(self.url), **self._place) as inbox:
                 return await work(inbox)
 
         return run(opened())
+
+    def work_on_store(self, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False) -> T:
+        """Do work that needs the store itself; a server is refused."""
+
+        async def opened() -> T:
+            async with store_inbox(self.url if creates else existing_store(self.url), **self._place) as inbox:
+                return await work(inbox)
+
+        return run(opened())
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"tenant": self.tenant}
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the inbox is behind a server, where the token says who acts."""
+        return is_server(resolved_url(self.url))
 
     def work_on_backend(self, work: Callable[[Backend, Inbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
@@ -75,7 +94,7 @@ class Session:
 
         return run(opened())
 
-    def change(self, work: Callable[[Inbox], Awaitable[Request]]) -> None:
+    def change(self, work: Callable[[InboxAPI], Awaitable[Request]]) -> None:
         """Change a request, and print its new state."""
         request = self.work(work)
         self.say(public(request), line(request))
@@ -96,9 +115,9 @@ class NamedSession(Session):
     name: By = None
 
     @property
-    def by(self) -> str:
-        """The given name, else the user name of this process."""
-        return self.name or person_name()
+    def by(self) -> str | None:
+        """The given name, else the user name of this process, or None for a server."""
+        return self.name if self.is_remote else self.name or person_name()
 
 
 @dataclass(frozen=True)
@@ -108,13 +127,20 @@ class MemberSession(NamedSession):
     groups: Groups = ""
 
     @property
-    def person(self) -> Person:
-        """The person with the groups."""
-        return Person(self.by, names_in(self.groups))
+    def person(self) -> Person | None:
+        """The person with the groups; None for a server."""
+        return person_of(self.by, self.groups)
 
-    async def decider(self, inbox: Inbox, *, is_admin: bool = False) -> Decider:
-        """Return the person, with those for whom the person stands now."""
+    async def decider(self, inbox: InboxAPI, *, is_admin: bool = False) -> Caller:
+        """Return the person, with those for whom the person stands now; None for a server."""
+        if not isinstance(inbox, Inbox):
+            return self.person
         return await inbox.absences.decider(decider_of(self.person)._replace(is_admin=is_admin))
+
+
+def person_of(name: str | None, groups: str) -> Person | None:
+    """Return a person with groups, separated by commas; None if nothing is given."""
+    return Person(name or "", names_in(groups)) if name or groups else None
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:

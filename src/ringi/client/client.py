@@ -35,7 +35,7 @@ from ringi.errors import (
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI, Seen, answer_to, id_of
+from ringi.inbox.api import InboxAPI, Seen, answer_to, id_of, refuse_name
 from ringi.inbox.lifetime import Lifetime
 from ringi.inbox.pauses import paused_error
 from ringi.privacy.candidates import Erasure, Sweep
@@ -437,12 +437,6 @@ class ClientTrail(ClientPart, api.Trail):
         refuse_name(by)
         result = await self._transport.call(ApiCall("POST", "/v1/erasures", body=jsonable(sweep)))
         return Erasure.model_validate(result, extra="ignore")
-
-
-def refuse_name(by: Caller) -> None:
-    """Raise `InvalidError` if a call over HTTP names who acts."""
-    if by is not None:
-        raise InvalidError.of("by", "the token says who acts: omit it, or use that person's token")
 
 
 def path_of(id: str) -> str:

@@ -732,3 +732,9 @@ def answer_to(seen: Request | Seen, decision: Decision, more: Mapping[str, Any])
 def id_of(request: Request | str) -> str:
     """Return the id of a request, from the request or its id."""
     return request if isinstance(request, str) else request.id
+
+
+def refuse_name(by: Caller) -> None:
+    """Raise `InvalidError` if a call over HTTP names who acts."""
+    if by is not None:
+        raise InvalidError.of("by", "the token says who acts: omit it, or use that person's token")

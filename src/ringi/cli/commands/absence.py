@@ -12,6 +12,7 @@ from ringi.cli.format.requests import clock
 from ringi.cli.options import Unknown, parsed_time
 from ringi.cli.session import MemberSession, NamedSession, Session
 from ringi.cli.texts import text_of
+from ringi.inbox.api import InboxAPI
 
 
 def away(
@@ -34,8 +35,15 @@ def back(
     """End your absence, or that of another person; the deputy can no longer answer in their place."""
     by = session.by
     if person is None:
-        session.work(lambda inbox: inbox.people.come_back(by=by))
-        session.say({"person": by}, text_of("absence.back", name=visible(by)))
+
+        async def come_back(inbox: InboxAPI) -> str:
+            from ringi.client.client import Client
+
+            await inbox.people.come_back(by=by)
+            return await inbox.actor() if isinstance(inbox, Client) else str(by)
+
+        own = session.work(come_back)
+        session.say({"person": own}, text_of("absence.back", name=visible(own)))
     else:
         session.work(lambda inbox: inbox.people.end_absence(person, by=by))
         session.say({"person": person}, text_of("ended.absences", id=visible(person)))

@@ -9,12 +9,12 @@ import typer
 
 from ringi.cli.error_texts import error_text
 from ringi.cli.options import Unknown, names_in, parsed_json, read_file
-from ringi.cli.session import MemberSession, NamedSession
+from ringi.cli.session import MemberSession, NamedSession, person_of
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
-from ringi.domain.voting import Person
 from ringi.errors import InvalidError
+from ringi.inbox.api import InboxAPI, Seen
 from ringi.inbox.inbox import Inbox
 
 Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
@@ -50,7 +50,7 @@ def respond(
     body |= {"grant": parsed_json("grant", grant), "override": override}
     parsed, files = Answer.parse(body), [read_file(each) for each in file or ()]
 
-    async def answer(inbox: Inbox) -> Request:
+    async def answer(inbox: InboxAPI) -> Request:
         current = digest or (await inbox.get(id)).digest
         person = await session.decider(inbox, is_admin=override is not None)
         try:
@@ -59,7 +59,10 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            return await inbox.answer(id, sent, by=person, channel="cli")
+            if isinstance(inbox, Inbox):
+                return await inbox.answer(id, sent, by=person, channel="cli")
+            more = {name: getattr(sent, name) for name in ("data", "args", "message", "grant", "override")}
+            return await inbox.respond(Seen(id, current), sent.decision, by=person, **more)
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
             sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
@@ -95,7 +98,7 @@ def reassign(
     names = names_in(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
-    person = Person(session.by, names_in(by_groups))
+    person = person_of(session.by, by_groups)
     session.change(lambda inbox: inbox.reassign(id, assignee=to, groups=names, unknown=unknown, by=person))
 
 

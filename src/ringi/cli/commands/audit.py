@@ -53,7 +53,7 @@ def report(
                 pass
         return report_of(counts, session.tenant, *days, now)
 
-    found = session.work(work)
+    found = session.work_on_store(work)
     if session.json:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:

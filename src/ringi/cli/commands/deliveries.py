@@ -54,7 +54,7 @@ def redeliver(
 ) -> None:
     """Send a delivery again. A running server or worker sends it at once."""
     done = session.work_on_backend(
-        lambda backend, inbox: _deliveries(backend, inbox).redeliver(session.tenant, delivery, by=session.by)
+        lambda backend, inbox: _deliveries(backend, inbox).redeliver(session.tenant, delivery, by=str(session.by))
     )
     session.say(done.model_dump(mode="json"), f"{done.id}  {text_of(f'delivery.{done.status}')}")
 

@@ -13,7 +13,7 @@ from ringi.cli.session import NamedSession, Session, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import open_backend
 from ringi.errors import ConflictError, InvalidError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import InboxAPI
 from ringi.privacy.candidates import Erasure
 
 
@@ -50,7 +50,7 @@ def erase(
     is_dry = not ids and not yes
     with progress(text_of("erasing" if yes else "counting")) as report:
 
-        async def work(inbox: Inbox) -> Erasure:
+        async def work(inbox: InboxAPI) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
             return await inbox.trail.erase(
@@ -87,7 +87,7 @@ def _erase_store(session: Session, agent: str | None, namespace: str | None, yes
     session.say({"erased": yes, "items": count}, "\n".join(lines))
 
 
-async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
+async def _each(inbox: InboxAPI, ids: Sequence[str], by: str | None) -> Erasure:
     done = Erasure()
     for id in ids:
         try:

@@ -14,6 +14,7 @@ from ringi.cli.texts import text_of
 from ringi.domain.grants import Grant
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
+from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 
 
@@ -73,9 +74,11 @@ def accept(
 ) -> None:
     """Switch on a suggested rule: from now on it approves its calls without asking."""
 
-    async def switch_on(inbox: Inbox) -> Request:
+    async def switch_on(inbox: InboxAPI) -> Request:
         person = await session.decider(inbox)
-        return await inbox.suggestions.accept(id, by=person, one_in=one_in, channel="cli")
+        if isinstance(inbox, Inbox):
+            return await inbox.suggestions.accept(id, by=person, one_in=one_in, channel="cli")
+        return await inbox.suggestions.accept(id, by=person, one_in=one_in)
 
     rule = session.work(switch_on)
     session.say(public(rule), switched_on_text(rule))

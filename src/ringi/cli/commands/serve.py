@@ -52,7 +52,7 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             if samples:
-                Session(url=url).work(ask_samples, creates=True)
+                Session(url=url).work_on_store(ask_samples, creates=True)
             extras = ",".join(frameworks.missing_extras())
             why = text_of("no_agents", count=len(SAMPLES) if samples else 0, why=error_text(error))
             sys.stderr.write(f"{why}\n{text_of('more_agents', extras=extras)}\n")

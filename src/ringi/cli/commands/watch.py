@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ringi.cli.options import names_in
 from ringi.cli.session import MemberSession, Session, existing_store, run
 from ringi.cli.texts import text_of
 from ringi.connect import store_inbox
@@ -34,7 +35,7 @@ def watch(session: MemberSession) -> None:
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
-        code = session.work(lambda inbox: _watch(WatchApp(inbox, session.by, tuple(session.person.groups))))
+        code = session.work_on_store(lambda inbox: _watch(WatchApp(inbox, str(session.by), names_in(session.groups))))
     if code:
         raise typer.Exit(code)
 
