@@ -18,6 +18,7 @@ from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.texts import text_of
 from ringi.domain.request import Request
+from ringi.domain.voting import Person
 from ringi.errors import RingiError
 
 T = TypeVar("T")
@@ -107,5 +108,5 @@ class InboxScreen(Screen[None]):
         if (chosen := self.chosen) is None:
             return
         requests = self.requests
-        if done := await self.attempt(change(chosen.id, requests.person, groups=requests.groups)):
+        if done := await self.attempt(change(chosen, by=Person(requests.person, requests.groups))):
             self.tell(text_of(key, at=clock(done.claimed_until) if done.claimed_until else ""))
