@@ -87,7 +87,8 @@ async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
     calling = asyncio.create_task(refund(of=key))
     while not (found := await inbox.search(Query(statuses=("pending",)))):
         await Wakeup().wait(0.01)
-    await answer(inbox, found[0].id)
+    say("answered", found[0].id)  # Before the answer, because the call may die before its reply is here.
+    await inbox.respond(found[0], "approve", by="ann")
     await calling
     say("returned", key)
 
