@@ -40,6 +40,7 @@ RETENTION_SECONDS = 600.0
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""The names of this machine."""
 
 
 class PollingNotifier(MemoryNotifier):

@@ -21,9 +21,7 @@ from ringi.connect import Backend, inbox_on, is_server, open, open_backend, reso
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Person, decider_of
-from ringi.errors import (
-    NotFoundError,
-)
+from ringi.errors import NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 
@@ -61,7 +59,7 @@ class Session:
         """Do work on an open inbox, of a store or behind a server; with `creates`, create a missing store."""
 
         async def opened() -> T:
-            async with open(self.url if creates else existing_store(self.url), **self._place) as inbox:
+            async with open(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
         return run(opened())
@@ -70,14 +68,10 @@ class Session:
         """Do work that needs the store itself; a server is refused."""
 
         async def opened() -> T:
-            async with store_inbox(self.url if creates else existing_store(self.url), **self._place) as inbox:
+            async with store_inbox(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
         return run(opened())
-
-    @property
-    def _place(self) -> dict[str, Any]:
-        return {"tenant": self.tenant}
 
     @property
     def is_remote(self) -> bool:

@@ -18,7 +18,7 @@ Order = Literal["newest", "urgent", "ended"]
 
 
 class FindOptions(TypedDict, total=False):
-    """What requests must match, and their order; what is None or empty counts as absent."""
+    """What requests must match, and their order; None counts as absent."""
 
     status: Status | Sequence[Status] | None
     """The status, or several."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ringi.base.settings import Network, Settings
 from ringi.base.validation import FieldValidationError, check_name
+from ringi.connect import LOOPBACK
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
 from ringi.server.refusals import MalformedError, UnauthenticatedError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # The terminal shows requests as the API does, without the se
     from starlette.types import Scope
 
 Role = Literal["agent", "person", "admin", "auditor"]
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def is_name(name: object) -> TypeGuard[str]:

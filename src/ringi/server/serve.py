@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ringi.audit.seals import Sealer
-from ringi.connect import home, inbox_on, repeat
+from ringi.connect import LOOPBACK, home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import SettingError, UnsupportedError
@@ -41,7 +41,6 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(agents: Iterable[Agent] = (), *, url: str | None = None, host: str = "127.0.0.1", port: int = 8123) -> None:

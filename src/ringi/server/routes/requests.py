@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query
 from pydantic import BeforeValidator
@@ -19,6 +19,7 @@ from ringi.base.model import Time
 from ringi.domain import record
 from ringi.domain.ask import AGREEING, Answer, Ask, Kind, Priority, Receipt, parse_body
 from ringi.domain.conditions import sum_of
+from ringi.domain.filters import Order
 from ringi.domain.people import Reassignment
 from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.record import MAX_SEARCH
@@ -65,7 +66,6 @@ TOOL = "Only requests about a call of this tool or action"
 AGENT = "Only requests of this agent, as `agent` of the request names it"
 TIER = "Only requests with this tier; a request without a tier counts as `low`"
 GROUP = "Only requests that the members of this group may decide"
-Order = Literal["newest", "urgent", "ended"]
 ORDER = (
     "`newest` first, or `urgent`: pending requests; the overdue, those due within an hour (both by the nearer of due_at"
     " and expires_at), then the rest by priority, tier, first of its kind, and the oldest first; or `ended`: ended"
