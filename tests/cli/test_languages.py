@@ -43,7 +43,7 @@ WORDS = re.compile(r"[A-Za-z]{3,}")
 
 def keys_in_code() -> set[str]:
     """Return the keys of texts that stand whole in the code."""
-    folder = Path(texts_package.__file__).parent.parent
+    folder = Path(texts_package.__file__).parent
     source = "\n".join(map(source_of, files(folder)))
     return {*re.findall(r'text_of\(\s*"([^"]+)"', source), *re.findall(r'"(key\.\w+)"', source)}
 

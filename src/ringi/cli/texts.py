@@ -1,7 +1,7 @@
 """The texts of the commands that people read, in the language of the environment.
 
-A text has the same key in each language file; its placeholders are in braces. `help.json` and `errors.json` have the
-translations of the help and of errors, by the English text.
+They are in `texts.json`: `texts` by their keys, `help` and `errors` by the English text in the code. Placeholders are
+in braces; of two errors that match, the first one counts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,22 @@ def language() -> Language:
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """Return the texts of a language by their keys."""
-    texts: dict[str, str] = json.loads(files(__package__).joinpath(f"{language}.json").read_text("utf-8"))
-    return texts | key_labels(language)
+def _sections() -> dict[str, dict[str, dict[str, str]]]:
+    sections: dict[str, dict[str, dict[str, str]]] = json.loads(
+        files("ringi.cli").joinpath("texts.json").read_text("utf-8")
+    )
+    return sections
 
 
 @cache
-def translations(name: str) -> Mapping[str, Mapping[str, str]]:
+def catalogue(language: str) -> Mapping[str, str]:
+    """Return the texts of a language by their keys."""
+    return {key: text[language] for key, text in _sections()["texts"].items()} | key_labels(language)
+
+
+def translations(section: str) -> Mapping[str, Mapping[str, str]]:
     """Return the texts of `help` or `errors` in the other languages, by the English text."""
-    texts: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(f"{name}.json").read_text("utf-8"))
-    return texts
+    return _sections()[section]
 
 
 @cache
