@@ -17,7 +17,7 @@ from ringi.domain import Query
 from ringi.domain.grants import GrantableCall
 from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
-from ringi.gateways.client_calls import ClientGate, Session
+from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import PolicyFile
 
@@ -103,7 +103,7 @@ async def reach() -> list[Row]:
 
 async def outcome_of(inbox: Inbox, policy: Path, call: ScriptedCall) -> str:
     """Return what the gate of a client does with a call: it ran, was denied, or asked a person."""
-    gate = ClientGate(PolicyFile(policy).policy, inbox, Session("bench", "s1"))
+    gate = ClientGate(PolicyFile(policy).policy, inbox, ClientSession("bench", "s1"))
     try:
         await gate.authorize(call.tool, call.args, timeout=NOBODY)
     except WaitTimeoutError:

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import RecordChange, change_of, save
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event
@@ -140,7 +140,7 @@ def with_people(server: Served, path: Path) -> Served:
 
 async def fill(path: Path, count: int) -> None:
     """Write pending requests with the store's own statements, many in one transaction."""
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         with closing(database.connect()) as connection:
             await asyncio.to_thread(fill_on, connection, count)
 

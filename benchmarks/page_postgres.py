@@ -13,7 +13,7 @@ from tests.servers import mortal_postgres
 
 from benchmarks.measure import Row, folder
 from benchmarks.page import FEW, MANY, Home, a_request, loads, make_batches, some_requests
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, columns_of, text_row
 from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.base.clock import EPOCH
@@ -43,7 +43,7 @@ async def first_load() -> list[Row]:
 async def compare(url: str) -> None:
     """Fail unless the copied rows equal the rows that Ringi writes."""
     asked = list(some_requests(0, SAMPLE))
-    async with Database(f"{url}?schema=bulk") as bulk, Database(f"{url}?schema=written") as written:
+    async with PostgresDatabase(f"{url}?schema=bulk") as bulk, PostgresDatabase(f"{url}?schema=written") as written:
         store = PostgresStore(written)
         await copy(bulk, rows_of(asked, 0))
         for each in asked:
@@ -57,7 +57,7 @@ async def compare(url: str) -> None:
 
 async def fill(url: str, count: int) -> None:
     """Write pending requests into the tables, without the store's statements but with the triggers."""
-    async with Database(url) as database:
+    async with PostgresDatabase(url) as database:
         began, written = time.monotonic(), 0
         # It is faster to create the index of terms at the end.
         ((index,),) = await database.fetch("SELECT pg_get_indexdef('texts_terms'::regclass)")
@@ -81,12 +81,12 @@ def write(url: str, start: int, count: int) -> int:
 
 async def write_some(url: str, start: int, count: int) -> int:
     rows = rows_of(some_requests(start, count), start)
-    async with Database(url) as database:
+    async with PostgresDatabase(url) as database:
         await copy(database, rows)
     return len(rows["requests"])
 
 
-async def copy(database: Database, rows: Rows) -> None:
+async def copy(database: PostgresDatabase, rows: Rows) -> None:
     columns = {"requests": COLUMNS, "texts": TEXT_COLUMNS, "events": ("number", *EVENT_COLUMNS)}
     connection = await database.connect(synchronous_commit="off")
     async with connection.transaction():

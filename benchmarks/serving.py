@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.backends.rows import event_row
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import INSERT_EVENT
 from ringi.base.clock import utc_now
 from ringi.domain import ask as responses
@@ -84,7 +84,7 @@ class Answer(BaseModel):
 class Bare:
     """A POST that stores as many bytes as an answer of Ringi, and a stream with a queue for each reader."""
 
-    def __init__(self, database: Database, text: str) -> None:
+    def __init__(self, database: SqliteDatabase, text: str) -> None:
         self._database, self._text = database, text
         self._queues: list[asyncio.Queue[bytes]] = []
         self.api = FastAPI()
@@ -125,7 +125,7 @@ class Least:
     It knows the caller by a token, reads the request, checks and hashes it, and replies with what it has written.
     """
 
-    def __init__(self, database: Database, tokens: dict[str, str]) -> None:
+    def __init__(self, database: SqliteDatabase, tokens: dict[str, str]) -> None:
         self._database = database
         self._names = {hashlib.sha256(token.encode()).digest(): name for name, token in tokens.items()}
         self.api = FastAPI()
@@ -155,14 +155,14 @@ class Least:
 
 async def serve_bare(path: Path) -> None:
     text = (path / "row.txt").read_text()
-    async with Database(path / "bare.db") as database:
+    async with SqliteDatabase(path / "bare.db") as database:
         await database.write(lambda c: c.execute("CREATE TABLE bare (id TEXT PRIMARY KEY, body TEXT)"))
         await serve_app(Bare(database, text))
 
 
 async def serve_least(path: Path) -> None:
     tokens = json.loads((path / "tokens.json").read_text())
-    async with Database(path / "ringi.db") as database:
+    async with SqliteDatabase(path / "ringi.db") as database:
         await serve_app(Least(database, tokens).api, tokens)
 
 

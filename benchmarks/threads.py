@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from benchmarks.inboxes import POLL
 from benchmarks.wakes import parts_on
 from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier
 from ringi.connect import Backend, inbox_on, open_backend
@@ -70,7 +70,7 @@ async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[De
         await working
 
 
-class CommitsDatabase(Database):
+class CommitsDatabase(SqliteDatabase):
     """A database that records the time of each commit."""
 
     def __init__(self, path: Path) -> None:

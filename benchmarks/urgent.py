@@ -21,13 +21,13 @@ from tests import servers
 from benchmarks.measure import Row, folder
 from ringi.backends.postgres import pages
 from ringi.backends.postgres import store as postgres
-from ringi.backends.postgres.database import Database as PostgresDatabase
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.redis.lists import digits, filed, place_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite import store as sqlite
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, microseconds
 from ringi.domain.request import Request
@@ -131,7 +131,7 @@ def sqlite_values(request: Request) -> Values:
 async def sqlite_side(count: int) -> AsyncIterator[Find]:
     """Yield how to read from a file with so many requests."""
     with folder() as path:
-        async with Database(path / "ringi.db") as database:
+        async with SqliteDatabase(path / "ringi.db") as database:
             await asyncio.to_thread(fill_sqlite, database, count)
 
             async def find(query: Query) -> Sequence[Any]:
@@ -140,7 +140,7 @@ async def sqlite_side(count: int) -> AsyncIterator[Find]:
             yield find
 
 
-def fill_sqlite(database: Database, count: int) -> None:
+def fill_sqlite(database: SqliteDatabase, count: int) -> None:
     """Write pending requests with the triggers, but without the index of their texts."""
     began = time.monotonic()
     with closing(database.connect()) as connection:

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from benchmarks.inboxes import POLL, approve, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder, percentile, resident
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
@@ -34,7 +34,7 @@ async def in_process() -> list[Row]:
     floors: list[float] = []
     ours: dict[str, list[float]] = {"memory": [], "SQLite": []}
     with folder() as path:
-        async with Database(path / "wakes.db") as database, SqliteNotifier(database, POLL) as sqlite:
+        async with SqliteDatabase(path / "wakes.db") as database, SqliteNotifier(database, POLL) as sqlite:
             for _ in range(ROUNDS):
                 floors.append(await bare_event())
                 ours["memory"].append(await published(MemoryNotifier(POLL)))
@@ -140,7 +140,7 @@ async def until(is_so: Callable[[], bool]) -> None:
     await asyncio.sleep(0.5)  # Everybody has read once and sleeps.
 
 
-class CountedDatabase(Database):
+class CountedDatabase(SqliteDatabase):
     """A database that counts every statement of its connections."""
 
     statements = 0
@@ -154,7 +154,7 @@ class CountedDatabase(Database):
         self.statements += 1
 
 
-def parts_on(database: Database, notifier: Notifier) -> Backend:
+def parts_on(database: SqliteDatabase, notifier: Notifier) -> Backend:
     return Backend("", SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), None)  # type: ignore[arg-type]
 
 

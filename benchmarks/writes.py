@@ -15,7 +15,7 @@ import aiosqlite
 
 from benchmarks.inboxes import CALLERS, approve, ask, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder, percentile
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 
@@ -105,7 +105,7 @@ async def one_row_transactions(path: Path, text: str, isolation: Any, transact: 
 
 
 async def grouped_rows(path: Path, text: str) -> float:
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         await database.write(lambda c: c.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)"))
 
         async def insert(n: int) -> None:

@@ -33,7 +33,7 @@ from tests.faults.processes import child
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import PollingNotifier
@@ -68,8 +68,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def database(path: Path) -> AsyncIterator[Database]:
-    async with Database(path) as database:
+async def database(path: Path) -> AsyncIterator[SqliteDatabase]:
+    async with SqliteDatabase(path) as database:
         yield database
 
 
@@ -79,7 +79,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def inbox(database: Database, clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(database: SqliteDatabase, clock: Clock) -> AsyncIterator[Inbox]:
     inbox = Inbox(SqliteStore(database), PollingNotifier(0.2), clock=clock)
     async with inbox.feed:
         yield inbox
@@ -120,7 +120,7 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
             return error
 
     async with AsyncExitStack() as stack:
-        databases = [await stack.enter_async_context(Database(path)) for _ in range(2)]
+        databases = [await stack.enter_async_context(SqliteDatabase(path)) for _ in range(2)]
         inboxes = [Inbox(SqliteStore(database), PollingNotifier(1), clock=clock) for database in databases]
         outcomes = await asyncio.gather(*(answer(inboxes[n % 2], n) for n in range(40)))
 
@@ -172,7 +172,7 @@ async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: Clock
 
 
 async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
-    inbox: Inbox, clock: Clock, database: Database
+    inbox: Inbox, clock: Clock, database: SqliteDatabase
 ) -> None:
     await inbox.store.put(*a_thread(at=clock()))
     stream = SqliteStream(database)
@@ -229,7 +229,7 @@ async def test_g5_no_fallback_stands_in_for_consent(inbox: Inbox, gated: dict[st
         await inbox.ask("Refund?", fallback={"go": "on"}, expires_in=60, **gated)
 
 
-async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, database: Database) -> None:
+async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, database: SqliteDatabase) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     trigger = "CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'no'); END"
     await database.write(lambda c: c.execute(trigger).fetchone())

@@ -20,7 +20,7 @@ from ringi_apps.engrammer.entries import Entry
 from ringi_apps.engrammer.insights import (
     AnswerFeedback,
     Insight,
-    Proposal,
+    InsightProposal,
     approved_entry,
     build_proposal,
     refusal_code,
@@ -87,7 +87,7 @@ def shared_prefix(a: str, b: str) -> float:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))) / len(b)
 
 
-def propose(number: int, playbook: Playbook) -> Proposal:
+def propose(number: int, playbook: Playbook) -> InsightProposal:
     """Compare an insight with a playbook, as the product does before it asks a person."""
     insight = Insight(
         id=f"i-{number}",
@@ -103,7 +103,7 @@ def propose(number: int, playbook: Playbook) -> Proposal:
     return proposal
 
 
-def curate(proposal: Proposal, playbook: Playbook) -> Entry:
+def curate(proposal: InsightProposal, playbook: Playbook) -> Entry:
     """Check an approved operation and return its entry, as the product does."""
     assert refusal_code(proposal.operation, playbook, BUDGET) is None
     return approved_entry(proposal.operation, proposal.insight, f"request-{proposal.insight.id}", playbook)

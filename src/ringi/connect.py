@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
@@ -112,7 +112,7 @@ async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
-    database = await stack.enter_async_context(Database(_sqlite_path(url)))
+    database = await stack.enter_async_context(SqliteDatabase(_sqlite_path(url)))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(SqliteNotifier, database), is_pubsub=False)
 
     def savers(held: Thread) -> Any:
@@ -124,7 +124,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     async def another_store() -> AsyncIterator[Store]:
         # Never create a new file in place of a deleted one, nor write leases to a replaced one.
         database.check_files()
-        async with Database(database.path) as another:
+        async with SqliteDatabase(database.path) as another:
             database.check_files()
             yield SqliteStore(another)
 
@@ -142,7 +142,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
 async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     try:
-        from ringi.backends.postgres.database import Database as PostgresDatabase
+        from ringi.backends.postgres.database import PostgresDatabase
         from ringi.backends.postgres.jobs import PostgresJobs
         from ringi.backends.postgres.notifier import PostgresNotifier, Pulse
         from ringi.backends.postgres.store import PostgresStore
@@ -298,8 +298,8 @@ def _sqlite_path(url: str) -> Path:
     return Path(path)
 
 
-Opener = Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]
-OPENERS: dict[str, Opener] = {
+BackendOpener = Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]
+OPENERS: dict[str, BackendOpener] = {
     "memory": _open_memory,
     "sqlite": _open_sqlite,
     "postgresql": _open_postgres,

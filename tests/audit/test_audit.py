@@ -9,7 +9,7 @@ from ringi.audit.verify import Finding, verify
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.rows import event_row
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
@@ -38,7 +38,7 @@ class Tampered:
 
     async def found(self) -> list[str]:
         """Return what the audit says, as texts."""
-        async with Database(self.path) as database:
+        async with SqliteDatabase(self.path) as database:
             _, findings = await verify(SqliteStore(database))
         return [f"{finding.key.id}: {finding.what}" for finding in findings]
 
@@ -58,7 +58,7 @@ async def history(store: Store) -> None:
 @pytest.fixture
 async def tampered(tmp_path: Path) -> Tampered:
     path = tmp_path / "ringi.db"
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         await history(SqliteStore(database))
     return Tampered(path)
 
@@ -98,7 +98,7 @@ async def test_any_other_column_of_an_event_that_is_edited_is_found(tampered: Ta
 
 
 async def test_an_event_rewritten_with_its_hash_breaks_the_chain(tampered: Tampered) -> None:
-    async with Database(tampered.path) as database:
+    async with SqliteDatabase(tampered.path) as database:
         event = (await SqliteStore(database).events(limit=2))[1]
     forged = event.model_copy(update={"at": event.at.replace(year=2020)})
     tampered.execute("UPDATE events SET at = ? WHERE position = 2", event_row(forged)[5])
@@ -173,7 +173,7 @@ async def test_an_inserted_event_is_found(tampered: Tampered) -> None:
 
 
 async def test_a_well_forged_event_at_the_end_does_not_fit_the_record(tampered: Tampered) -> None:
-    async with Database(tampered.path) as database:
+    async with SqliteDatabase(tampered.path) as database:
         request = await SqliteStore(database).get(Request, "default", "r2")
     _, forged = request.cancelled("eve", NOON, "because")
     columns = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"

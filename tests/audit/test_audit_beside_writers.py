@@ -13,7 +13,7 @@ import pytest
 from ringi.audit.verify import Finding, verify
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Position, Query
@@ -70,7 +70,7 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_an_audit_beside_four_writers_finds_nothing(path: Path) -> None:
-    async with Database(path) as one, Database(path) as two, Database(path) as reading:
+    async with SqliteDatabase(path) as one, SqliteDatabase(path) as two, SqliteDatabase(path) as reading:
         async with writing([SqliteStore(one), SqliteStore(two)]) as writers:
             counts = []
             for _ in range(ROUNDS):
@@ -101,7 +101,7 @@ TAMPERINGS = {
 
 @pytest.mark.parametrize("sql", TAMPERINGS)
 async def test_an_audit_beside_four_writers_finds_what_is_wrong(path: Path, sql: str) -> None:
-    async with Database(path) as one, Database(path) as two, Database(path) as reading:
+    async with SqliteDatabase(path) as one, SqliteDatabase(path) as two, SqliteDatabase(path) as reading:
         inbox = Inbox(SqliteStore(one), MemoryNotifier(1))
         await inbox.ask("Old?", id="old")
         await inbox.claim("old", by="ann")

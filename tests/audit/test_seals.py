@@ -13,7 +13,7 @@ import pytest
 from ringi.audit.seals import Seal, Sealer, SealReport, compare, read_seals
 from ringi.audit.verify import verify
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.ask import Action
 from ringi.inbox.inbox import Inbox
@@ -30,7 +30,7 @@ class Sealed:
 
     @asynccontextmanager
     async def inbox(self) -> AsyncIterator[Inbox]:
-        async with Database(self.path) as database:
+        async with SqliteDatabase(self.path) as database:
             yield Inbox(SqliteStore(database), MemoryNotifier(1), clock=Clock())
 
     async def asked(self, *ids: str, title: str = "Refund?") -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.desk import Desk
 from tests.cli.test_commands import Done, ringi
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.testing import store_request
 
@@ -32,7 +32,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def fill(path: Path) -> None:
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         for n in range(COUNT):
             asked = await store_request(store, f"request-{n}", context={"text": f"filler-{n} " + "x" * 400})

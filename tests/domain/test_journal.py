@@ -8,7 +8,7 @@ import pytest
 
 from ringi.audit.verify import Finding, verify
 from ringi.backends.memory.store import MemoryStore
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.base.canonical_json import digest
 from ringi.domain.journal import Journal
@@ -69,7 +69,7 @@ def test_a_state_that_is_no_portable_json_is_refused() -> None:
 
 async def test_a_state_that_is_not_what_its_digest_says_is_found(tmp_path: Path) -> None:
     path = tmp_path / "ringi.db"
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         journal, event = Journal.begun("j", "test", {"text": "glue first"}, by="ann", now=NOON)
         await store.put(journal, event)
@@ -79,7 +79,7 @@ async def test_a_state_that_is_not_what_its_digest_says_is_found(tmp_path: Path)
         connection.execute("UPDATE journals SET body = replace(body, 'glue first', 'glue later')")
     connection.close()
 
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         _, findings = await verify(SqliteStore(database))
 
     assert findings == [Finding("journal", Key(DEFAULT_TENANT, "j"), "", "state is not what its events say")]

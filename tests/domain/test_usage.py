@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from ringi.audit.verify import Trail
+from ringi.audit.verify import RecordTrail
 from ringi.domain.thread import Failure, ModelCalls, Run, Thread
 from ringi.testing import a_thread
 from ringi.testing.clock import NOON
@@ -57,7 +57,7 @@ def test_a_renewal_stores_the_use_and_the_trail_still_verifies() -> None:
     thread, started = a_thread()
     thread, acquired = thread.acquired("worker", NOON, LEASE)
     thread, _ = thread.renewed(thread, NOON, LEASE, SPENT)
-    trail = Trail(("thread", thread.key))
+    trail = RecordTrail(("thread", thread.key))
     for event in (started, acquired):
         trail.take(event)
     trail.compare(thread)

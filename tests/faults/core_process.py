@@ -19,7 +19,7 @@ from ringi.domain import Query
 from ringi.domain.ask import Action, Answer
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
-from ringi.gateways.client_calls import ClientGate, Session
+from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import Policy
@@ -96,7 +96,7 @@ async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
 async def client_call(inbox: Inbox, key: str) -> None:
     """Make a call as a client outside of Ringi does."""
     policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
-    gate = ClientGate(lambda: policy, inbox, Session("shop", "1"))
+    gate = ClientGate(lambda: policy, inbox, ClientSession("shop", "1"))
     calling = asyncio.create_task(gate.authorize("refund", {"of": key}))
     while not await inbox.search(Query(thread_id="shop:1")):
         await Wakeup().wait(0.01)

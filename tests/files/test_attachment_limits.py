@@ -27,7 +27,7 @@ from ringi.files.attachments import (
     MAX_UPLOADS,
     PEOPLE,
     Attachments,
-    Upload,
+    IndexedFile,
     clean_name,
     file_key,
     index_key,
@@ -149,7 +149,7 @@ async def test_what_one_person_attaches_keeps_nobody_else_from_answering() -> No
 )
 def test_a_person_and_all_people_together_have_limits(uploads: list[tuple[str, int]], says: str) -> None:
     """A size of 0 stands for a file that was replaced."""
-    found = [Upload(n, "file", by, size, is_gone=not size) for n, (by, size) in enumerate(uploads, 1)]
+    found = [IndexedFile(n, "file", by, size, is_gone=not size) for n, (by, size) in enumerate(uploads, 1)]
     if not says:
         return refuse_beyond(found, "file", "ann", 1)
     with pytest.raises(InvalidError, match=says):

@@ -21,7 +21,7 @@ from ringi.domain.display import Code
 from ringi.domain.voting import Person
 from ringi.errors import InvalidError, NotAuthorizedError, PausedError, SettingError, UnavailableError, WaitTimeoutError
 from ringi.gateways import client_calls
-from ringi.gateways.client_calls import ClientGate, Session
+from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, PolicyFile
@@ -34,7 +34,7 @@ RULES = {
     ]
 }
 POLICY = Policy.parse(RULES)
-SESSION = Session("claude-code", "5f1c", "/home/ann/shop")
+SESSION = ClientSession("claude-code", "5f1c", "/home/ann/shop")
 
 
 @pytest.fixture
@@ -43,7 +43,9 @@ async def inbox(tmp_path: Path) -> AsyncIterator[Inbox]:
         yield inbox
 
 
-def gate_in(inbox: Inbox, policy: Callable[[], Policy] = lambda: POLICY, session: Session = SESSION) -> ClientGate:
+def gate_in(
+    inbox: Inbox, policy: Callable[[], Policy] = lambda: POLICY, session: ClientSession = SESSION
+) -> ClientGate:
     return ClientGate(policy, inbox, session)
 
 
@@ -225,9 +227,9 @@ async def test_without_ringi_no_call_runs(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_thread_id_is_made_of_what_ids_may_have() -> None:
-    assert Session("Claude Code 日本", "a/b").thread_id == "Claude-Code-:a-b"
-    assert Session("日本", "1").thread_id == "1"
-    assert len(Session("x" * 300, "1").thread_id) == 200
+    assert ClientSession("Claude Code 日本", "a/b").thread_id == "Claude-Code-:a-b"
+    assert ClientSession("日本", "1").thread_id == "1"
+    assert len(ClientSession("x" * 300, "1").thread_id) == 200
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Stage
 from ringi.errors import ConflictError, NotAuthorizedError, WaitTimeoutError
-from ringi.gateways.client_calls import ClientGate, Session
+from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import Policy
 from ringi.testing import Clock
@@ -79,7 +79,9 @@ async def test_an_approved_check_authorizes_no_call(inbox: Inbox, decision: str)
 
 async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: Inbox) -> None:
     """The session of a client asks the same call again, after a person has approved a check of it."""
-    gate = ClientGate(lambda: Policy.parse({"rules": [{"tools": ["other"]}]}), inbox, Session("claude", "s1", "/work"))
+    gate = ClientGate(
+        lambda: Policy.parse({"rules": [{"tools": ["other"]}]}), inbox, ClientSession("claude", "s1", "/work")
+    )
     done = await decided(inbox, await planted(inbox, thread_id=gate.session.thread_id))
     assert (done.thread_id, done.granted) == (gate.session.thread_id, None)
     with pytest.raises(WaitTimeoutError):

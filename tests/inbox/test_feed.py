@@ -11,7 +11,7 @@ import pytest
 
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier
 from ringi.connect import PollingNotifier
@@ -138,8 +138,8 @@ async def test_the_queries_of_an_interval_do_not_grow_with_the_waits(waits: int)
 
 async def test_another_processs_writes_are_read_once_however_many_wait(tmp_path: Path) -> None:
     async with (
-        Database(tmp_path / "ringi.db") as ours,
-        Database(tmp_path / "ringi.db") as theirs,
+        SqliteDatabase(tmp_path / "ringi.db") as ours,
+        SqliteDatabase(tmp_path / "ringi.db") as theirs,
         SqliteNotifier(ours, INTERVAL) as notifier,
     ):
         inbox = Inbox(SqliteStore(ours), notifier)

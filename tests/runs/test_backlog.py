@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from tests.runs.world import World, opened, until, working
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.connect import Backend
 from ringi.contracts.backend import Jobs
 from ringi.domain.thread import Run, Thread
@@ -138,7 +138,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(kind, name, noted)
 
-    noting(Database, "_fetch")
+    noting(PostgresDatabase, "_fetch")
     return queries
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.runs.world import World, at_work, checked, of_type, opened, other, until, working
 
 from ringi.backends.orders import listing_of
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.lists import where_of
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
@@ -154,7 +154,7 @@ async def test_an_emptied_table_of_jobs_loses_nothing(file: str) -> None:
 
 
 async def empty_jobs(file: str) -> None:
-    async with Database(file.removeprefix("sqlite:///")) as database:
+    async with SqliteDatabase(file.removeprefix("sqlite:///")) as database:
         assert await database.write(lambda c: c.execute("DELETE FROM jobs").rowcount) > 0
 
 
@@ -289,7 +289,7 @@ async def test_a_process_without_agents_leaves_the_runs_to_those_that_have_them(
     ],
 )
 async def test_looking_for_work_reads_an_index_and_no_table(file: str, kind: Any, query: Query, index: str) -> None:
-    async with opened(file), Database(file.removeprefix("sqlite:///")) as database:
+    async with opened(file), SqliteDatabase(file.removeprefix("sqlite:///")) as database:
         where = where_of(kind, listing_of(kind, query))
         order = "created_at DESC, id DESC, tenant DESC"
         sql = f"EXPLAIN QUERY PLAN SELECT body FROM {kind.record}s WHERE {where} ORDER BY {order} LIMIT 200"
@@ -304,13 +304,13 @@ async def test_a_cycle_of_question_and_answer_costs_a_fixed_number_of_reads_and_
     counts = {"read": 0, "write": 0}
 
     def counted(name: str) -> None:
-        method = getattr(Database, name)
+        method = getattr(SqliteDatabase, name)
 
-        async def counting(database: Database, work: Any) -> Any:
+        async def counting(database: SqliteDatabase, work: Any) -> Any:
             counts[name] += 1
             return await method(database, work)
 
-        monkeypatch.setattr(Database, name, counting)
+        monkeypatch.setattr(SqliteDatabase, name, counting)
 
     async with opened(file, poll=600) as world:
         async with working(world):

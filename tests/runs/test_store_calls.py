@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.runs.world import World, opened, until, working
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.thread import Thread
 
 READS = ("get", "get_many", "find", "count")
@@ -36,7 +36,7 @@ class Calls:
         self.made: Counter[str] = Counter()
         for name in READS:
             self._count(patch, self._store, name, partial(read_of, name))
-        self._count(patch, Database, "write", lambda args: args[-1].__qualname__.partition(".<locals>")[0])
+        self._count(patch, SqliteDatabase, "write", lambda args: args[-1].__qualname__.partition(".<locals>")[0])
 
     def _count(self, patch: pytest.MonkeyPatch, part: object, name: str, of: Callable[[Any], str]) -> None:
         call: Callable[..., Awaitable[Any]] = getattr(part, name)

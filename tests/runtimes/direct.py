@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ringi.contracts.runtime import OpenRun, Question, Runtime, Standing, State
+from ringi.contracts.runtime import FrameworkState, OpenRun, Question, Runtime, Standing
 from ringi.domain.ask import Answer
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -90,8 +90,8 @@ class FakeRun:
     asks: bool = True
 
     @property
-    def state(self) -> State | None:
-        return State.model_validate_json(self.stored) if self.stored else None
+    def state(self) -> FrameworkState | None:
+        return FrameworkState.model_validate_json(self.stored) if self.stored else None
 
     async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
         policy = CallPolicy(self.agent.policy, self.agent.facts, self.host)

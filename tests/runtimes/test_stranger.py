@@ -15,14 +15,14 @@ from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent
 from ringi.audit.verify import verify
-from ringi.contracts.runtime import State
+from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
 from ringi.domain.thread import state_streams
 from ringi.errors import SettingError
 from ringi.runs.operations import retry
 from ringi.runs.run_states import RunStates
 from ringi.testing.conformance import RemovedGateConformance
-from ringi.testing.conformance.running_agents import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Effects, ModelTurn, Refund
 
 FORTY, FIFTY = {"order": 1, "amount": 40}, {"order": 2, "amount": 50}
 
@@ -44,13 +44,13 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 class TestToy(RemovedGateConformance):
     """The toy framework reads the answers from its own state."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", self.toy(turns, effects), expires_in=expires_in)
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         return Agent("refunds", self.toy(turns, effects, is_marked=False))
 
-    def toy(self, turns: Sequence[Turn], effects: Any, **settings: Any) -> ToyAgent:
+    def toy(self, turns: Sequence[ModelTurn], effects: Any, **settings: Any) -> ToyAgent:
         stages = [
             [each.args for each in turn if isinstance(each, Refund)] for turn in turns if not isinstance(turn, str)
         ]
@@ -162,8 +162,8 @@ async def test_a_worker_that_lost_the_thread_cannot_store_a_state(url: str) -> N
         assert found == state_of(3)
 
 
-def state_of(number: int) -> State:
-    return State(framework="toy", version="1.0", schema_number=1, data={"number": number})
+def state_of(number: int) -> FrameworkState:
+    return FrameworkState(framework="toy", version="1.0", schema_number=1, data={"number": number})
 
 
 def test_an_object_of_no_framework_is_refused() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringi.contracts.runtime import Description, Output, Question, Run, Standing, State
+from ringi.contracts.runtime import Description, FrameworkState, Output, Question, Standing, WorkerRun
 from ringi.domain.ask import digest_of
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
@@ -62,7 +62,7 @@ class ToyRuntime:
         reads = range(self.schema_number, self.schema_number + 1)
         return Description("toy", "1.0", reads=reads, needs=needs, checks_calls=self.checks_calls)
 
-    def open(self, run: Run) -> ToyRun:
+    def open(self, run: WorkerRun) -> ToyRun:
         return ToyRun(run, self.schema_number)
 
 
@@ -72,7 +72,7 @@ class ToyRun:
     failed: frozenset[str] = frozenset()
     read: frozenset[str] = frozenset()
 
-    def __init__(self, run: Run, schema_number: int) -> None:
+    def __init__(self, run: WorkerRun, schema_number: int) -> None:
         self._run, self._schema_number = run, schema_number
         self._agent: ToyAgent = run.agent.target
 
@@ -83,7 +83,7 @@ class ToyRun:
         data: Any = state.data
         return self._standing(data)
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> FrameworkState:
         state = self._run.state
         is_own = state is not None and state.run_id == self._run.id
         data: Any = state.data if state and is_own else {"stage": -1, "open": [], "log": []}
@@ -104,7 +104,7 @@ class ToyRun:
             data["open"] = [{"id": f"{data['stage']}:{n}", "args": args} for n, args in enumerate(calls)]
         data |= {"secret": self._agent.secret, "padding": "x" * self._agent.padding}
         self._run.count_usage(ModelCalls(model="toy", calls=1, input_tokens=3, output_tokens=2, seconds=0))
-        return State(
+        return FrameworkState(
             framework="toy", version="1.0", schema_number=self._schema_number, data=json.loads(json.dumps(data))
         )
 

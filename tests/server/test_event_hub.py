@@ -23,7 +23,7 @@ from ringi.server import Principal
 from ringi.server.auth.authenticator import VerifiedToken
 from ringi.server.serialize import request_json
 from ringi.server.sse.event_hub import ALL, PAGE, EventHub
-from ringi.server.sse.sse import MAX_LOADING, Connection
+from ringi.server.sse.sse import MAX_LOADING, StreamConnection
 
 ANN = VerifiedToken(Principal("default", "admin", "ann"), None)
 Between = Callable[[], Awaitable[None]]
@@ -50,7 +50,7 @@ class Reader:
 
     def __init__(self, turns: asyncio.Semaphore | None = None) -> None:
         self.text = ""
-        self.connection = Connection(self.send, ANN, 1_000_000, turns or asyncio.Semaphore())
+        self.connection = StreamConnection(self.send, ANN, 1_000_000, turns or asyncio.Semaphore())
 
     async def send(self, message: Any) -> None:
         self.text += message["body"].decode()

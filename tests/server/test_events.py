@@ -17,7 +17,7 @@ from ringi.domain.record import Key
 from ringi.inbox.api import Seen
 from ringi.runs.stream_writer import stream_topic
 from ringi.server.problems import SPREAD_SECONDS
-from ringi.server.sse.sse import RETRY_MILLISECONDS, Connection
+from ringi.server.sse.sse import RETRY_MILLISECONDS, StreamConnection
 
 
 async def test_a_stream_without_a_place_begins_with_what_comes(live: World) -> None:
@@ -410,13 +410,13 @@ def open_raw(world: World, path: str) -> socket.socket:
 
 async def test_one_event_for_many_is_encoded_once(live: World, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = list[bytes]()
-    push = Connection.push
+    push = StreamConnection.push
 
-    def noted(self: Connection, chunk: bytes) -> None:
+    def noted(self: StreamConnection, chunk: bytes) -> None:
         chunks.append(chunk)
         push(self, chunk)
 
-    monkeypatch.setattr(Connection, "push", noted)
+    monkeypatch.setattr(StreamConnection, "push", noted)
     async with AsyncExitStack() as stack:
         people = [("person", name) for name in ("ann", "bob", "carl")] + [("admin", "root")]
         opened = [await stack.enter_async_context(listening(live.client(*who), "/v1/events")) for who in people]

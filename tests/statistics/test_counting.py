@@ -26,7 +26,7 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Decider, PolicySource
 from ringi.errors import UnavailableError
 from ringi.statistics import counting
-from ringi.statistics.counting import Counts, Statistics
+from ringi.statistics.counting import CountedDays, Statistics
 from ringi.statistics.counts import ERROR, MAX_AUDIENCES, MAX_ROWS, OTHER, DayCounts, Subject, bucket_of, quantile
 from ringi.statistics.figures import decisions_in, figures_of, rows_of
 from ringi.testing.clock import NOON
@@ -218,7 +218,7 @@ class World:
             assert only.queue[-1].pending == self.by_group[groups]
         self.check_times(counts, figures.fast)
 
-    def check_times(self, counts: Counts, fast: Sequence[Any]) -> None:
+    def check_times(self, counts: CountedDays, fast: Sequence[Any]) -> None:
         total: Counter[str] = Counter()
         for _, row in rows_of(counts, START.date(), LAST, lambda _: True):
             total.update(row)

@@ -28,14 +28,14 @@ REMEMBERED = 20_000
 """The number of records whose existence is cached: the events of one record are usually close together."""
 CUT_OFF = "its last events are missing"
 GONE = "the record is gone, its events are not"
-Name = tuple[str, Key]
+RecordName = tuple[str, Key]
 """The kind of a record, and its key."""
 
 
-class Trail:
+class RecordTrail:
     """The state of one record according to its events."""
 
-    def __init__(self, name: Name) -> None:
+    def __init__(self, name: RecordName) -> None:
         self.name = name
         self.findings: list[Finding] = []
         self.head, self.version = "", 0
@@ -94,7 +94,7 @@ class Trail:
         return [Finding(*self.name, "", f"{name} is not what its events say") for name in differing]
 
 
-class Page(NamedTuple):
+class EventPage(NamedTuple):
     """Some events, the next position, and the reason if the event there is unreadable."""
 
     events: list[Event]
@@ -109,7 +109,7 @@ class Audit:
         self._store, self._progress = store, progress
         self._stream = stream
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._known: OrderedDict[Name, bool] = OrderedDict()
+        self._known: OrderedDict[RecordName, bool] = OrderedDict()
         self._after = START
         self.findings: dict[Finding, None] = {}
         self.events = 0
@@ -154,7 +154,7 @@ class Audit:
     def _add(self, findings: Iterable[Finding]) -> None:
         self.findings |= dict.fromkeys(findings)
 
-    async def _look_for(self, names: Iterable[Name]) -> None:
+    async def _look_for(self, names: Iterable[RecordName]) -> None:
         unknown: dict[str, list[Key]] = {}
         for record, key in names:
             if (record, key) not in self._known:
@@ -173,12 +173,12 @@ class Audit:
         except UnavailableError:  # Examine the records one by one, so that each unreadable one is named.
             return set()
 
-    def _remember(self, name: Name) -> None:
+    def _remember(self, name: RecordName) -> None:
         self._known[name] = True
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
-    async def _is_begun(self, name: Name) -> bool:
+    async def _is_begun(self, name: RecordName) -> bool:
         async with self._room:
             async for page in pages(self._store, name[1]):
                 first = next((event for event in page.events if name_of(event) == name), None)
@@ -186,11 +186,11 @@ class Audit:
                     return bool(first and first.version == 1)
         return False
 
-    async def _examine_all(self, names: Iterable[Name]) -> None:
+    async def _examine_all(self, names: Iterable[RecordName]) -> None:
         for findings in await asyncio.gather(*(self._examine(name) for name in names)):
             self._add(findings)
 
-    async def _examine(self, name: Name) -> list[Finding]:
+    async def _examine(self, name: RecordName) -> list[Finding]:
         self._remember(name)
         async with self._room:
             findings = await examined(self._store, name, self._stream)
@@ -198,14 +198,14 @@ class Audit:
             return findings and await examined(self._store, name, self._stream)
 
 
-def name_of(event: Event) -> Name:
+def name_of(event: Event) -> RecordName:
     """Return the name of the record that an event belongs to."""
     return event.record, Key(event.tenant, event.record_id)
 
 
 async def pages(
     store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
-) -> AsyncGenerator[Page, None]:
+) -> AsyncGenerator[EventPage, None]:
     """Yield the events of a store, or those of one key, up to `end`; unreadable events are skipped."""
     chosen = {"tenant": key.tenant, "record_id": key.id} if key else {}
     limit = BATCH
@@ -219,20 +219,20 @@ async def pages(
                 limit = max(1, limit // 8)
             else:
                 after, limit = error.position, BATCH
-                yield Page([], after, str(error.__cause__ or error))
+                yield EventPage([], after, str(error.__cause__ or error))
             continue
         if not events:
             return
         last = next((n for n, event in enumerate(events, 1) if event.position == end), len(events))
         after = events[last - 1].position
-        yield Page(events[:last], after)
+        yield EventPage(events[:last], after)
         if key and len(events) < limit == BATCH:
             return
 
 
-async def examined(store: Store, name: Name, stream: Stream | None = None) -> list[Finding]:
+async def examined(store: Store, name: RecordName, stream: Stream | None = None) -> list[Finding]:
     """Check one record against all its events, and the files that it names; return the findings."""
-    trail = Trail(name)
+    trail = RecordTrail(name)
     try:
         record = await _record(store, name)
         after = await _follow(store, trail, record)
@@ -253,11 +253,11 @@ async def examined(store: Store, name: Name, stream: Stream | None = None) -> li
     return trail.findings + trail.unexplained_redactions() + _missing(trail, record)
 
 
-async def _record(store: Store, name: Name) -> Record | None:
+async def _record(store: Store, name: RecordName) -> Record | None:
     return await find_record(store, KINDS[name[0]], name[1]) if name[0] in KINDS else None
 
 
-async def _follow(store: Store, trail: Trail, record: Record | None, after: Position = START) -> Position:
+async def _follow(store: Store, trail: RecordTrail, record: Record | None, after: Position = START) -> Position:
     async for page in pages(store, trail.name[1], after=after):
         after = page.after
         if page.unreadable:
@@ -268,7 +268,7 @@ async def _follow(store: Store, trail: Trail, record: Record | None, after: Posi
     return after
 
 
-def _missing(trail: Trail, record: Record | None) -> list[Finding]:
+def _missing(trail: RecordTrail, record: Record | None) -> list[Finding]:
     if record is None:
         return [Finding(*trail.name, "", GONE)] if trail.version else []
     if record.head == trail.head or not trail.is_whole:
@@ -278,7 +278,7 @@ def _missing(trail: Trail, record: Record | None) -> list[Finding]:
 
 def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
     """Check one record against all its events, and return the findings."""
-    trail = Trail((record.record, record.key))
+    trail = RecordTrail((record.record, record.key))
     for event in history:
         trail.take(event, record)
     return (

@@ -16,7 +16,7 @@ from typing import Any
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
-from ringi.contracts.backend import JOBS, Handler, Job, Jobs, Notifier
+from ringi.contracts.backend import JOBS, Job, JobHandler, Jobs, Notifier
 from ringi.errors import JobNotDueError, RingiError, UnavailableError
 
 log = limited(__name__)
@@ -35,7 +35,7 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 class Pool:
     """The jobs in progress for one handler."""
 
-    handle: Handler
+    handle: JobHandler
     kinds: Collection[str]
     concurrency: int
     running: dict[asyncio.Task[bool], Job] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class ClaimedJobs(Jobs):
     async def _free(self, job: Job, seconds: float) -> None:
         """Release a job, to be claimed again after `seconds`."""
 
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         pool = Pool(handle, kinds, concurrency)
         self._pools.append(pool)
         if self._claiming is None:
@@ -158,7 +158,7 @@ class ClaimedJobs(Jobs):
             failpoint("job.after_claim")
         return jobs
 
-    async def _do(self, job: Job, handle: Handler) -> bool:
+    async def _do(self, job: Job, handle: JobHandler) -> bool:
         """Do a job, and return whether other jobs may have become free."""
         try:
             await handle(job)

@@ -283,7 +283,7 @@ def call_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
     return list(islice(result, options["limit"])) if method == "list" else result
 
 
-class Place(NamedTuple):
+class InterruptPlace(NamedTuple):
     """The place of an interrupt, as the graphs around it have written it so far."""
 
     depth: int
@@ -297,7 +297,7 @@ class InterruptPlaces:
 
     def __init__(self) -> None:
         self._steps: dict[str, Any] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, InterruptPlace] = {}
 
     def note_step(self, checkpoint_id: str, metadata: Mapping[str, Any]) -> None:
         """Note the step of a checkpoint that was read or is being written."""
@@ -327,13 +327,13 @@ class InterruptPlaces:
         # A number without a name tells several graphs apart that one task calls.
         graph = "" if ":" in space[-1] else space[-1]
         answers = sum(len(value) for channel, value in writes if channel == RESUME and isinstance(value, list))
-        own = Place(depth, f"{graph}:{self._steps.get(id, id)}:{task_path}:{answers}")
+        own = InterruptPlace(depth, f"{graph}:{self._steps.get(id, id)}:{task_path}:{answers}")
         return [
             (channel, tuple(self._with_place(each, own) for each in value) if channel == INTERRUPT else value)
             for channel, value in writes
         ]
 
-    def _with_place(self, interrupt: Interrupt[Any], own: Place) -> Interrupt[Any]:
+    def _with_place(self, interrupt: Interrupt[Any], own: InterruptPlace) -> Interrupt[Any]:
         inner = self._places.get(interrupt.id, own)
         if inner.depth > own.depth:
             own = own._replace(text=f"{own.text}/{inner.text}")
@@ -344,7 +344,7 @@ class InterruptPlaces:
         return Interrupt(interrupt.value, interrupt.id, response_schema={**schema, PLACE: own.text})
 
 
-def specificity(place: Place) -> int:
+def specificity(place: InterruptPlace) -> int:
     """Return how specific a place is: a task and the one that called it write one interrupt in the same graph."""
     return len(place.text)
 

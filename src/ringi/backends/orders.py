@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.domain.urgency import is_urgent, rank_spans, urgent_query
 
 T = TypeVar("T")
-Place: TypeAlias = tuple[Any, ...]
+OrderPlace: TypeAlias = tuple[Any, ...]
 """What an order compares."""
 Index: TypeAlias = Literal["created_at", "ended_at", "deadline", "rank"]
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -30,7 +30,7 @@ class Span(NamedTuple):
     first: int
     last: int
     """The least and the greatest key."""
-    after: Place | None
+    after: OrderPlace | None
     """The key, creation time and id of the last request of the previous page, if it is in this span. The index by
     creation has no other key, and its place ends with the tenant."""
 
@@ -46,9 +46,9 @@ class Listing(NamedTuple):
     query: Query
     """Without a cursor."""
     spans: list[Span]
-    after: Place | None
+    after: OrderPlace | None
     """The place of the last record of the previous page."""
-    place_of: Callable[[Any], Place]
+    place_of: Callable[[Any], OrderPlace]
     """Returns the place of a record. In the order `urgent` it begins with whether the record is not due soon."""
     soon: int | None = None
     """In the order `urgent`, the latest deadline of what is due soon. The least place is first then, else the
@@ -59,7 +59,7 @@ class Listing(NamedTuple):
         """Return whether the least place is first."""
         return self.soon is not None
 
-    def later(self, found: Iterable[tuple[Place, T]]) -> list[T]:
+    def later(self, found: Iterable[tuple[OrderPlace, T]]) -> list[T]:
         """Return all behind the previous page in order, each given with its place."""
         after, is_up = self.after, self.is_ascending
         later = [each for each in found if after is None or (each[0] > after if is_up else each[0] < after)]
@@ -93,13 +93,13 @@ def _urgent(query: Query) -> Listing:
         Span("rank", first, last, after if first <= rank else None) for first, last in rank_spans(query) if rank <= last
     ]
 
-    def place(request: Request) -> Place:
+    def place(request: Request) -> OrderPlace:
         part, *rest = urgent.place_of(request)
         return (part == "rank", *rest)
 
     return Listing(urgent.query, spans, (rank >= 0, *after) if after else None, place, soon)
 
 
-def place_of(record: Record) -> Place:
+def place_of(record: Record) -> OrderPlace:
     """Return the place of a record by creation."""
     return microseconds(record.created_at), record.id, record.tenant

@@ -16,7 +16,7 @@ MARKS = ("unacknowledged", "attention", "unexecuted")
 """The conditions on requests that have a column and an index of their own."""
 
 
-class Where(ABC):
+class SqlWhere(ABC):
     """Conditions of one statement, and their values in the order of their placeholders."""
 
     is_marked: ClassVar[str]

@@ -73,7 +73,7 @@ def read_networks(value: Any) -> tuple[Network, ...]:
 
 
 Positive = Annotated[float, reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
-Seconds = Annotated[float, reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
+SettingSeconds = Annotated[float, reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
 Schedule = Annotated[
     tuple[float, ...], reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS, is_list=True)
 ]
@@ -140,9 +140,9 @@ class Settings(BaseModel):
     webhooks: Secret = None
     webhook_allow: Networks = ()
     webhook_schedule: Schedule = SCHEDULE
-    webhook_jitter: Seconds = 0.1
-    webhook_timeout: Seconds = 15.0
-    remind_before: Seconds = 3600.0
+    webhook_jitter: SettingSeconds = 0.1
+    webhook_timeout: SettingSeconds = 15.0
+    remind_before: SettingSeconds = 3600.0
     smtp_url: Secret = None
     mail_from: str | None = None
     mail_to: Secret = None

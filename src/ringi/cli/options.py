@@ -11,8 +11,8 @@ import typer
 
 from ringi.errors import InvalidError
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Url = Annotated[str | None, typer.Option("--url", help="The store; by default RINGI_URL, else .ringi/ringi.db.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+StoreUrl = Annotated[str | None, typer.Option("--url", help="The store; by default RINGI_URL, else .ringi/ringi.db.")]
 Asks = Annotated[
     str | None,
     typer.Option(
@@ -25,7 +25,7 @@ Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port to listen on; 0 for any free one.", min=0, max=65535)]
 Tenant = Annotated[str, typer.Option(help="The tenant.")]
 By = Annotated[str | None, typer.Option("--name", help="The name in the audit trail; by default your user name.")]
-Groups = Annotated[str, typer.Option("--groups", help="Your groups, separated by commas.")]
+OwnGroups = Annotated[str, typer.Option("--groups", help="Your groups, separated by commas.")]
 Unknown = Annotated[bool, typer.Option("--unknown", help="Take names of people or groups that nobody here has.")]
 MaxFields = Annotated[int, typer.Option(help="The maximum number of fields in a form.", min=1)]
 PollInterval = Annotated[float, typer.Option(help="Seconds between checks for lost notifications.")]

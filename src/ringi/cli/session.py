@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from ringi.cli.format.output import say
 from ringi.cli.format.requests import line, public
-from ringi.cli.options import By, Groups, Json, Tenant, Url, names_in
+from ringi.cli.options import AsJson, By, OwnGroups, StoreUrl, Tenant, names_in
 from ringi.connect import Backend, inbox_on, is_server, open, open_backend, resolved_url, store_inbox
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
@@ -48,12 +48,12 @@ def existing_store(url: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class Session:
+class CommandSession:
     """The store that a command opens, and how it prints; its fields are options of the command."""
 
     tenant: Tenant = DEFAULT_TENANT
-    url: Url = None
-    json: Json = False
+    url: StoreUrl = None
+    json: AsJson = False
 
     def work(self, work: Callable[[InboxAPI], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open inbox, of a store or behind a server; with `creates`, create a missing store."""
@@ -103,7 +103,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class NamedSession(Session):
+class NamedSession(CommandSession):
     """A session of somebody who has a name in the audit trail."""
 
     name: By = None
@@ -118,7 +118,7 @@ class NamedSession(Session):
 class MemberSession(NamedSession):
     """A session of a person with groups."""
 
-    groups: Groups = ""
+    groups: OwnGroups = ""
 
     @property
     def person(self) -> Person | None:

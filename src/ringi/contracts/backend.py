@@ -314,7 +314,7 @@ class Job(StrictModel):
     """The number of earlier attempts."""
 
 
-Handler = Callable[[Job], Awaitable[None]]
+JobHandler = Callable[[Job], Awaitable[None]]
 
 ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
 """Seconds for which the announcement of a worker is kept after the worker ended."""
@@ -379,7 +379,7 @@ class Jobs(ABC):
         return []
 
     @abstractmethod
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
 
         If a handler raises, the job is retried with growing delays, or at the time that its `JobNotDueError` gives.

@@ -20,25 +20,25 @@ from ringi.domain.thread import ModelCalls
 from ringi.errors import RingiError
 
 __all__ = [
-    "Agent",
+    "AgentSettings",
     "AnswerRefusedError",
     "Description",
+    "FrameworkState",
     "OpenRun",
     "Output",
     "Question",
-    "Run",
     "Runtime",
     "Standing",
-    "State",
     "UnreadAnswersError",
     "UnreadCause",
+    "WorkerRun",
 ]
 
 RunStatus = Literal["new", "ready", "paused", "done"]
 UnreadCause = Literal["unread", "ungated", "changed", "skipped"]
 
 
-class State(StrictModel):
+class FrameworkState(StrictModel):
     """The state of a run in the format of its framework, as JSON. Other code does not read it."""
 
     framework: str
@@ -193,7 +193,7 @@ class Output(Protocol):
         """Return when all output so far is stored."""
 
 
-class Agent(Protocol):
+class AgentSettings(Protocol):
     """The settings of an agent that each runtime needs; `ringi.Agent` has them all."""
 
     @property
@@ -221,7 +221,7 @@ class Agent(Protocol):
         """Options of the framework for each run."""
 
 
-class Run(Protocol):
+class WorkerRun(Protocol):
     """One run on the worker that holds its thread."""
 
     @property
@@ -245,7 +245,7 @@ class Run(Protocol):
         """The input of the run. Images of its messages are content blocks."""
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> FrameworkState | None:
         """The newest state of the thread: of this run, of an earlier one, or None."""
 
     @property
@@ -302,7 +302,7 @@ class OpenRun(Protocol):
     async def look(self) -> Standing:
         """Return the position of the run, from what is stored. No code of the agent runs."""
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State | None:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> FrameworkState | None:
         """Run to the next pause or the end; `look` then gives the position.
 
         Args:
@@ -324,7 +324,7 @@ class OpenRun(Protocol):
 class Runtime(Protocol):
     """Runs the agents of one framework."""
 
-    def describe(self, agent: Agent) -> Description | None:
+    def describe(self, agent: AgentSettings) -> Description | None:
         """Return the description of an agent; None for an object of another framework.
 
         A later deploy may have removed the gate of a call that waits. A runtime stops before such a call, or reads the
@@ -334,5 +334,5 @@ class Runtime(Protocol):
             SettingError: The object belongs to the framework, and cannot be served.
         """
 
-    def open(self, run: Run) -> OpenRun:
+    def open(self, run: WorkerRun) -> OpenRun:
         """Return a run, before any of its code has run."""

@@ -12,7 +12,7 @@ from ringi.domain.events import deliveries_of
 from ringi.domain.record import Key
 from ringi.errors import NotFoundError
 
-Status = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]
+DeliveryStatus = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]
 PAGE = 500
 DELIVERY = re.compile(r"([a-z0-9][a-z0-9_-]*)\.([0-9]{1,18})\.(.+)", re.DOTALL)
 
@@ -42,7 +42,7 @@ class Attempt(StrictModel):
     """One attempt of one delivery."""
 
     at: datetime
-    status: Status
+    status: DeliveryStatus
     """`queued` by an operator, `waiting` for the next attempt, or the result."""
     code: int | None = None
     error: str | None = None
@@ -77,7 +77,7 @@ class Delivery(StrictModel):
     happened_at: datetime
     endpoint: str
     host: str
-    status: Status
+    status: DeliveryStatus
     next_at: datetime | None
     tries: tuple[Attempt, ...]
 

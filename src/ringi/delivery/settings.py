@@ -16,7 +16,7 @@ from ringi.delivery.addresses import Network, is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body
-from ringi.domain.events import WEBHOOK_EVENTS, Headers, Tries, Url, Webhook, WebhookEventName
+from ringi.domain.events import WEBHOOK_EVENTS, Headers, Tries, Webhook, WebhookEventName, WebhookUrl
 from ringi.errors import FieldError, InvalidError, SettingError
 
 RESERVED = ("ask-", "mail-")
@@ -26,7 +26,7 @@ class Endpoint(StrictModel):
     """A configured receiver of the server; without an address, only a set of secrets that asks may refer to."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
-    url: Url | None = None
+    url: WebhookUrl | None = None
     secrets: tuple[str, ...] = ()
     """Every secret signs."""
     headers: Headers = {}

@@ -11,7 +11,7 @@ from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Backend, Job
-from ringi.delivery.attempts import AttemptLog, DeliveryTarget, EndpointState, LoggedAttempt, Status
+from ringi.delivery.attempts import AttemptLog, DeliveryStatus, DeliveryTarget, EndpointState, LoggedAttempt
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
@@ -50,7 +50,7 @@ class DeliveryTask(StrictModel):
         kind, partition = queue_of(request, self.endpoint)
         return Job(key=key, kind=kind, partition_key=partition, payload=self.model_dump(mode="json"))
 
-    def attempt(self, host: str, at: datetime, status: Status, **more: object) -> LoggedAttempt:
+    def attempt(self, host: str, at: datetime, status: DeliveryStatus, **more: object) -> LoggedAttempt:
         """Return the record of an attempt."""
         shared = {"event": self.event, "type": self.type, "happened_at": self.happened_at, "series": self.series}
         return LoggedAttempt.model_validate(
@@ -63,7 +63,7 @@ class DeliveryTask(StrictModel):
 class NextStep(NamedTuple):
     """The consequence of an attempt."""
 
-    status: Status
+    status: DeliveryStatus
     wait: float | None = None
 
 
@@ -137,7 +137,7 @@ class DeliveryWorker:
         result = DeliveryResult(0.0, error=UNKNOWN_RECEIVER)
         await self._record(task, "", self._clock(), result, self._next_step(number, None, result))
 
-    async def _give_up(self, task: DeliveryTask, host: str, status: Status, why: str) -> None:
+    async def _give_up(self, task: DeliveryTask, host: str, status: DeliveryStatus, why: str) -> None:
         await self._log_attempt(task, task.attempt(host, self._clock(), status, error=why))
 
     async def _log_attempt(self, task: DeliveryTask, attempt: LoggedAttempt) -> None:

@@ -18,7 +18,7 @@ JOURNAL = "ringi:away"
 """The id of the journal."""
 PEOPLE = "people"
 MAX_DAYS = 366
-Change = tuple[Journal, Event | None]
+JournalChange = tuple[Journal, Event | None]
 
 
 class Leave(StrictModel):
@@ -112,7 +112,7 @@ def returned(journal: Journal, person: str, now: datetime) -> tuple[Journal, Eve
     return journal.written({"do": "back"}, _state(people), by=person, now=now)
 
 
-def without(journal: Journal, gone: Collection[Absence], person: str, by: str, now: datetime) -> Change:
+def without(journal: Journal, gone: Collection[Absence], person: str, by: str, now: datetime) -> JournalChange:
     """Return the journal without some absences; unchanged and None if there are none.
 
     Args:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ringi.domain.ask import Response
 
 Expected = Literal["reject", "edit"]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=NOT_BLANK)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+CheckText = Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=NOT_BLANK)]
+NameText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 NEWEST = 20
 """The number of the newest answered checks that an alarm looks at."""
 FEWEST = 5
@@ -76,9 +76,9 @@ class CheckResult(StrictModel):
 class CheckRecipe(StrictModel):
     """How a check is made from a recent real request of a tool: one argument is made wrong, or the call is replaced."""
 
-    tool: Name
+    tool: NameText
     expect: Expected = "reject"
-    because: Text
+    because: CheckText
     """What is wrong; the person reads it after the answer."""
     set: Annotated[dict[Path, Any], Field(min_length=1, max_length=1)] | None = None
     """The wrong argument and its value."""
@@ -86,7 +86,7 @@ class CheckRecipe(StrictModel):
     """The wrong argument, a number, and the factor by which it is multiplied."""
     args: dict[str, Any] | None = None
     """The whole call, in place of one wrong argument."""
-    agent: Name | None = None
+    agent: NameText | None = None
     """Only requests of this agent are copied."""
     title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=NOT_BLANK)] | None = None
     """The title; by default that of the real request, with the wrong value in place of the real one."""

@@ -105,7 +105,7 @@ def fit_headers(headers: dict[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-Url = Annotated[str, AfterValidator(fit_url)]
+WebhookUrl = Annotated[str, AfterValidator(fit_url)]
 
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(fit_headers)]
 
@@ -115,7 +115,7 @@ Tries = Annotated[int, Field(strict=True, ge=1, le=MOST_TRIES)]
 class Webhook(StrictModel):
     """A receiver that an ask names, for the events of this one request."""
 
-    url: Url
+    url: WebhookUrl
     headers: Headers = {}
     secret_ref: str | None = None
     """The server's endpoint whose secrets sign the deliveries; without it nothing is signed."""

@@ -26,7 +26,7 @@ MAX_USES = 10_000
 OVER = "the grant that approved this call is over: make the call again to ask people"
 FOLDER = "folder"
 """The key in a request's context of the folder in which an agent works."""
-Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+GrantText = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 JOURNAL = "ringi:grants"
 """The id of the journal of each tenant."""
 GRANTS = "grants"
@@ -40,13 +40,13 @@ class NewGrant(StrictModel):
 
     until: Time
     """The end of the grant, at most 30 days from now."""
-    tool: Text | None = None
+    tool: GrantText | None = None
     """The tool of the request; no other is possible."""
     where: Annotated[Where, Field(max_length=50)] | None = None
     """Conditions on the arguments, as in a policy; None for exactly the arguments of the request, `{}` for any."""
-    thread_id: Text | None = None
+    thread_id: GrantText | None = None
     """The thread of the request, for its calls alone; None for all threads of the asker."""
-    folder: Text | None = None
+    folder: GrantText | None = None
     """The folder of the request, for calls in it alone; None for all folders."""
     max_uses: Annotated[int, Field(strict=True, ge=1, le=MAX_USES)] = 100
     """The number of calls that it approves."""

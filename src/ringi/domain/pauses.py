@@ -19,7 +19,7 @@ JOURNAL = "pauses"
 APPLICATION = "ringi"
 PAUSES = "pauses"
 """The key of the pauses in the state of the journal."""
-Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+PauseReason = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
 class NewPause(StrictModel):
@@ -27,7 +27,7 @@ class NewPause(StrictModel):
 
     agent: Name | None = None
     """The name of the agent; None pauses all agents of the tenant."""
-    reason: Reason
+    reason: PauseReason
     """The reason, for people and for the audit trail."""
     until: Time | None = None
     """The time at which the pause ends by itself; None for no end."""

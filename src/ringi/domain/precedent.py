@@ -16,8 +16,8 @@ from ringi.domain.conditions import argument_of
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 
-Outcome = Literal["approved", "edited", "rejected", "expired"]
-OUTCOMES: dict[Decision, Outcome] = {"approve": "approved", "edit": "edited", "reject": "rejected"}
+PrecedentOutcome = Literal["approved", "edited", "rejected", "expired"]
+OUTCOMES: dict[Decision, PrecedentOutcome] = {"approve": "approved", "edit": "edited", "reject": "rejected"}
 PERIOD = timedelta(days=30)
 """The time before now that counts."""
 MOST_READ = 500
@@ -29,7 +29,7 @@ class PrecedentAmount(StrictModel):
     """The amount of one earlier call."""
 
     amount: float
-    outcome: Outcome
+    outcome: PrecedentOutcome
     at: datetime
 
 
@@ -46,7 +46,7 @@ class PrecedentCall(StrictModel):
     """The last decided call of the same agent and tool with the same tier."""
 
     id: str
-    outcome: Outcome
+    outcome: PrecedentOutcome
     at: datetime
     responder: str | None
     """The person who decided; None for an expired request."""
@@ -85,7 +85,7 @@ def precedent_of(request: Request, ended: list[Request], now: datetime) -> Prece
     return Precedent(since=since, counts=counts, amounts=amounts, last=_last(alike), is_partial=is_partial)
 
 
-def outcome_of(request: Request) -> Outcome | None:
+def outcome_of(request: Request) -> PrecedentOutcome | None:
     """Return what became of a request by people; None if a rule or a grant decided, or if it was a check."""
     if request.is_check or not request.action:
         return None
@@ -105,7 +105,7 @@ def _args(request: Request) -> dict[str, Any]:
     return action.args if action else {}
 
 
-def _amounts(request: Request, decided: Iterable[tuple[Request, Outcome]]) -> Iterable[PrecedentAmount]:
+def _amounts(request: Request, decided: Iterable[tuple[Request, PrecedentOutcome]]) -> Iterable[PrecedentAmount]:
     path = (request.card.get("arguments") or {}).get("amount")
     for each, outcome in decided:
         amount = argument_of(_args(each), path) if path else None
@@ -113,7 +113,7 @@ def _amounts(request: Request, decided: Iterable[tuple[Request, Outcome]]) -> It
             yield PrecedentAmount(amount=amount, outcome=outcome, at=each.ended_at or each.created_at)
 
 
-def _last(alike: Iterable[tuple[Request, Outcome]]) -> PrecedentCall | None:
+def _last(alike: Iterable[tuple[Request, PrecedentOutcome]]) -> PrecedentCall | None:
     ended = max(alike, key=lambda found: found[0].ended_at or found[0].created_at, default=None)
     if ended is None:
         return None

@@ -20,7 +20,7 @@ from ringi.errors import InvalidError
 
 DUE_SOON = timedelta(hours=1)
 """The time before its deadline from which a request is due soon."""
-Section = Literal["overdue", "due_soon", "rest"]
+UrgencySection = Literal["overdue", "due_soon", "rest"]
 PRIORITIES: tuple[Priority, ...] = ("urgent", "high", "normal", "low")
 TIERS: tuple[Tier, ...] = ("irreversible", "high", "medium", "low")
 RANKS = range(2 * len(PRIORITIES) * len(TIERS))
@@ -82,7 +82,7 @@ class UrgentQuery(NamedTuple):
             return UrgentPlace("due", deadline, created_at, id)
         return UrgentPlace("rank", rank, created_at, id)
 
-    def section_of(self, request: Request) -> Section:
+    def section_of(self, request: Request) -> UrgencySection:
         """Return the section of a request."""
         if self.place_of(request).part == "rank":
             return "rest"

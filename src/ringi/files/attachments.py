@@ -69,7 +69,7 @@ class Stored(StrictModel):
     file: AttachedFile
 
 
-class Upload(NamedTuple):
+class IndexedFile(NamedTuple):
     """One file in the index of a request."""
 
     number: int
@@ -271,8 +271,8 @@ class Attachments(Files):
             return False  # An answer names the file.
         return True
 
-    async def _uploads(self, key: Key) -> list[Upload]:
-        found, gone, after = list[Upload](), set[int](), 0
+    async def _uploads(self, key: Key) -> list[IndexedFile]:
+        found, gone, after = list[IndexedFile](), set[int](), 0
         with damage_as_unreadable("attachments", key.id):
             while items := await self._stream.read(index_key(key), after):
                 for item in items:
@@ -280,7 +280,7 @@ class Attachments(Files):
                     if "gone" in event:
                         gone.update(event["gone"])
                     else:
-                        found.append(Upload(item.number, event["field"], event["by"], int(event["size"])))
+                        found.append(IndexedFile(item.number, event["field"], event["by"], int(event["size"])))
                 after = items[-1].number
         return [upload._replace(is_gone=upload.number in gone) for upload in found]
 
@@ -375,7 +375,7 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
     return media_type
 
 
-def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> None:
+def refuse_beyond(uploads: Sequence[IndexedFile], field: str, by: str, size: int) -> None:
     """Raise `InvalidError` if another file of this size exceeds the limits of a person or of the request."""
     for some, people in (([upload for upload in uploads if upload.by == by], 1), (uploads, PEOPLE)):
         sizes = [upload.size for upload in some if not upload.is_gone]

@@ -81,7 +81,7 @@ def _absent(value: object) -> bool:
     return value is None
 
 
-Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
+FieldName = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
 Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_storable)]
 Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_storable)]
 Value = Annotated[str | int, BeforeValidator(_option_value)]

@@ -26,12 +26,12 @@ from ringi.forms.field_parts import (
     AttachmentParts,
     BooleanParts,
     DateParts,
+    FieldName,
     FileSize,
     Flag,
     Label,
     Length,
     MediaType,
-    Name,
     Num,
     NumericParts,
     Option,
@@ -47,7 +47,7 @@ MAX_OPTIONS = 1_000
 
 
 class _Field(StrictModel):
-    name: Name
+    name: FieldName
     """The key of the answer: 1 to 64 letters, digits and `_`, and no digit first."""
     label: Label = pydantic.Field(default_factory=lambda values: values["name"])
     """The label that a person sees; the name by default."""

@@ -83,7 +83,7 @@ class _Weight(NamedTuple):
     patterns: int
 
 
-class _Part(NamedTuple):
+class _Definition(NamedTuple):
     """One definition of a schema: its own weight, and the definitions that it references."""
 
     weight: _Weight
@@ -301,7 +301,7 @@ def _weigh(schema: dict[str, Any], field: str) -> _Weight:
     return weight
 
 
-def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
+def _unfold(parts: dict[str, _Definition], field: str) -> _Weight:
     weights: dict[str, _Weight] = {}
     try:
         for name in TopologicalSorter({name: part.references for name, part in parts.items()}).static_order():
@@ -320,7 +320,7 @@ def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
     return weights["#"]
 
 
-def _part(schema: object, field: str) -> _Part:
+def _part(schema: object, field: str) -> _Definition:
     keywords = patterns = 0
     references: list[str] = []
     stack = [(schema, field)]
@@ -333,7 +333,7 @@ def _part(schema: object, field: str) -> _Part:
             patterns += len(_patterns(part))
             references += [part["$ref"]] if "$ref" in part else []
             stack.extend(_subschemas(part, path))
-    return _Part(_Weight(keywords, patterns), references)
+    return _Definition(_Weight(keywords, patterns), references)
 
 
 def _subschemas(schema: dict[str, Any], path: str) -> Iterator[tuple[object, str]]:

@@ -50,7 +50,7 @@ NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@-]+")
 MAX_TITLE, MAX_TEXT = 200, 19_000
 
 
-class Session(NamedTuple):
+class ClientSession(NamedTuple):
     """One conversation of a client."""
 
     client: str
@@ -95,7 +95,7 @@ class ClientGate:
         self,
         policy: Callable[[], Policy],
         inbox: InboxAPI,
-        session: Session,
+        session: ClientSession,
         *,
         scope: str | None = None,
         can_edit: bool = True,
@@ -310,7 +310,7 @@ class FormResult(NamedTuple):
 
 async def ask_form(
     inbox: InboxAPI,
-    session: Session,
+    session: ClientSession,
     message: str,
     schema: object,
     *,
@@ -350,7 +350,7 @@ async def ask_form(
 
 
 async def answered(
-    inbox: InboxAPI, session: Session, ask: Ask, place: tuple[str, ...], timeout: float | None
+    inbox: InboxAPI, session: ClientSession, ask: Ask, place: tuple[str, ...], timeout: float | None
 ) -> Request:
     """Return the ended request of a question; the same question in the same place that is still open is used again.
 

@@ -15,7 +15,7 @@ from ringi.base.canonical_json import unique_keys
 from ringi.base.extras import missing
 from ringi.errors import SettingError
 
-Settings = dict[str, Any]
+ClientSettings = dict[str, Any]
 
 
 class FileChange(NamedTuple):
@@ -57,7 +57,7 @@ class FileChange(NamedTuple):
                 raise
 
 
-def change_json(path: Path, change: Callable[[Settings], Settings]) -> FileChange:
+def change_json(path: Path, change: Callable[[ClientSettings], ClientSettings]) -> FileChange:
     """Return the change of a JSON file; the rest of its settings, their order and the indentation stay.
 
     Args:
@@ -78,7 +78,7 @@ def change_json(path: Path, change: Callable[[Settings], Settings]) -> FileChang
     return FileChange(path, before, text + ("" if before and not before.endswith("\n") else "\n"))
 
 
-def change_toml(path: Path, table: str, name: str, settings: Settings | None) -> FileChange:
+def change_toml(path: Path, table: str, name: str, settings: ClientSettings | None) -> FileChange:
     """Return the change of one subtable of a TOML file, such as `[mcp_servers.ringi]`; comments and the rest stay.
 
     Args:
@@ -121,7 +121,7 @@ def read_text(path: Path) -> str:
         raise SettingError("file", str(path), "it cannot be read as UTF-8: correct it first") from error
 
 
-def _parsed(path: Path, text: str, kind: str, parse: Callable[[str], Any]) -> Settings:
+def _parsed(path: Path, text: str, kind: str, parse: Callable[[str], Any]) -> ClientSettings:
     try:
         settings = parse(text)
     except (ValueError, RecursionError) as error:

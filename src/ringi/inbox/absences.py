@@ -63,7 +63,7 @@ class Absences:
             NotFoundError: The person is not away.
         """
 
-        def step(old: Journal) -> absence.Change:
+        def step(old: Journal) -> absence.JournalChange:
             gone = [each for each in absence.active(old, self._clock()) if each.person == person]
             if not gone:
                 raise NotFoundError("absence", person)

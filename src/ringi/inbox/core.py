@@ -14,7 +14,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.inbox.feed import Feed
 from ringi.inbox.lifetime import Closable
 
-Step = Callable[[Request], tuple[Request, Event | None]]
+RequestStep = Callable[[Request], tuple[Request, Event | None]]
 """Returns the next version of a request and its event; the request itself changes nothing."""
 
 
@@ -50,7 +50,7 @@ class Core(Closable, InboxAPI):
 
     @abstractmethod
     async def change(
-        self, id: str, step: Step, read: Request | None = None, check: Callable[[Request], None] | None = None
+        self, id: str, step: RequestStep, read: Request | None = None, check: Callable[[Request], None] | None = None
     ) -> Request:
         """Save the next version of a request, and notify everybody."""
 

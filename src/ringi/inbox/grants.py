@@ -31,7 +31,7 @@ from ringi.inbox.journals import JournalWatch, change_journal
 log = logging.getLogger(__name__)
 
 
-class Grants:
+class GrantJournals:
     """The grants in a store, for all tenants.
 
     Args:

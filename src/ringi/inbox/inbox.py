@@ -36,11 +36,11 @@ from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
 from ringi.inbox.api import Seen, answer_to, id_of
 from ringi.inbox.checks import InboxChecks
-from ringi.inbox.core import Step
+from ringi.inbox.core import RequestStep
 from ringi.inbox.erasures import ErasureOperations
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.first_asks import FirstAsks
-from ringi.inbox.grants import Grants
+from ringi.inbox.grants import GrantJournals
 from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxPeople, InboxTrail
 from ringi.inbox.people import KnownPeople
 from ringi.inbox.reassigning import PeopleOperations
@@ -108,7 +108,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits, self.eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
-        self.granted, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
+        self.granted, self._first_asks = GrantJournals(store, self.feed, clock), FirstAsks(store)
         self.check: Check = allow_everybody
         self.known_people, self._admin_groups = people or KnownPeople(), tuple(admin_groups)
 
@@ -409,7 +409,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         id, name = id_of(request), decider_of(by).name
         return await self._end_unanswered(id, lambda each: each.cancelled(name, self.clock(), reason), name)
 
-    async def _end_unanswered(self, id: str, step: Step, by: str, read: Request | None = None) -> Request:
+    async def _end_unanswered(self, id: str, step: RequestStep, by: str, read: Request | None = None) -> Request:
         """Do a change that may end a request without an answer; the rules for calls like it end first."""
         before = read or await self.get(id)
         await self.granted.refute_unanswered(before, step(before)[0], by)
@@ -483,7 +483,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             self.metrics.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
         return ended
 
-    async def save_unchained(self, id: str, step: Step) -> Request:
+    async def save_unchained(self, id: str, step: RequestStep) -> Request:
         """Save fields that are outside of the hash chain; the caller records the change elsewhere.
 
         Args:
@@ -528,7 +528,9 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             raise DifferentAskError(asked_request.id)
         return stored
 
-    async def change(self, id: str, step: Step, read: Request | None = None, check: Check | None = None) -> Request:
+    async def change(
+        self, id: str, step: RequestStep, read: Request | None = None, check: Check | None = None
+    ) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
             (check or self.check)(request)
             return step(request)

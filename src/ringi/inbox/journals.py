@@ -14,7 +14,7 @@ from ringi.domain.record import SYSTEM, Event, Key
 from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.feed import Feed
 
-Entry = tuple[dict[str, Any], dict[str, Any]]
+EntryAndState = tuple[dict[str, Any], dict[str, Any]]
 """An entry, and the state of the journal after it."""
 REREAD_SECONDS = 10.0
 """Seconds after which a journal is read again even if the feed reports no change."""
@@ -24,7 +24,7 @@ async def write_entry(
     store: Store,
     key: Key,
     initial: dict[str, Any],
-    make: Callable[[dict[str, Any]], Entry | None],
+    make: Callable[[dict[str, Any]], EntryAndState | None],
     *,
     by: str,
     now: datetime,

@@ -9,7 +9,7 @@ from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.inbox.inbox import Inbox
-from ringi.inbox.journals import Entry, write_entry
+from ringi.inbox.journals import EntryAndState, write_entry
 
 
 async def set_hold(inbox: Inbox, id: str, by: str, reason: str) -> Request:
@@ -50,7 +50,7 @@ async def lift_hold(inbox: Inbox, id: str, by: str) -> Request:
 
 
 async def _write(inbox: Inbox, change: Literal["held", "lifted"], id: str, by: str, reason: str | None) -> None:
-    def make(state: dict[str, Any]) -> Entry | None:
+    def make(state: dict[str, Any]) -> EntryAndState | None:
         held = set(state["held"])
         if (id in held) == (change == "held"):
             return None

@@ -17,7 +17,7 @@ from ringi.errors import ClosedError
 from ringi.privacy.erasure import Eraser
 
 if TYPE_CHECKING:
-    from ringi.inbox.grants import Grants
+    from ringi.inbox.grants import GrantJournals
     from ringi.inbox.people import KnownPeople
 
 P = ParamSpec("P")
@@ -89,7 +89,7 @@ class Closable:
     store: UntilClosed[Store] = UntilClosed()
     known_people: UntilClosed[KnownPeople] = UntilClosed()
     notifier: Notifier
-    granted: UntilClosed[Grants] = UntilClosed()
+    granted: UntilClosed[GrantJournals] = UntilClosed()
     eraser: UntilClosed[Eraser] = UntilClosed()
     _closing: Callable[[], Awaitable[None]] | None = None
 

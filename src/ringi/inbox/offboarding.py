@@ -60,7 +60,7 @@ async def offboard(inbox: Inbox, person: str, by: str) -> list[Ended]:
 async def _end_absences(inbox: Inbox, person: str, by: str) -> list[Ended]:
     gone: list[absence.Absence] = []
 
-    def step(journal: Journal) -> absence.Change:
+    def step(journal: Journal) -> absence.JournalChange:
         gone[:] = [each for each in absence.active(journal, inbox.clock()) if person in (each.person, each.deputy)]
         return absence.without(journal, gone, person, by, inbox.clock())
 

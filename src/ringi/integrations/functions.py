@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-Key = Callable[[Args], str] | str
+RequestKey = Callable[[Args], str] | str
 """A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
 AnyInbox = InboxAPI | sync.Inbox
 When = Callable[[Args], bool]
@@ -48,7 +48,7 @@ def gate(
     when: When | None = None,
     name: str | None = None,
     facts: Mapping[str, FactFunction] | None = None,
-    key: Key | None = None,
+    key: RequestKey | None = None,
     inbox: AnyInbox | None = None,
     url: str | None = None,
     timeout: float | None = None,
@@ -64,7 +64,7 @@ def gate(
     policy: Policy | Mapping[str, Any] | None = None,
     when: When | None = None,
     facts: Mapping[str, FactFunction] | None = None,
-    key: Key | None = None,
+    key: RequestKey | None = None,
     inbox: InboxAPI | None = None,
     url: str | None = None,
     timeout: float | None = None,
@@ -80,7 +80,7 @@ def gate(
     when: When | None = None,
     name: str | None = None,
     facts: Mapping[str, FactFunction] | None = None,
-    key: Key | None = None,
+    key: RequestKey | None = None,
     inbox: AnyInbox | None = None,
     url: str | None = None,
     timeout: float | None = None,
@@ -151,7 +151,7 @@ def _gated(
     when: When | None,
     name: str | None,
     facts: Mapping[str, FactFunction] | None,
-    key: Key | None,
+    key: RequestKey | None,
     inbox: AnyInbox | None,
     url: str | None,
     timeout: float | None,
@@ -201,7 +201,7 @@ async def _authorized_args(
     policy: Policy,
     facts: Mapping[str, FactFunction] | None,
     when: When | None,
-    key: Key | None,
+    key: RequestKey | None,
     options: InboxOptions,
 ) -> dict[str, Any]:
     arguments = dict(args)
@@ -237,7 +237,7 @@ def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
         raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")
 
 
-def refuse_timeout_without_key(timeout: float | None, key: Key | None) -> None:
+def refuse_timeout_without_key(timeout: float | None, key: RequestKey | None) -> None:
     """Raise `InvalidError` for a timeout without a key: each repeated call would ask again."""
     if timeout is not None and key is None:
         raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
@@ -304,7 +304,7 @@ class FunctionGate:
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
-    async def authorize(self, args: Args, key: Key | None, options: InboxOptions) -> Authorized:
+    async def authorize(self, args: Args, key: RequestKey | None, options: InboxOptions) -> Authorized:
         """Return the authorized call.
 
         Args:
@@ -328,7 +328,7 @@ class FunctionGate:
         async with AsyncExitStack() as stack:
             return await self.authorize_at(call, InboxAsker(stack, options, key_of(key, args)))
 
-    def authorize_blocking(self, args: Args, key: Key | None, options: InboxOptions) -> Authorized:
+    def authorize_blocking(self, args: Args, key: RequestKey | None, options: InboxOptions) -> Authorized:
         """Do the same without await."""
         call = Call(self._name, args)
         if run := current_run():
@@ -438,7 +438,7 @@ def current_run() -> Any:
     return run_askers.current_run()
 
 
-def key_of(key: Key | None, args: Args) -> str | None:
+def key_of(key: RequestKey | None, args: Args) -> str | None:
     """Return the key of a call's question.
 
     Raises:

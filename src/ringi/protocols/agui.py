@@ -61,7 +61,7 @@ from ringi.server.sse.run_output import (
     requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, Connection, EventStream, LongPoll, Opening, Streams, encode_sse
+from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, StreamOpening, Streams, encode_sse
 from ringi.server.strict_route import StrictPlainRoute
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
@@ -125,9 +125,9 @@ class AguiRoutes:
             StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
         ]
 
-    async def _open(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         context: AguiContext = scope[STREAM_CONTEXT]
-        return Opening(lambda connection: self._feed(connection, context))
+        return StreamOpening(lambda connection: self._feed(connection, context))
 
     async def _connect(self, http: HttpRequest) -> AguiContext:
         turn, agent, context = await self._read(http)
@@ -214,7 +214,7 @@ class AguiRoutes:
         # unreadable request may belong to any of them, so a client could wait forever.
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
-    async def _feed(self, connection: Connection, context: AguiContext) -> None:
+    async def _feed(self, connection: StreamConnection, context: AguiContext) -> None:
         connection.goodbye = encode_event(
             event_json(RunErrorEvent(message="the server is stopping", code="unavailable")), 0
         )
@@ -227,7 +227,7 @@ class AguiRoutes:
         connection.goodbye = b""
         connection.end()
 
-    async def _send_run(self, connection: Connection, context: AguiContext, thread: Thread) -> None:
+    async def _send_run(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> None:
         run_id, has_begun = str(thread.run_id), False
         message = MessageBuilder(run_id, thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, run_id, connection.turns):
@@ -248,7 +248,7 @@ class AguiRoutes:
             b"".join(encode_event(event, 0) for event in cancellation_events(thread.id, context.run_id, has_begun))
         )
 
-    async def _send_history(self, connection: Connection, context: AguiContext) -> None:
+    async def _send_history(self, connection: StreamConnection, context: AguiContext) -> None:
         """Send the history, then the live run from its beginning to its end or its newest pause."""
         thread, about = context.thread, {"thread_id": context.thread_id, "run_id": context.run_id}
         runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
@@ -265,7 +265,7 @@ class AguiRoutes:
             end = await self._send_live(connection, context, thread)
         await connection.write(encode_event(with_run_id(end, context.run_id), 0))
 
-    async def _send_live(self, connection: Connection, context: AguiContext, thread: Thread) -> Event:
+    async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> Event:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
         pause: Event | None = None
         message = MessageBuilder(str(thread.run_id), thread.id, thread.agent)
@@ -284,7 +284,12 @@ class AguiRoutes:
         return end
 
     async def _correct(
-        self, connection: Connection, context: AguiContext, thread: Thread, message: MessageBuilder, item: StreamItem
+        self,
+        connection: StreamConnection,
+        context: AguiContext,
+        thread: Thread,
+        message: MessageBuilder,
+        item: StreamItem,
     ) -> None:
         """Once a superseded text that was shown has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from ringi.base.extras import missing
-from ringi.contracts.runtime import Agent, Description, Runtime
+from ringi.contracts.runtime import AgentSettings, Description, Runtime
 from ringi.errors import MissingExtraError, SettingError
 
 GROUP = "ringi.runtimes"
@@ -32,7 +32,7 @@ class Served(NamedTuple):
     description: Description
 
 
-def find_runtime(agent: Agent) -> Served:
+def find_runtime(agent: AgentSettings) -> Served:
     """Return the runtime that claims an agent.
 
     An object of a framework exists only if its package is imported: the runtimes of other packages are not loaded.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ringi.contracts.runtime import Question, State
+from ringi.contracts.runtime import FrameworkState, Question
 from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
 from ringi.domain.grants import OVER
@@ -32,7 +32,7 @@ OTHERS = "other models"
 
 @dataclass
 class ExecutedRun:
-    """A run on the worker that holds its thread; see `ringi.contracts.runtime.Run`."""
+    """A run on the worker that holds its thread; see `ringi.contracts.runtime.WorkerRun`."""
 
     agent: Agent
     key: Key
@@ -48,7 +48,7 @@ class ExecutedRun:
     """The input, with the names of its images."""
     count_usage: Callable[[ModelCalls], None]
     prune_checkpoints: Callable[[], Coroutine[Any, Any, None]]
-    state: State | None = None
+    state: FrameworkState | None = None
 
     @property
     def input(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic_core import to_json
 
 from ringi.contracts.backend import Backend, Stream, StreamItem
-from ringi.contracts.runtime import State
+from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread, state_streams
 from ringi.errors import InvalidError
@@ -45,7 +45,7 @@ class RunStates:
         self._stream, self._streams, self._fence = stream, state_streams(key), fence
         self._next, self._count = 0, 0
 
-    async def take_over(self) -> State | None:
+    async def take_over(self) -> FrameworkState | None:
         """Fence off older workers, and return the newest state; None if there is none."""
         await asyncio.gather(*(self._stream.append(key, (), fence=self._fence) for key in self._streams))
         found = await asyncio.gather(*map(self._read, self._streams))
@@ -53,9 +53,9 @@ class RunStates:
         if newest is None:
             return None
         self._next, self._count = 1 - found.index(newest), newest.order[1]
-        return State.model_validate_json(newest.text)
+        return FrameworkState.model_validate_json(newest.text)
 
-    async def write(self, state: State) -> State:
+    async def write(self, state: FrameworkState) -> FrameworkState:
         """Store the next state durably, in place of all earlier ones, and return it as it is stored.
 
         Characters that a store refuses are replaced: they would be noticed only after the calls of the run.

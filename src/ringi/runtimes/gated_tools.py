@@ -52,7 +52,7 @@ class GatedCall:
     """A call of a tool, at which its run can pause."""
 
     run: Any
-    """The run; see `ringi.contracts.runtime.Run`."""
+    """The run; see `ringi.contracts.runtime.WorkerRun`."""
     tool: str
     args: Mapping[str, Any]
     """The arguments by name, as JSON."""

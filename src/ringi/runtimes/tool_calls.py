@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Question, Run, Standing
+from ringi.contracts.runtime import Question, Standing, WorkerRun
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.display import Code
 from ringi.domain.request import Request
@@ -183,7 +183,7 @@ class StoredRun:
     failed: frozenset[str] = frozenset()
     read: frozenset[str] = frozenset()
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: WorkerRun) -> None:
         self._run = run
 
     async def look(self) -> Standing:

@@ -14,7 +14,7 @@ from starlette.types import Message, Scope, Send
 from ringi.contracts.backend import Backend
 from ringi.domain.record import Key
 from ringi.errors import RingiError
-from ringi.inbox.journals import Entry, write_entry
+from ringi.inbox.journals import EntryAndState, write_entry
 from ringi.server.auth.authenticator import READERS, Principal, base_of
 from ringi.server.problems import response_of
 
@@ -66,7 +66,7 @@ class AccessLog:
         return at is not None and time.monotonic() - at < WINDOW_SECONDS
 
     async def _save(self, who: Key, paths: list[str]) -> None:
-        def make(state: dict[str, Any]) -> Entry:
+        def make(state: dict[str, Any]) -> EntryAndState:
             return {"read": paths}, {"reads": state["reads"] + len(paths)}
 
         await write_entry(self._store, Key(who.tenant, LOG), {"reads": 0}, make, by=who.id, now=self._clock())

@@ -42,7 +42,7 @@ def reserved_name(name: str) -> UnauthenticatedError:
     )
 
 
-class Person(NamedTuple):
+class AuthenticatedPerson(NamedTuple):
     """A person authenticated by another system."""
 
     tenant: str
@@ -69,18 +69,18 @@ class GroupRoles:
         found = Settings.load()
         return cls(*map(frozenset, (found.admin_groups, found.people_groups, found.auditor_groups)))
 
-    def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
+    def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> AuthenticatedPerson:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
         if not is_name(name):
             raise reserved_name(str(name))
         groups = [group for group in groups if is_group(group)]
         if self.admins.intersection(groups):
-            return Person(tenant, "admin", name, tuple(groups))
+            return AuthenticatedPerson(tenant, "admin", name, tuple(groups))
         if self.auditors.intersection(groups):
-            return Person(tenant, "auditor", name, tuple(groups))
+            return AuthenticatedPerson(tenant, "auditor", name, tuple(groups))
         if self.people and not self.people.intersection(groups):
             raise ForbiddenError(f"{name!r} is not in an allowed group; contact the administrator")
-        return Person(tenant, "person", name, tuple(groups))
+        return AuthenticatedPerson(tenant, "person", name, tuple(groups))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class TrustedProxy:
             return False
         return any(peer in network for network in self.networks)
 
-    def person(self, scope: Scope, headers: Headers) -> Person | None:
+    def person(self, scope: Scope, headers: Headers) -> AuthenticatedPerson | None:
         """Return the person that the proxy names; None if the caller is not the proxy, or it names nobody."""
         names = headers.getlist(self.name_header)
         if not names or not self.is_peer(scope):

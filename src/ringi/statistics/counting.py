@@ -70,7 +70,7 @@ class Head(NamedTuple):
     """By month: each audience, and how many requests entered and left its queue."""
 
 
-class Counts(NamedTuple):
+class CountedDays(NamedTuple):
     """The counts of some days, and how far the events are counted."""
 
     head: Head
@@ -117,7 +117,7 @@ class Statistics:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
 
-    async def count(self, tenant: str, first: date, last: date, seconds: float = 1.0) -> Counts:
+    async def count(self, tenant: str, first: date, last: date, seconds: float = 1.0) -> CountedDays:
         """Count new events for a limited time, and return the counts of some days.
 
         Args:
@@ -153,7 +153,7 @@ class Statistics:
             if is_complete or monotonic() >= until:
                 return is_complete
 
-    async def _read(self, tenant: str, days: list[date], is_complete: bool) -> Counts:
+    async def _read(self, tenant: str, days: list[date], is_complete: bool) -> CountedDays:
         for _ in range(TRIES):
             names = [f"{HEAD}-{day.isoformat()}" for day in days]
             head = await self._head(tenant)
@@ -165,7 +165,7 @@ class Statistics:
             if is_paid and all(number <= head.number for number in numbers.values()):
                 loaded = {day: found[name] for day, name in zip(days, names, strict=True) if name in found}
                 counts = {day: DayCounts.load(journal.totals) for day, journal in loaded.items()}
-                return Counts(head, counts, is_complete)
+                return CountedDays(head, counts, is_complete)
             await self._spread(tenant, head)
         raise ConflictError.too_often(Journal.record, HEAD)
 

@@ -10,7 +10,7 @@ from typing import Literal
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 from ringi.statistics import facts
-from ringi.statistics.counting import Counts, change_of, day_of, moments_of
+from ringi.statistics.counting import CountedDays, change_of, day_of, moments_of
 from ringi.statistics.counts import ERROR, OTHER, Audience, Subject, audience_of, quantile
 
 Interval = Literal["hour", "day"]
@@ -135,7 +135,7 @@ def period_of(since: datetime | None, until: datetime | None, now: datetime, mos
     return first, last
 
 
-def rows_of(counts: Counts, since: date, until: date, visible: Visible) -> list[tuple[Subject, Counter[str]]]:
+def rows_of(counts: CountedDays, since: date, until: date, visible: Visible) -> list[tuple[Subject, Counter[str]]]:
     """Return the rows of a period that the caller may read."""
     days = [day for at, day in counts.days.items() if since <= at <= until]
     return [row for day in days for row in day.rows.items() if visible(row[0].audience)]
@@ -216,7 +216,7 @@ def times_of(group: str | None, counts: Counter[str]) -> AnswerTimes:
 
 
 def queue_of(
-    counts: Counts, since: date, until: date, by: Interval, visible: Visible, now: datetime
+    counts: CountedDays, since: date, until: date, by: Interval, visible: Visible, now: datetime
 ) -> list[QueuePoint]:
     """Return the queue at the end of each hour or day."""
     pending = sum(number for audience, number in counts.pending_before(since).items() if visible(audience))
@@ -241,7 +241,13 @@ def queue_of(
 
 
 def figures_of(
-    counts: Counts, since: date, until: date, by: Interval, visible: Visible, oldest: datetime | None, now: datetime
+    counts: CountedDays,
+    since: date,
+    until: date,
+    by: Interval,
+    visible: Visible,
+    oldest: datetime | None,
+    now: datetime,
 ) -> OverviewFigures:
     """Return the figures of a period.
 
@@ -279,7 +285,7 @@ def figures_of(
     )
 
 
-def pending_now(counts: Counts, visible: Visible) -> int:
+def pending_now(counts: CountedDays, visible: Visible) -> int:
     """Return the number of requests that are pending after the newest event."""
     audiences = [each for month in counts.head.months.values() for each in month]
     changes: list[int] = [entered - left for groups, entered, left in audiences if visible(audience_of(groups))]

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from ringi.base.model import StrictModel
 from ringi.statistics import facts
-from ringi.statistics.counting import Counts, moments_of
+from ringi.statistics.counting import CountedDays, moments_of
 from ringi.statistics.counts import ERROR, quantile
 from ringi.statistics.figures import (
     FastApprovals,
@@ -79,7 +79,7 @@ class OversightReport(StrictModel):
     groups: list[OversightRow]
 
 
-def report_of(counts: Counts, tenant: str, since: date, until: date, now: datetime) -> OversightReport:
+def report_of(counts: CountedDays, tenant: str, since: date, until: date, now: datetime) -> OversightReport:
     """Return the report of a period.
 
     Args:

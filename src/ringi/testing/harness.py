@@ -15,7 +15,7 @@ from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
-from ringi.contracts.backend import Handler, Job
+from ringi.contracts.backend import Job, JobHandler
 from ringi.delivery.reminders import reminder_time
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
@@ -97,7 +97,7 @@ class HarnessJobs(MemoryJobs):
         self.failed: dict[str, Exception] = {}
         self._store, self._notifier = store, notifier
 
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Process jobs until `stop` is set."""
 
         async def handle_watched(job: Job) -> None:

@@ -86,7 +86,7 @@ FILTERS = st.one_of(
 QUERIES = st.builds(
     lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS
 )
-Operation = Callable[[Inbox], Awaitable[Any]]
+InboxCall = Callable[[Inbox], Awaitable[Any]]
 
 
 def without_positions(value: object) -> Any:
@@ -128,7 +128,7 @@ class InboxMachine(RuleBasedStateMachine):
         self.runner.run(self.opened.__aexit__(None, None, None))
         self.runner.close()
 
-    def run_on_both(self, tenant: str, operation: Operation) -> Any:
+    def run_on_both(self, tenant: str, operation: InboxCall) -> Any:
         """Apply an operation to both inboxes and return both results."""
         actual, expected = (
             self.runner.run(self._result_of(inbox.for_tenant(tenant), operation)) for inbox in self.inboxes
@@ -136,7 +136,7 @@ class InboxMachine(RuleBasedStateMachine):
         assert actual == expected
         return actual
 
-    async def _result_of(self, inbox: Inbox, operation: Operation) -> Any:
+    async def _result_of(self, inbox: Inbox, operation: InboxCall) -> Any:
         try:
             return without_positions(await operation(inbox))
         except RingiError as error:

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ringi_apps.assistant.declarations import Action, Needs
 from ringi_apps.assistant.definitions import Definitions
-from ringi_apps.assistant.freshness import Freshness, State
+from ringi_apps.assistant.freshness import Freshness, FreshnessState
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.plans import Plan, changed_inputs
 
-Code: TypeAlias = Literal[
+ReasonCode: TypeAlias = Literal[
     "MISSING_INFO",
     "STALE_INFO",
     "ERROR_INFO",
@@ -26,7 +26,7 @@ Code: TypeAlias = Literal[
     "ALREADY_RUNNING",
 ]
 FixKind: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
-CODE_BY_STATE: dict[State, Code] = {
+CODE_BY_STATE: dict[FreshnessState, ReasonCode] = {
     "missing": "MISSING_INFO",
     "not_needed": "MISSING_INFO",
     "stale": "STALE_INFO",
@@ -43,10 +43,10 @@ class Fix(NamedTuple):
     ref: str
 
 
-class Reason(NamedTuple):
+class BlockedReason(NamedTuple):
     """One reason why an action is not possible; `key` names the info, action or workflow."""
 
-    code: Code
+    code: ReasonCode
     key: str
     fix: Fix
 
@@ -56,7 +56,7 @@ class Availability(NamedTuple):
 
     action_id: str
     enabled: bool
-    reasons: list[Reason]
+    reasons: list[BlockedReason]
     have: int
     need: int
 
@@ -78,19 +78,19 @@ def fix_of(definitions: Definitions, memory: ContextMemory, now: datetime, key: 
 
 
 @lru_cache(maxsize=4096)
-def _reason(code: Code, key: str, kind: FixKind, ref: str) -> Reason:
-    return Reason(code, key, Fix(kind, ref))
+def _reason(code: ReasonCode, key: str, kind: FixKind, ref: str) -> BlockedReason:
+    return BlockedReason(code, key, Fix(kind, ref))
 
 
 class _AvailabilityCheck:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
         self.freshness = Freshness(definitions, memory, now)
-        self._reasons_by_info: dict[str, tuple[Reason, ...]] = {}
+        self._reasons_by_info: dict[str, tuple[BlockedReason, ...]] = {}
 
     def availability(self, action: Action) -> Availability:
         needs, order = self.definitions.required_needs[action.id], self._order_reasons(action)
-        unmet: list[Reason] = []
+        unmet: list[BlockedReason] = []
         have = len(needs)
         for need in needs:
             if reasons_of_need := self._unmet(need):
@@ -99,7 +99,7 @@ class _AvailabilityCheck:
         reasons = list(dict.fromkeys((*order, *unmet))) if order else unmet
         return Availability(action.id, not reasons, reasons, have, len(needs))
 
-    def _order_reasons(self, action: Action) -> list[Reason]:
+    def _order_reasons(self, action: Action) -> list[BlockedReason]:
         """Return the reasons that are not infos: the action itself, its plan, other actions and workflows."""
         reasons = [*self._running_reasons(action)]
         plan_action = self.definitions.plan_of(action) if action.kind == "apply" and not action.confirmed else None
@@ -112,10 +112,10 @@ class _AvailabilityCheck:
             reasons += self._workflow(action, requirement.workflow, requirement.status)
         return reasons
 
-    def _running_reasons(self, action: Action) -> Iterator[Reason]:
+    def _running_reasons(self, action: Action) -> Iterator[BlockedReason]:
         status = self._status(action)
         if status in RUNNING_STATUSES:
-            yield Reason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action)))
+            yield BlockedReason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action)))
 
     def _running_workflow(self, action: Action) -> str:
         """Return the workflow that runs for an action, which may be the one that applies its plan."""
@@ -133,13 +133,13 @@ class _AvailabilityCheck:
         plan = self.definitions.plan_of(action)
         return self.memory.plans.get(plan.workflow or "") if plan else None
 
-    def _dependency(self, other: Action) -> Iterator[Reason]:
+    def _dependency(self, other: Action) -> Iterator[BlockedReason]:
         if other.kind == "plan":
             yield from self._missing_plan(other)
         elif self._status_of_run(other.workflow or other.id) != "completed":
             yield self._unfinished_reason("DEPENDENCY", other)
 
-    def _workflow(self, action: Action, workflow: str, status: str) -> Iterator[Reason]:
+    def _workflow(self, action: Action, workflow: str, status: str) -> Iterator[BlockedReason]:
         plan, owner = self.memory.plans.get(workflow), self.definitions.workflows[workflow]
         if owner.kind == "plan" and self.definitions.plan_of(action) is owner and status == "completed":
             yield from self._missing_plan(owner)
@@ -151,32 +151,32 @@ class _AvailabilityCheck:
         run = self.memory.runs.get(workflow)
         return run.status if run else None
 
-    def _unfinished_reason(self, code: Code, other: Action) -> Reason:
+    def _unfinished_reason(self, code: ReasonCode, other: Action) -> BlockedReason:
         """Return the reason for an action that waits for another action."""
         if self._status(other) in RUNNING_STATUSES:
-            return Reason(code, other.id, Fix("wait", self._running_workflow(other)))
+            return BlockedReason(code, other.id, Fix("wait", self._running_workflow(other)))
         plan = self._plan(other) if other.kind == "apply" else None
         if plan is not None and plan.status == "planned":
-            return Reason("AWAITING_APPROVAL", other.id, Fix("approve", other.id))
-        return Reason(code, other.id, Fix("run_action", other.id))
+            return BlockedReason("AWAITING_APPROVAL", other.id, Fix("approve", other.id))
+        return BlockedReason(code, other.id, Fix("run_action", other.id))
 
-    def _missing_request(self, plan_action: Action) -> Iterator[Reason]:
+    def _missing_request(self, plan_action: Action) -> Iterator[BlockedReason]:
         """Yield a reason if no open request asks to approve the current plan."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         if plan is not None and plan.is_unasked and plan.is_applicable and plan.status != "obsolete":
-            yield Reason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
+            yield BlockedReason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
 
-    def _missing_plan(self, plan_action: Action) -> Iterator[Reason]:
+    def _missing_plan(self, plan_action: Action) -> Iterator[BlockedReason]:
         """Yield the reasons why there is no plan that can be applied."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         again = Fix("run_action", plan_action.id)
         if plan is not None and plan.status == "planning":
-            yield Reason("NO_PLAN", plan_action.id, Fix("wait", plan.workflow))
+            yield BlockedReason("NO_PLAN", plan_action.id, Fix("wait", plan.workflow))
         elif plan is not None and plan.hash and plan.status not in ("completed", "cancelled"):
             for key in self._changed_inputs(plan, plan_action):
-                yield Reason("PLAN_OBSOLETE", key, again)
+                yield BlockedReason("PLAN_OBSOLETE", key, again)
         else:
-            yield Reason("NO_PLAN", plan_action.id, again)
+            yield BlockedReason("NO_PLAN", plan_action.id, again)
 
     def _changed_inputs(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
         if plan.status == "executing":
@@ -185,7 +185,7 @@ class _AvailabilityCheck:
         # Its request is withdrawn, so it stays obsolete until the next check even if the values are the same again.
         return changed or (plan.changed if plan.status == "obsolete" else ())
 
-    def _unmet(self, need: Needs) -> tuple[Reason, ...]:
+    def _unmet(self, need: Needs) -> tuple[BlockedReason, ...]:
         """Return why an info cannot be used; empty if it can."""
         reasons = self._reasons_by_info.get(need.info)
         if reasons is None:
@@ -195,14 +195,16 @@ class _AvailabilityCheck:
         age = self.now - self.freshness.observed_at(need.info)
         return self._unmet_reasons(need.info, "stale") if age.total_seconds() > need.max_age else ()
 
-    def _unmet_reasons(self, key: str, state: State) -> tuple[Reason, ...]:
+    def _unmet_reasons(self, key: str, state: FreshnessState) -> tuple[BlockedReason, ...]:
         if state == "fresh":
             return ()
         planner = self.definitions.plan_actions.get(key)
         if planner is None:
             return (_reason(CODE_BY_STATE[state], key, *self.fix(key)),)
         # The info that a plan produces gets its value only when approval is requested.
-        return tuple(self._missing_plan(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
+        return tuple(self._missing_plan(planner)) or (
+            BlockedReason("NO_PLAN", planner.id, Fix("run_action", planner.id)),
+        )
 
     def fix(self, key: str) -> tuple[FixKind, str]:
         """Return the kind of step that obtains an info, and the info or action that it is about."""

@@ -21,7 +21,7 @@ from ringi.base import jsonable, reason_of, utc_now
 from ringi.domain import Key, Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.runs import RunContext, abandon, run_context
-from ringi.runtimes.langgraph import Memories
+from ringi.runtimes.langgraph import PersonMemories
 from ringi_apps.assistant import front_model
 from ringi_apps.assistant.background import answer_value, handler_scope
 from ringi_apps.assistant.declarations import is_reference
@@ -314,7 +314,7 @@ class ConversationNodes:
         lacking -= {key for key, item in known.items() if not is_unfit(item)}
         if not lacking or is_background_sender(host):
             return memory
-        for each in await Memories(host.inbox, host.by).newest(MAX_MEMORIES):
+        for each in await PersonMemories(host.inbox, host.by).newest(MAX_MEMORIES):
             item = known.get(each.category)
             if each.category in lacking and (item is None or each.updated_at > item.observed_at):
                 lacking.remove(each.category)

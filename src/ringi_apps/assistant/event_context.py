@@ -21,19 +21,19 @@ from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import RejectedOp
 from ringi_apps.assistant.plans import Plan
 from ringi_apps.assistant.rendering import value_text
-from ringi_apps.assistant.sentences import ANY_TEXT, LANGUAGES, Sentence, sentence
+from ringi_apps.assistant.sentences import ANY_TEXT, LANGUAGES, SpokenSentence, sentence
 
 BACKGROUND_PREFIX = THREAD
 """The prefix of the name under which background threads send events; no user name has a colon."""
 PENDING_STATUSES = ("planning", "planned", "executing")
 """The statuses of plans that have a background thread."""
-Kind = Literal["plan", "ask", "approve", "execute"]
+BackgroundKind = Literal["plan", "ask", "approve", "execute"]
 
 
 class BackgroundStart(StrictModel):
     """A background thread to start."""
 
-    kind: Kind
+    kind: BackgroundKind
     thread: str
     job: dict[str, Any]
 
@@ -50,7 +50,7 @@ class TurnResult:
     """The result of an event: the new memory, the sentences to say, and the work to do."""
 
     memory: ContextMemory
-    sentences: tuple[Sentence, ...] = ()
+    sentences: tuple[SpokenSentence, ...] = ()
     begin: tuple[BackgroundStart, ...] = ()
     stop: tuple[str, ...] = ()
     """Background threads that are no longer needed."""
@@ -92,7 +92,7 @@ class EventContext:
         """The background thread that sent the event; empty for a person's event."""
         return self.by.removeprefix(BACKGROUND_PREFIX) if self.by.startswith(BACKGROUND_PREFIX) else ""
 
-    def new_thread_id(self, memory: ContextMemory, kind: Kind) -> str:
+    def new_thread_id(self, memory: ContextMemory, kind: BackgroundKind) -> str:
         """Return a new thread id that no other thread of this conversation has."""
         return f"{self.thread}~{kind}-{memory.version}{self.run[:12]}"
 
@@ -100,7 +100,7 @@ class EventContext:
         """Return whether an action is possible now, with the reasons if not."""
         return availability_of(self.definitions, memory, self.now, action)
 
-    def unavailable(self, memory: ContextMemory, action: Action) -> Sentence:
+    def unavailable(self, memory: ContextMemory, action: Action) -> SpokenSentence:
         """Return the sentence that an action is not possible, with the reasons and the next steps."""
         found = self.availability(memory, action).reasons
         why = {language: reasons_text(found, self.definitions, language) for language in LANGUAGES}
@@ -125,25 +125,25 @@ class EventContext:
             fix = reasons[0].fix if reasons else fix
         return fix
 
-    def rejection(self, rejected: RejectedOp) -> Sentence:
+    def rejection(self, rejected: RejectedOp) -> SpokenSentence:
         """Return the sentence that an operation was rejected, with the reason and the next step."""
         why = {language: rejection_text(rejected, self.definitions, language) for language in LANGUAGES}
         todo = {language: next_step_after(rejected, self.definitions, language) for language in LANGUAGES}
         return sentence("refused", what=self.title(rejected.op.key), why=why, todo=todo)
 
-    def unknown_name(self, name: object) -> Sentence:
+    def unknown_name(self, name: object) -> SpokenSentence:
         """Return the sentence that a name is not defined."""
         return sentence("unknown", what=name, todo=self._possible_actions())
 
-    def not_recorded(self, memory: ContextMemory, key: str) -> Sentence:
+    def not_recorded(self, memory: ContextMemory, key: str) -> SpokenSentence:
         """Return the sentence that a value is not recorded because the person did not say it."""
         return sentence("not_recorded", what=self.title(key), todo=self.next_steps(memory, Fix("ask", key)))
 
-    def not_understood(self) -> Sentence:
+    def not_understood(self) -> SpokenSentence:
         """Return the sentence that a message was not understood."""
         return sentence("puzzled", todo=self._possible_actions())
 
-    def no_plan(self) -> Sentence:
+    def no_plan(self) -> SpokenSentence:
         """Return the sentence that there is no plan for this remark."""
         makers = [each.label for each in self.definitions.actions if each.kind == "plan"]
         return sentence("no_plan", actions=makers) if makers else self.not_understood()

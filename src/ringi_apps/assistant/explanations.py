@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ringi.base import fields_text
 from ringi.base import reason_text as own_reason_text
-from ringi_apps.assistant.availability import Fix, Reason
+from ringi_apps.assistant.availability import BlockedReason, Fix
 from ringi_apps.assistant.declarations import Info, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory_ops import RejectedOp
@@ -171,12 +171,12 @@ MAX_NAMES = 5
 SEPARATORS = {"ja": "。", "zh": "；"}
 
 
-def reason_text(reason: Reason, definitions: Definitions, language: str) -> str:
+def reason_text(reason: BlockedReason, definitions: Definitions, language: str) -> str:
     """Return a reason in a language."""
     return in_language(REASONS[reason.code], language).format(name=display_name(reason.key, definitions, language))
 
 
-def reasons_text(reasons: Iterable[Reason], definitions: Definitions, language: str) -> str:
+def reasons_text(reasons: Iterable[BlockedReason], definitions: Definitions, language: str) -> str:
     """Return all reasons as one sentence."""
     separator = SEPARATORS.get(language.partition("-")[0], "; ")
     return separator.join(dict.fromkeys(reason_text(each, definitions, language) for each in reasons))

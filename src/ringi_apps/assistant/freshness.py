@@ -9,7 +9,7 @@ from ringi_apps.assistant.declarations import Action, Info
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory, InfoEntry
 
-State: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]
+FreshnessState: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]
 
 
 class Freshness:
@@ -17,10 +17,10 @@ class Freshness:
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
-        self._states: dict[str, State] = dict.fromkeys(definitions.static_hashes, "fresh")
+        self._states: dict[str, FreshnessState] = dict.fromkeys(definitions.static_hashes, "fresh")
         self._observed: dict[str, datetime] = dict.fromkeys(definitions.static_hashes, now)
 
-    def state(self, key: str) -> State:
+    def state(self, key: str) -> FreshnessState:
         """Return the state of an info. An info is stale if a source has changed, unless its value is the same again."""
         state = self._states.get(key)
         if state is None:
@@ -60,7 +60,7 @@ class Freshness:
             at = self._observed[key] = min(map(self.observed_at, sources), default=own)
         return at
 
-    def _compute_state(self, info: Info) -> State:
+    def _compute_state(self, info: Info) -> FreshnessState:
         item = self.memory.items.get(info.key)
         if item is None or item.status == "pending":
             return "missing"

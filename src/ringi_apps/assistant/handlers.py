@@ -57,7 +57,7 @@ class HandlerError(RingiError):
         return cls(reason_of("handler_no_options", handler=choices.handler, details=why))
 
 
-Key = tuple[str, str, Scope]
+FetchKey = tuple[str, str, Scope]
 
 
 @dataclass
@@ -71,8 +71,8 @@ class Handlers:
 
     def __init__(self, definitions: Definitions, clock: Clock) -> None:
         self._definitions, self._clock = definitions, clock
-        self._cache: dict[Key, tuple[Fetched, datetime]] = {}
-        self._pending: dict[Key, _PendingCall] = {}
+        self._cache: dict[FetchKey, tuple[Fetched, datetime]] = {}
+        self._pending: dict[FetchKey, _PendingCall] = {}
 
     async def run(self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None) -> Fetched:
         """Return the result of a handler, at most `max_age` seconds old if given, or raise `HandlerError`.
@@ -118,7 +118,7 @@ class Handlers:
             )
         return fetched.value
 
-    def _cached_result(self, key: Key, max_age: float | None) -> Fetched | None:
+    def _cached_result(self, key: FetchKey, max_age: float | None) -> Fetched | None:
         if key not in self._cache:
             return None
         fetched, until = self._cache[key]
@@ -130,13 +130,13 @@ class Handlers:
         self._cache[key] = self._cache.pop(key)
         return fetched
 
-    def _store(self, key: Key, fetched: Fetched, seconds: float) -> None:
+    def _store(self, key: FetchKey, fetched: Fetched, seconds: float) -> None:
         self._cache.pop(key, None)
         if len(self._cache) >= MAX_CACHED:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
 
-    async def _join_call(self, key: Key, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
+    async def _join_call(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
         call = self._pending.get(key)
         if call is None or call.task.done():
             call = self._pending[key] = _PendingCall(asyncio.create_task(self._run_and_cache(key, handler, params)))
@@ -151,13 +151,13 @@ class Handlers:
             raise HandlerError.of_failure(handler, "it cancelled itself", 1)
         return call.task.result()
 
-    def _leave_call(self, key: Key, call: _PendingCall) -> None:
+    def _leave_call(self, key: FetchKey, call: _PendingCall) -> None:
         call.task.cancel()
         # Another call may have started and ended since.
         if self._pending.get(key) is call:
             del self._pending[key]
 
-    async def _run_and_cache(self, key: Key, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
+    async def _run_and_cache(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
         fetched = await _call_with_retries(handler, params, self._clock)
         if handler.cache_duration:
             self._store(key, fetched, handler.cache_duration)

@@ -11,7 +11,7 @@ from ringi.errors import FieldError, InvalidError
 from ringi_apps.assistant.declarations import ANY, Info
 from ringi_apps.assistant.definitions import Definitions
 
-Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED", "NOT_ANY"]
+RejectionCode: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED", "NOT_ANY"]
 MAX_QUOTE, MAX_FEEDBACK = 500, 5_000
 """The maximum number of characters of a model's quote, and of a remark about a plan."""
 
@@ -32,7 +32,7 @@ class RejectedOp(NamedTuple):
     """An operation that was not applied, with the reason."""
 
     op: MemoryOp
-    code: Code
+    code: RejectionCode
     reason: str
     offered: tuple[str, ...] = ()
     """The labels of the choices, if the value is not one of them."""

@@ -11,11 +11,10 @@ from pydantic.alias_generators import to_camel
 from ringi.base import StrictModel
 from ringi.domain import Name
 from ringi.server import Problem
-from ringi_apps.assistant.availability import Code, FixKind
+from ringi_apps.assistant.availability import FixKind, ReasonCode
 from ringi_apps.assistant.declarations import ActionKind, InfoKind
 from ringi_apps.assistant.memory import Provenance
-from ringi_apps.assistant.plans import ContentDiff
-from ringi_apps.assistant.plans import Status as PlanStatus
+from ringi_apps.assistant.plans import ContentDiff, PlanStatus
 
 InfoStatus = Literal["pending", "collected", "not_needed", "error"]
 
@@ -213,7 +212,7 @@ class OpenAsk(ResponseModel):
     request: PlanRequest | None = None
 
 
-class Memory(ResponseModel):
+class MemoryContent(ResponseModel):
     """The values, plans and actions of a memory, with their origins."""
 
     version: int
@@ -229,7 +228,7 @@ class Memory(ResponseModel):
     plans: list[AssistantPlan]
 
 
-class AssistantMemory(Memory):
+class AssistantMemory(MemoryContent):
     """The state of a conversation: its values, plans and actions, with their origins."""
 
     id: str
@@ -249,7 +248,7 @@ class ActionFix(ResponseModel):
 class ActionReason(ResponseModel):
     """A reason why an action is not possible now."""
 
-    code: Code
+    code: ReasonCode
     key: str
     text: str
     """The text in the language of `Accept-Language`."""

@@ -19,7 +19,7 @@ from ringi_apps.assistant.jobs import error_text
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
 from ringi_apps.assistant.rendering import plan_markdown
-from ringi_apps.assistant.sentences import LANGUAGES, Sentence, sentence
+from ringi_apps.assistant.sentences import LANGUAGES, SpokenSentence, sentence
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class PlanReducer(EventContext):
         sentences = (sentence("obsolete", what=[self.title(key) for key in plan.changed]),)
         return TurnResult(after, sentences, stop=(plan.thread_id,) if plan.thread_id else ())
 
-    def _executing_sentence(self, memory: ContextMemory, plan: Plan) -> Sentence:
+    def _executing_sentence(self, memory: ContextMemory, plan: Plan) -> SpokenSentence:
         return sentence("executing", todo=self.next_steps(memory, Fix("wait", self._apply_action(plan).workflow or "")))
 
     def _report_plan_failed(self, memory: ContextMemory, plan: Plan) -> TurnResult:

@@ -20,7 +20,7 @@ from ringi.errors import ConflictError, InvalidError
 if TYPE_CHECKING:
     from ringi_apps.assistant.declarations import Action
 
-Status = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
+PlanStatus = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
 PlanReason = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
 Inputs = Mapping[str, str]
 
@@ -54,7 +54,7 @@ class PreviousVersion(StrictModel):
     """A version before the newest, with the steps that it has completed."""
 
     version: int
-    status: Status
+    status: PlanStatus
     plan: Any = None
     steps: tuple[Step, ...] = ()
     hash: str
@@ -88,7 +88,7 @@ class Plan(StrictModel):
     workflow: str
     action_id: str
     version: int = 0
-    status: Status = "none"
+    status: PlanStatus = "none"
     plan: Any = None
     steps: tuple[Step, ...] = ()
     hash: str = ""

@@ -20,11 +20,11 @@ from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import MemoryOp, RejectedOp
 from ringi_apps.assistant.plan_reducer import PlanReducer
 from ringi_apps.assistant.rendering import plan_markdown
-from ringi_apps.assistant.sentences import LANGUAGES, Sentence, sentence
+from ringi_apps.assistant.sentences import LANGUAGES, SpokenSentence, sentence
 from ringi_apps.assistant.stored_values import is_unfit, unfit_reason, with_current_values
 from ringi_apps.assistant.text_approval import approval_phrases
 
-Step = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
+EventStep = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ConversationReducer(PlanReducer):
 
     def apply(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Return the result of an event. An event that was applied before or is about nothing here has no effect."""
-        steps: dict[str, Step] = {
+        steps: dict[str, EventStep] = {
             "said": self._on_said,
             "action": self._on_action,
             "again": self._on_action,
@@ -83,7 +83,7 @@ class ConversationReducer(PlanReducer):
         sentences = [each for each in new if (each.code, each.about["what"]) not in reported]
         return replace(outcome, sentences=(*sentences, *outcome.sentences))
 
-    def _failure(self, memory: ContextMemory, key: str) -> Sentence:
+    def _failure(self, memory: ContextMemory, key: str) -> SpokenSentence:
         info, item = self.definitions.info(key), memory.items[key]
         why: Any = item.error
         if is_unfit(item):
@@ -195,7 +195,7 @@ class ConversationReducer(PlanReducer):
             return self.propose(memory, action)
         return TurnResult(memory, (self._approval_hint(memory, action),))
 
-    def _approval_hint(self, memory: ContextMemory, action: Action) -> Sentence:
+    def _approval_hint(self, memory: ContextMemory, action: Action) -> SpokenSentence:
         if action.kind == "cancel":
             return sentence("start_over", action=action.label)
         maker = self.definitions.plan_of(action)
@@ -301,7 +301,7 @@ class ConversationReducer(PlanReducer):
             return TurnResult(memory.without_question(key), (self._unanswered_sentence(memory, key),))
         return self.on_plan_lost(memory, thread, str(event["why"]))
 
-    def _unanswered_sentence(self, memory: ContextMemory, key: str, why: str | None = None) -> Sentence:
+    def _unanswered_sentence(self, memory: ContextMemory, key: str, why: str | None = None) -> SpokenSentence:
         about = {"what": self.title(key), "todo": self.next_steps(memory, Fix("ask", key))}
         return sentence("fetch_failed", why=why, **about) if why else sentence("unanswered", **about)
 

@@ -224,7 +224,7 @@ ANY_TEXT = {"en": "any", "ja": "どれでもよい", "zh": "都可以"}
 """The text of the value `ANY`."""
 
 
-class Sentence(StrictModel):
+class SpokenSentence(StrictModel):
     """A sentence with its parameters, independent of the language."""
 
     code: str
@@ -238,12 +238,12 @@ class Sentence(StrictModel):
         return in_language(SENTENCES[self.code], language).format(**words).strip()
 
 
-def sentence(code: str, **about: object) -> Sentence:
+def sentence(code: str, **about: object) -> SpokenSentence:
     """Return a sentence. Parameters are texts, texts by language, or lists of them."""
-    return Sentence(code=code, about=about)
+    return SpokenSentence(code=code, about=about)
 
 
-def render_sentences(sentences: Sequence[Sentence], language: str) -> str:
+def render_sentences(sentences: Sequence[SpokenSentence], language: str) -> str:
     """Return sentences as one message."""
     return "\n\n".join(sentence.in_language(language) for sentence in sentences)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringi.base import reason_text as own_reason_text
 from ringi_apps.assistant import models
-from ringi_apps.assistant.availability import Availability, Reason, availability_of_all
+from ringi_apps.assistant.availability import Availability, BlockedReason, availability_of_all
 from ringi_apps.assistant.declarations import Action, Info, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import display_name, fix_label, reason_text
@@ -21,11 +21,11 @@ CONVERSATION_SOURCE = "conversation_history"
 """The source of values that people said or entered."""
 
 
-def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> models.Memory:
+def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> models.MemoryContent:
     """Return the values, plans and actions of a conversation."""
     view = _View(definitions, memory, now, language)
     availability = availability_of_all(definitions, memory, now)
-    return models.Memory(
+    return models.MemoryContent(
         version=memory.version,
         required_info_list=view.required(),
         current_info_list=view.current(),
@@ -122,7 +122,7 @@ class _View:
             immediate=self.definitions.action(availability.action_id).kind == "immediate",
         )
 
-    def reason(self, reason: Reason) -> models.ActionReason:
+    def reason(self, reason: BlockedReason) -> models.ActionReason:
         label = fix_label(reason.fix, self.definitions, self.language)
         text = reason_text(reason, self.definitions, self.language)
         fix = models.ActionFix(kind=reason.fix.kind, ref=reason.fix.ref, label=label)

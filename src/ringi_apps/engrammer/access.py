@@ -42,7 +42,7 @@ DEFAULT_AGENT = "engrammer"
 
 
 @dataclass(frozen=True)
-class ConversationSnapshot:
+class EngrammerSnapshot:
     """The current state of a conversation, with all its threads."""
 
     id: str
@@ -134,7 +134,7 @@ class CallerConversations:
             return [self.engrammer(agent)]
         return sorted((each.engrammer for each in self.agents.values()), key=lambda each: each.name != DEFAULT_AGENT)
 
-    async def conversation(self, id: str) -> ConversationSnapshot:
+    async def conversation(self, id: str) -> EngrammerSnapshot:
         """Return a conversation by the id of any of its threads.
 
         Raises `NotFoundError` if the caller may not read it or it belongs to another agent.
@@ -154,7 +154,7 @@ class CallerConversations:
         # After the requests: one that shows as answered, and not here, is still on its way.
         store, tenant, name = backend.store, self._who.tenant, engrammer.playbook_name
         playbook = await read_playbook(store, tenant, name)
-        return ConversationSnapshot(
+        return EngrammerSnapshot(
             id,
             engrammer,
             tuple(threads),

@@ -14,7 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from ringi.base import jsonable
 from ringi.runs import run_context
 from ringi_apps.engrammer.entries import Bullet
-from ringi_apps.engrammer.graph import ConversationState, finish, send_insights
+from ringi_apps.engrammer.graph import EngrammerThreadState, finish, send_insights
 from ringi_apps.engrammer.insights import AnswerFeedback, Insight, insight_id
 from ringi_apps.engrammer.learning import build_learning_graph
 from ringi_apps.engrammer.persistence import read_in_run
@@ -108,7 +108,7 @@ MAX_PAIRS = 10
 def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
     """Build the graph of the agent that finds duplicates in a playbook."""
 
-    async def look(state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def look(state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         host = run_context(config)
         playbook = await read_in_run(host, engrammer.playbook_name)
         turn = new_turn(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
@@ -118,7 +118,7 @@ def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
         phase = "reviewing" if insights else "done"
         return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
 
-    graph = StateGraph(ConversationState)
+    graph = StateGraph(EngrammerThreadState)
     graph.add_node("look", look)
     graph.add_node("learn", build_learning_graph(engrammer))
     graph.add_node("finish", finish)

@@ -14,7 +14,7 @@ from langgraph.constants import TAG_NOSTREAM
 from ringi.errors import OutageError
 from ringi_apps.engrammer.errors import PlaybookError
 from ringi_apps.engrammer.generator import AnswerGenerator, NoteReader
-from ringi_apps.engrammer.insights import Proposal, Trial, approved_entry
+from ringi_apps.engrammer.insights import InsightProposal, Trial, approved_entry
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.reflector import describe_failure
 from ringi_apps.engrammer.rendering import render
@@ -36,7 +36,9 @@ class ProposalEvaluator:
         self._baseline_lock = asyncio.Lock()
         self._results: OrderedDict[tuple[str, Case], bool] = OrderedDict()
 
-    async def of(self, proposal: Proposal, playbook: Playbook, config: RunnableConfig, now: datetime) -> Trial | None:
+    async def of(
+        self, proposal: InsightProposal, playbook: Playbook, config: RunnableConfig, now: datetime
+    ) -> Trial | None:
         """Return the result for a proposal; None without test questions or if the proposal does not apply."""
         cases = self._engrammer.cases
         if not cases:

@@ -39,7 +39,7 @@ MAX_REFUSED_TEXTS = 20
 VERDICTS = {True: "right", False: "wrong", None: "unknown"}
 
 
-class ConversationState(TypedDict, total=False):
+class EngrammerThreadState(TypedDict, total=False):
     """The state of a thread of a conversation."""
 
     input: dict[str, Any]
@@ -50,8 +50,8 @@ class ConversationState(TypedDict, total=False):
 
 def build_conversation_graph(engrammer: EngrammerSettings) -> Any:
     """Build the graph of the conversation agent."""
-    steps = ConversationNodes(engrammer)
-    graph = StateGraph(ConversationState)
+    steps = EngrammerNodes(engrammer)
+    graph = StateGraph(EngrammerThreadState)
     for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag, finish):
         graph.add_node(step.__name__, step)
     graph.add_node("learn", build_learning_graph(engrammer))
@@ -66,28 +66,28 @@ def build_conversation_graph(engrammer: EngrammerSettings) -> Any:
     return graph.compile()
 
 
-def choose_start(state: ConversationState) -> str:
+def choose_start(state: EngrammerThreadState) -> str:
     """Return the first node: `answer` for a question, `reflect` for feedback."""
     return "reflect" if "feedback" in state["input"] else "answer"
 
 
-def send_insights(state: ConversationState) -> list[Send] | str:
+def send_insights(state: EngrammerThreadState) -> list[Send] | str:
     """Start the learning graph for each insight, or finish."""
     return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or "finish"
 
 
-async def finish(state: ConversationState) -> ConversationState:
+async def finish(state: EngrammerThreadState) -> EngrammerThreadState:
     """End the turn."""
     return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}], "notes": {}}
 
 
-class ConversationNodes:
+class EngrammerNodes:
     """The nodes of the conversation graph."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer, self._reader = engrammer, NoteReader(engrammer.model, engrammer.notes)
 
-    async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def receive(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Start the turn of a question or of a person's feedback."""
         host, input = run_context(config), state["input"]
         at = host.inbox.clock().isoformat()
@@ -104,7 +104,7 @@ class ConversationNodes:
         turn |= {"feedback": jsonable(feedback), "parent": answer["parent"] or answer["run_id"]}
         return {"turns": [turn], "notes": await self._read_notes(answer["references"])}
 
-    async def answer(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def answer(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Generate the answer with the playbook and the notes."""
         host, turn = run_context(config), state["turns"][-1]
         playbook = await self._read_playbook(host)
@@ -124,13 +124,13 @@ class ConversationNodes:
         update = {"run_id": turn["run_id"], **content, "usage": usage, "phase": "reflecting"}
         return {"turns": [update], "notes": generator.notes_read}
 
-    async def judge(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def judge(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Judge the answer by the expected answer, by `check`, or leave it to the agent."""
         turn = state["turns"][-1]
         feedback = await self._judge_answer(turn, state["input"].get("expected"), run_context(config).by)
         return {"turns": [{"run_id": turn["run_id"], "feedback": jsonable(feedback)}]}
 
-    async def reflect(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def reflect(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Run the reflector; if it fails, nothing is proposed but the answer remains."""
         host, turn, notes = run_context(config), state["turns"][-1], state.get("notes", {})
         playbook, feedback = await self._read_playbook(host), AnswerFeedback.model_validate(turn["feedback"])
@@ -155,7 +155,7 @@ class ConversationNodes:
         usage = {**turn["usage"], "reflect": sum_usage(*responses)}
         return {"turns": [{"run_id": turn["run_id"], **update, "usage": usage}]}
 
-    async def tag(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
+    async def tag(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Count the effects of the bullets; counts need no approval because they are not text."""
         host, turn = run_context(config), state["turns"][-1]
         tags = [Tag.model_validate(each) for each in turn.get("tags", ())]
@@ -187,7 +187,7 @@ class ConversationNodes:
             return AnswerFeedback(source="self", verdict="unknown")
         return AnswerFeedback(source="environment", verdict=VERDICTS[signal.is_right], text=signal.text)
 
-    async def _answered_turn(self, state: ConversationState, host: RunContext, run_id: str | None) -> Turn:
+    async def _answered_turn(self, state: EngrammerThreadState, host: RunContext, run_id: str | None) -> Turn:
         """Return the turn that feedback is about: the named run or the newest answer."""
         turns = [turn for turn in await self._earlier_turns(state, host) if turn["response"]]
         matches = [turn for turn in turns if run_id in (None, turn["run_id"])]
@@ -196,7 +196,7 @@ class ConversationNodes:
             raise InvalidError.of("turn", f"{why}: name the run of an answer of this conversation")
         return matches[-1]
 
-    async def _earlier_turns(self, state: ConversationState, host: RunContext) -> Turns:
+    async def _earlier_turns(self, state: EngrammerThreadState, host: RunContext) -> Turns:
         """Return the earlier turns of the conversation, oldest first."""
         backend, tenant = host.runner.backend, host.key.tenant
         with report_outages():

@@ -28,7 +28,7 @@ from ringi_apps.engrammer.similarity import SimilarBullet, find_similar
 
 OperationKind: TypeAlias = Literal["add", "edit", "merge", "retire"]
 OTHERS = "others"
-Section = Annotated[str, BeforeValidator(lambda name: name if name in SECTIONS else OTHERS)]
+AnySection = Annotated[str, BeforeValidator(lambda name: name if name in SECTIONS else OTHERS)]
 """An unknown section from a model becomes `others`."""
 MAX_ANSWER_LENGTH = 2_000
 
@@ -74,7 +74,7 @@ class Insight(StrictModel):
 
     id: str
     type: InsightType
-    section: Section = OTHERS
+    section: AnySection = OTHERS
     text: str = Field(min_length=1, max_length=MAX_BULLET_LENGTH)
     applies_when: str | None = Field(default=None, exclude_if=lambda scope: scope is None)
     """When the bullet applies; '' if always, None for the scope of the bullet that it changes."""
@@ -108,7 +108,7 @@ class Trial(StrictModel):
     """Error that prevented the evaluation."""
 
 
-class Proposal(StrictModel):
+class InsightProposal(StrictModel):
     """An insight as shown to a person, with its operation, similar bullets and token cost."""
 
     insight: Insight
@@ -135,7 +135,7 @@ def insight_id(run_id: str, position: int) -> str:
 
 def build_proposal(
     insight: Insight, playbook: Playbook, budget: int, name: str, renewed: str | None = None
-) -> Proposal | None:
+) -> InsightProposal | None:
     """Return the proposal of an insight for the current playbook, or None if nothing is left to propose.
 
     An edit of an inactive bullet becomes an add. Nothing is left of a merge of fewer than two active bullets, or of a
@@ -146,7 +146,7 @@ def build_proposal(
         return None
     after, changed = _size_with(operation, playbook), playbook.bullets.get(operation.bullet or "")
     others = (each for each in playbook.active if each.id not in replaced_bullets(operation))
-    return Proposal(
+    return InsightProposal(
         insight=insight,
         operation=operation,
         similar=find_similar(operation.text, others),

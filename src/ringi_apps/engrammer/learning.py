@@ -22,8 +22,8 @@ from ringi_apps.engrammer.errors import PlaybookError
 from ringi_apps.engrammer.evaluation import ProposalEvaluator
 from ringi_apps.engrammer.insights import (
     Insight,
+    InsightProposal,
     PlaybookOperation,
-    Proposal,
     approved_entry,
     args_schema,
     build_proposal,
@@ -110,7 +110,9 @@ class LearningNodes:
     async def gate(self, state: LearningState) -> LearningState:
         """Ask a person for a decision."""
         return {
-            "request": ask_question(self._build_ask(Proposal.model_validate(state["proposal"]))).model_dump(mode="json")
+            "request": ask_question(self._build_ask(InsightProposal.model_validate(state["proposal"]))).model_dump(
+                mode="json"
+            )
         }
 
     async def curate(self, state: LearningState, config: RunnableConfig) -> LearningState:
@@ -154,7 +156,7 @@ class LearningNodes:
         failpoint("curate.entered")
         return playbook
 
-    def _build_ask(self, proposal: Proposal) -> Ask:
+    def _build_ask(self, proposal: InsightProposal) -> Ask:
         insight, operation = proposal.insight, proposal.operation
         engrammer = self._engrammer
         title = request_title(insight)
@@ -178,7 +180,7 @@ def request_title(insight: Insight) -> Sentence:
     return Sentence(code="learn", params={"insight": title})
 
 
-def learning_context(proposal: Proposal) -> dict[str, Any]:
+def learning_context(proposal: InsightProposal) -> dict[str, Any]:
     """Return the context of a proposal for the person; it is part of what they approve."""
     insight = proposal.insight.model_dump(mode="json")
     details = proposal.model_dump(mode="json", exclude={"insight", "operation"})

@@ -26,7 +26,7 @@ APPLICATION = "engrammer"
 PAGE = 500
 MakeEntry = Callable[[Playbook], Entry | None]
 """Make an entry from the current playbook, or None. May be called again after a concurrent change."""
-Step: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
+JournalStep: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
 Precheck: TypeAlias = Callable[[], Awaitable[None]]
 MAX_WAIT_SECONDS = 30.0
 """Seconds to retry when other processes change the playbook."""
@@ -144,7 +144,7 @@ def playbook_from(journal: Journal) -> Playbook:
 
 
 async def _change_with_retry(
-    store: Store, key: Key, step: Step, precheck: Precheck, now: datetime
+    store: Store, key: Key, step: JournalStep, precheck: Precheck, now: datetime
 ) -> tuple[Journal, Journal]:
     deadline, pause = time.monotonic() + MAX_WAIT_SECONDS, FIRST_PAUSE
     while True:

@@ -68,7 +68,7 @@ def coerce_quotes(value: object) -> list[str]:
 
 
 CoercedText = Annotated[str, BeforeValidator(str), Field(json_schema_extra={"maxLength": MAX_REMARK_LENGTH})]
-Verdict = Annotated[Literal["right", "wrong", "unknown"], or_default("right", "wrong", otherwise="unknown")]
+AnswerVerdict = Annotated[Literal["right", "wrong", "unknown"], or_default("right", "wrong", otherwise="unknown")]
 BulletEffect = Annotated[
     Literal["helpful", "harmful", "neutral"], or_default("helpful", "harmful", otherwise="neutral")
 ]
@@ -129,7 +129,7 @@ class Reflection(LenientModel):
     # Required in the schema alone: a reflection without them can still be read.
     model_config = ConfigDict(json_schema_extra={"required": ["verdict", "error_identification"]})
 
-    verdict: Verdict = "unknown"
+    verdict: AnswerVerdict = "unknown"
     """The reflector's judgment of the answer; an unknown value becomes `unknown`."""
     error_identification: CoercedText = ""
     """The mistake in the answer; '' without one."""

@@ -34,7 +34,7 @@ from ringi.server import (
     route_docs,
 )
 from ringi_apps.engrammer import models, playbook_models
-from ringi_apps.engrammer.access import CallerConversations, ConversationSnapshot
+from ringi_apps.engrammer.access import CallerConversations, EngrammerSnapshot
 from ringi_apps.engrammer.cautions import learning_context_of
 from ringi_apps.engrammer.errors import NO_AGENT_FEEDBACK
 from ringi_apps.engrammer.models import EngrammerContinue
@@ -57,7 +57,7 @@ class ViewTracker:
     def __init__(self) -> None:
         self._pending_by_caller: OrderedDict[tuple[str, str, str], frozenset[str]] = OrderedDict()
 
-    def record(self, who: Principal, conversation: ConversationSnapshot) -> None:
+    def record(self, who: Principal, conversation: EngrammerSnapshot) -> None:
         """Record that a caller is shown the pending insights of a conversation."""
         key = (who.tenant, who.actor, conversation.id)
         self._pending_by_caller[key] = frozenset(request.id for request in conversation.pending)
@@ -65,9 +65,7 @@ class ViewTracker:
         if len(self._pending_by_caller) > MAX_TRACKED:
             self._pending_by_caller.popitem(last=False)
 
-    def select_seen(
-        self, who: Principal, conversation: ConversationSnapshot, pending: dict[str, str]
-    ) -> dict[str, str]:
+    def select_seen(self, who: Principal, conversation: EngrammerSnapshot, pending: dict[str, str]) -> dict[str, str]:
         """Return the pending insights that the caller has seen; raise `RefusalError` if there are none.
 
         Without a record, the first proposals of a single run count as seen.
@@ -192,7 +190,7 @@ class EngrammerRoutes:
         return run_reply(await self._run(who, conversation.id, None, input))
 
     def _select(
-        self, who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue
+        self, who: Principal, conversation: EngrammerSnapshot, body: EngrammerContinue
     ) -> tuple[dict[str, str], list[str]]:
         """Return the requests to decide with their digests, and what an approval leaves out, in words."""
         pending = select_pending(who, conversation, body)
@@ -264,7 +262,7 @@ def nothing_pending(what: str, id: str) -> RefusalError:
     return RefusalError(409, "nothing_waits", f"{what} pending in conversation {id!r}: read its state again")
 
 
-def select_pending(who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue) -> dict[str, str]:
+def select_pending(who: Principal, conversation: EngrammerSnapshot, body: EngrammerContinue) -> dict[str, str]:
     """Return the requests to decide with their digests, checked against those that the caller saw."""
     answerable_requests = [
         each for each in conversation.pending if who.role == "admin" or is_theirs_to_answer(who, each)
@@ -283,7 +281,7 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
     return {id: digest for id, digest in pending.items() if id in ids}
 
 
-def select_approvable(conversation: ConversationSnapshot, seen: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+def select_approvable(conversation: EngrammerSnapshot, seen: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the insights that an approval without names covers, with their digests, and what it leaves out, in words.
 
     Nobody can mean two insights that contradict each other. Raises `RefusalError` if nothing is left.
@@ -299,7 +297,7 @@ def select_approvable(conversation: ConversationSnapshot, seen: dict[str, str]) 
     return approvable, left_out
 
 
-def answered_run(conversation: ConversationSnapshot, run_id: str | None) -> str:
+def answered_run(conversation: EngrammerSnapshot, run_id: str | None) -> str:
     """Return the run of an answer: the named one, or the newest."""
     run_ids: Sequence[str] = [turn["run_id"] for turn in conversation.turns if turn["response"]]
     matches = [each for each in run_ids if run_id in (None, each)]

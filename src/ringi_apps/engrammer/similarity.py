@@ -21,7 +21,7 @@ from ringi.base import StrictModel
 from ringi.domain import SCRIPTS_WITHOUT_SPACES
 from ringi_apps.engrammer.entries import Bullet, Rejection
 
-Flag: TypeAlias = Literal["same", "number", "negation", "swap"]
+DifferenceFlag: TypeAlias = Literal["same", "number", "negation", "swap"]
 
 MIN_SCORE = 0.35
 NEAR_COPY_SCORE = 0.8
@@ -68,7 +68,7 @@ class SimilarBullet(StrictModel):
     bullet: str
     text: str
     score: float
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[DifferenceFlag, ...] = ()
 
 
 def find_similar(
@@ -133,11 +133,11 @@ def count_grams(text: str) -> tuple[Counter[str], float]:
     return grams, math.sqrt(sum(count * count for count in grams.values()))
 
 
-def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
+def difference_flags(one: str, other: str) -> tuple[DifferenceFlag, ...]:
     """Return `same` for equal texts, or the flags for a possible contradiction."""
     if normalize(one) == normalize(other):
         return ("same",)
-    differ: dict[Flag, bool] = {
+    differ: dict[DifferenceFlag, bool] = {
         "number": _numbers(one) != _numbers(other),
         "negation": _is_negative(one) != _is_negative(other),
         "swap": _is_swap(_tokens(one), _tokens(other)),

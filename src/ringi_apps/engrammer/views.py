@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ringi.base import jsonable
 from ringi.domain import Request
 from ringi_apps.engrammer import models, playbook_models
-from ringi_apps.engrammer.access import ConversationSnapshot, answer_message
+from ringi_apps.engrammer.access import EngrammerSnapshot, answer_message
 from ringi_apps.engrammer.cautions import Caution, learning_context_of
 from ringi_apps.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
 from ringi_apps.engrammer.history import proposal_stats
@@ -31,7 +31,7 @@ UNREFLECTED = "the answer is complete, but the agent could not reflect on it, so
 UNSETTLED = "decided, but not learned yet: no worker resumed the run in time; read the state again"
 
 
-def conversation_view(conversation: ConversationSnapshot) -> models.EngrammerConversation:
+def conversation_view(conversation: EngrammerSnapshot) -> models.EngrammerConversation:
     """Return a conversation with the turns of all its threads."""
     return models.EngrammerConversation(
         id=conversation.id,
@@ -43,7 +43,7 @@ def conversation_view(conversation: ConversationSnapshot) -> models.EngrammerCon
     )
 
 
-def turn_view(conversation: ConversationSnapshot, turn: Mapping[str, Any]) -> models.EngrammerTurn:
+def turn_view(conversation: EngrammerSnapshot, turn: Mapping[str, Any]) -> models.EngrammerTurn:
     """Return a turn with the outcome of each insight."""
     insights = [insight_view(conversation, turn, each) for each in turn["insights"]]
     reflection = turn["reflected"]
@@ -55,7 +55,7 @@ def turn_view(conversation: ConversationSnapshot, turn: Mapping[str, Any]) -> mo
 
 
 def insight_view(
-    conversation: ConversationSnapshot, turn: Mapping[str, Any], insight: Mapping[str, Any]
+    conversation: EngrammerSnapshot, turn: Mapping[str, Any], insight: Mapping[str, Any]
 ) -> models.InsightView:
     """Return an insight with its outcome."""
     result = turn["outcomes"].get(insight["id"])
@@ -87,14 +87,14 @@ def edited_content(request: Request | None, status: str) -> Json:
     return {"text": args.get("text", ""), **{name: args[name] for name in ("section", "applies_when") if name in args}}
 
 
-def request_for(conversation: ConversationSnapshot, insight_id: str, request_id: str | None) -> Request | None:
+def request_for(conversation: EngrammerSnapshot, insight_id: str, request_id: str | None) -> Request | None:
     """Return the newest request for an insight; a stale one is replaced by a new request."""
     # Of a request that was erased only the id is left.
     newest = reversed(conversation.requests)
     return next((r for r in newest if r.id == request_id or learning_context_of(r).get("insight") == insight_id), None)
 
 
-def derive_outcome(conversation: ConversationSnapshot, request: Request | None, *, is_over: bool) -> Json:
+def derive_outcome(conversation: EngrammerSnapshot, request: Request | None, *, is_over: bool) -> Json:
     """Return the outcome of an insight that its turn does not have yet."""
     if request is None or not request.is_final:
         return make_outcome("cancelled" if is_over else "pending")
@@ -113,7 +113,7 @@ def make_outcome(status: str, version: int | None = None, reason: str | None = N
     return {"status": status, "version": version, "reason": reason}
 
 
-def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
+def state_view(conversation: EngrammerSnapshot) -> models.EngrammerState:
     """Return the state for `getEngrammerState`: the newest question and all pending insights."""
     questions = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
     turn = questions[-1] if questions else None
@@ -141,7 +141,7 @@ def pending_view(request: Request) -> models.PendingInsight:
 
 
 def continued_view(
-    conversation: ConversationSnapshot,
+    conversation: EngrammerSnapshot,
     decided: Sequence[Request],
     conflicts: Sequence[Exception],
     left_out: Sequence[str],
@@ -165,7 +165,7 @@ def continued_view(
     return models.EngrammerContinued(status=status, error=messages or None)
 
 
-def is_unlearned(conversation: ConversationSnapshot, request: Request) -> bool:
+def is_unlearned(conversation: EngrammerSnapshot, request: Request) -> bool:
     """Return whether an insight was approved but its run ended without learning it."""
     if request.response is None or request.response.decision == "reject" or request.id in conversation.applied:
         return False

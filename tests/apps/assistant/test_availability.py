@@ -10,7 +10,7 @@ from tests.apps.assistant.office import ANNA, API, NOON, OFFICE, after, fetched,
 from ringi.base.canonical_json import digest
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
-from ringi_apps.assistant.availability import Availability, Fix, Reason, availability_of, availability_of_all
+from ringi_apps.assistant.availability import Availability, BlockedReason, Fix, availability_of, availability_of_all
 from ringi_apps.assistant.declarations import Action, Info, WorkflowNeeds
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import (
@@ -214,7 +214,7 @@ CHAIN = Definitions(
 def test_an_action_waits_for_those_that_it_depends_on() -> None:
     second = availability_of(CHAIN, EMPTY, NOON, CHAIN.action("second"))
     fix = Fix("run_action", "first")
-    assert second.reasons == [Reason("DEPENDENCY", "first", fix), Reason("MISSING_INFO", "found", fix)]
+    assert second.reasons == [BlockedReason("DEPENDENCY", "first", fix), BlockedReason("MISSING_INFO", "found", fix)]
     running = memories.set_workflow_status(EMPTY, "w1", "running", NOON)
     assert availability_of(CHAIN, running, NOON, CHAIN.action("second")).reasons[0].fix == Fix("wait", "w1")
     assert availability_of(CHAIN, running, NOON, CHAIN.action("first")).reasons[0].code == "ALREADY_RUNNING"

@@ -9,13 +9,12 @@ import pytest
 
 from ringi.base import reason_of
 from ringi.errors import FieldError, InvalidError
-from ringi_apps.assistant.availability import Code as ReasonCode
-from ringi_apps.assistant.availability import FixKind
+from ringi_apps.assistant.availability import FixKind, ReasonCode
 from ringi_apps.assistant.declarations import Choices, InfoHandler
 from ringi_apps.assistant.explanations import FIXES, NEXT_STEPS, REASONS, REFUSALS
 from ringi_apps.assistant.handlers import HandlerError
 from ringi_apps.assistant.jobs import error_text
-from ringi_apps.assistant.memory_ops import Code
+from ringi_apps.assistant.memory_ops import RejectionCode
 from ringi_apps.assistant.plans import PLAN_TEXTS, PlanError, PlanReason
 from ringi_apps.assistant.sentences import SENTENCES, sentence
 
@@ -56,7 +55,7 @@ def test_every_text_has_each_language_with_the_same_placeholders(texts: dict[str
 
 
 def test_every_code_has_a_text() -> None:
-    assert REFUSALS.keys() == {*get_args(Code)}
+    assert REFUSALS.keys() == {*get_args(RejectionCode)}
     assert REASONS.keys() == {*get_args(ReasonCode)}
     assert FIXES.keys() == {*get_args(FixKind)} <= NEXT_STEPS.keys()
     assert PLAN_TEXTS.keys() == {*get_args(PlanReason)}

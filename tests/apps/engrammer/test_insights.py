@@ -11,8 +11,8 @@ from ringi.testing.clock import NOON
 from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH
 from ringi_apps.engrammer.history import blame
 from ringi_apps.engrammer.insights import (
+    InsightProposal,
     PlaybookOperation,
-    Proposal,
     QuoteClaim,
     approved_entry,
     args_schema,
@@ -29,7 +29,7 @@ from ringi_apps.engrammer.rendering import playbook_tokens
 BUDGET = 1_000
 
 
-def propose(playbook: Playbook, **fields: Any) -> Proposal:
+def propose(playbook: Playbook, **fields: Any) -> InsightProposal:
     proposal = build_proposal(insight(**fields), playbook, BUDGET, "engrammer")
     assert proposal is not None
     return proposal

@@ -21,8 +21,8 @@ from ringi_apps.engrammer.entries import BulletChange, Content, Entry, Tag, form
 from ringi_apps.engrammer.errors import PlaybookError
 from ringi_apps.engrammer.history import blame, bullets_in_entry, proposal_stats
 from ringi_apps.engrammer.insights import (
+    InsightProposal,
     PlaybookOperation,
-    Proposal,
     approved_entry,
     args_schema,
     build_proposal,
@@ -51,9 +51,9 @@ class Playing(RuleBasedStateMachine):
         super().__init__()
         self.journal = Journal()
         self.heads = [self.journal.playbook]
-        self.waiting: dict[str, Proposal] = {}
+        self.waiting: dict[str, InsightProposal] = {}
         self.base_contents: dict[str, dict[str, Content]] = {}
-        self.decided: dict[str, Proposal] = {}
+        self.decided: dict[str, InsightProposal] = {}
         self.agreed: set[str] = set()
         self.asked = 0
         for text in ("Sand.", "Glue 5 mW", "膠を塗る。"):
@@ -70,7 +70,7 @@ class Playing(RuleBasedStateMachine):
         self.journal.write(entry)
         self.heads.append(self.head)
 
-    def ask(self, proposal: Proposal | None) -> None:
+    def ask(self, proposal: InsightProposal | None) -> None:
         if proposal is None:
             return
         self.asked += 1

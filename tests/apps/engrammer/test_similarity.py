@@ -13,7 +13,7 @@ from ringi.testing.clock import NOON
 from ringi_apps.engrammer.entries import EntryOp, Rejection
 from ringi_apps.engrammer.similarity import (
     MIN_SCORE,
-    Flag,
+    DifferenceFlag,
     difference_flags,
     find_recent_rejection,
     find_similar,
@@ -21,7 +21,7 @@ from ringi_apps.engrammer.similarity import (
     similarity_score,
 )
 
-OPPOSING: set[Flag] = {"number", "negation", "swap"}
+OPPOSING: set[DifferenceFlag] = {"number", "negation", "swap"}
 
 
 def share(pairs: Iterable[bool]) -> float:
@@ -87,7 +87,9 @@ def test_no_refusal_suppresses_what_says_the_opposite() -> None:
         ("Glue, then clamp.", "Clamp, then glue.", ("swap",)),
     ],
 )
-def test_a_flag_says_what_may_set_two_texts_against_each_other(one: str, other: str, flags: tuple[Flag, ...]) -> None:
+def test_a_flag_says_what_may_set_two_texts_against_each_other(
+    one: str, other: str, flags: tuple[DifferenceFlag, ...]
+) -> None:
     assert difference_flags(one, other) == flags
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.proxy import Proxy
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 
 
 @pytest.fixture(scope="module")
@@ -25,16 +25,16 @@ def schema_url(server_url: str) -> str:
 
 
 @pytest.fixture
-async def database(schema_url: str) -> AsyncIterator[Database]:
+async def database(schema_url: str) -> AsyncIterator[PostgresDatabase]:
     """An open database."""
-    async with Database(schema_url) as database:
+    async with PostgresDatabase(schema_url) as database:
         yield database
 
 
 @pytest.fixture
-async def second(database: Database, schema_url: str) -> AsyncIterator[Database]:
+async def second(database: PostgresDatabase, schema_url: str) -> AsyncIterator[PostgresDatabase]:
     """The same schema, opened as another process does."""
-    async with Database(schema_url) as second:
+    async with PostgresDatabase(schema_url) as second:
         yield second
 
 
@@ -46,8 +46,8 @@ async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
 
 
 @pytest.fixture
-async def behind(proxy: Proxy, schema_url: str) -> AsyncIterator[Database]:
+async def behind(proxy: Proxy, schema_url: str) -> AsyncIterator[PostgresDatabase]:
     """The database by way of the proxy."""
     port = urlsplit(schema_url).port
-    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as database:
+    async with PostgresDatabase(schema_url.replace(f":{port}/", f":{proxy.port}/")) as database:
         yield database

@@ -14,7 +14,7 @@ from tests.runs.world import at_work, demo
 
 from ringi.backends.checkpoint_serde import CompactSerializer
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, awaited
-from ringi.backends.postgres.newest_checkpoint import NewestCheckpoint, Statement, UnknownCheckpointError
+from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestCheckpoint, UnknownCheckpointError
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
 from ringi.domain.thread import Thread, checkpoint_thread
@@ -122,7 +122,7 @@ async def test_a_checkpoint_that_is_written_again_has_its_new_metadata(
 def test_after_a_write_that_is_no_insert_the_store_is_asked() -> None:
     newest = NewestCheckpoint("t1")
     newest.expect_none()
-    with newest.writing("put", [config_of("t1")], [Statement("UPDATE checkpoints SET metadata = '{}'", [])]):
+    with newest.writing("put", [config_of("t1")], [CheckpointStatement("UPDATE checkpoints SET metadata = '{}'", [])]):
         pass
     with pytest.raises(UnknownCheckpointError):
         newest.load(config_of("t1"), CompactSerializer())

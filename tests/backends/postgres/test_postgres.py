@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
@@ -24,43 +24,43 @@ def server_url(request: pytest.FixtureRequest) -> str:
 
 class TestStore(StoreConformance):
     @pytest.fixture
-    def store(self, database: Database) -> Store:
+    def store(self, database: PostgresDatabase) -> Store:
         return PostgresStore(database)
 
     @pytest.fixture
-    def other(self, second: Database) -> Store:
+    def other(self, second: PostgresDatabase) -> Store:
         return PostgresStore(second)
 
 
 class TestStream(StreamConformance):
     @pytest.fixture
-    def stream(self, database: Database) -> Stream:
+    def stream(self, database: PostgresDatabase) -> Stream:
         return PostgresStream(database)
 
     @pytest.fixture
-    def other(self, second: Database) -> Stream:
+    def other(self, second: PostgresDatabase) -> Stream:
         return PostgresStream(second)
 
 
 class TestNotifier(NotifierConformance):
     @pytest.fixture
-    async def notifier(self, database: Database) -> AsyncIterator[Notifier]:
+    async def notifier(self, database: PostgresDatabase) -> AsyncIterator[Notifier]:
         async with PostgresNotifier(database, recheck_after=30.0) as notifier:
             yield notifier
 
     @pytest.fixture
-    async def other(self, second: Database) -> AsyncIterator[Notifier]:
+    async def other(self, second: PostgresDatabase) -> AsyncIterator[Notifier]:
         async with PostgresNotifier(second, recheck_after=30.0) as other:
             yield other
 
 
 class TestJobs(JobsConformance):
     @pytest.fixture
-    async def jobs(self, database: Database) -> AsyncIterator[Jobs]:
+    async def jobs(self, database: PostgresDatabase) -> AsyncIterator[Jobs]:
         async with PostgresNotifier(database, recheck_after=0.5) as notifier:
             yield PostgresJobs(database, notifier)
 
     @pytest.fixture
-    async def other(self, second: Database) -> AsyncIterator[Jobs]:
+    async def other(self, second: PostgresDatabase) -> AsyncIterator[Jobs]:
         async with PostgresNotifier(second, recheck_after=0.5) as notifier:
             yield PostgresJobs(second, notifier)

@@ -15,7 +15,7 @@ from tests.proxy import Proxy
 import ringi
 from ringi.audit.verify import verify
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import Notify
@@ -31,7 +31,7 @@ LIMIT = 20.0
 
 
 @pytest.fixture
-def store(database: Database) -> PostgresStore:
+def store(database: PostgresDatabase) -> PostgresStore:
     return PostgresStore(database)
 
 
@@ -52,14 +52,14 @@ async def until(check: Callable[[], Awaitable[Any]]) -> Any:
             await rest.wait(0.02)
 
 
-async def terminate(database: Database, where: str = "true") -> None:
+async def terminate(database: PostgresDatabase, where: str = "true") -> None:
     sql = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ringi' AND {where}"
     admin = await asyncpg.connect(database.url)
     await admin.execute(sql)
     await admin.close()
 
 
-async def test_a_reply_lost_after_the_commit_is_an_acknowledged_change(behind: Database, proxy: Proxy) -> None:
+async def test_a_reply_lost_after_the_commit_is_an_acknowledged_change(behind: PostgresDatabase, proxy: Proxy) -> None:
     store = PostgresStore(behind)
     await store_request(store, "before")  # The statement is prepared now: the next time one message does it.
     proxy.drops_replies = True
@@ -82,7 +82,7 @@ async def test_a_reply_lost_after_the_commit_is_an_acknowledged_change(behind: D
 
 
 async def test_a_database_that_cannot_be_reached_refuses_and_serves_again_when_it_can(
-    behind: Database, proxy: Proxy
+    behind: PostgresDatabase, proxy: Proxy
 ) -> None:
     store = PostgresStore(behind)
     await store_request(store, "before")
@@ -98,7 +98,7 @@ async def test_a_database_that_cannot_be_reached_refuses_and_serves_again_when_i
 
 
 async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
-    store: PostgresStore, database: Database
+    store: PostgresStore, database: PostgresDatabase
 ) -> None:
     for n in range(20):
         await terminate(database)
@@ -114,7 +114,7 @@ async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
 async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recovers(
     mortal: servers.MortalPostgres,
 ) -> None:
-    async with Database(f"{mortal.url}?schema=killed") as database:
+    async with PostgresDatabase(f"{mortal.url}?schema=killed") as database:
         store, stored_ids = PostgresStore(database), list[str]()
         stop = asyncio.Event()
 
@@ -152,7 +152,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
 
 
 async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_connections(
-    store: PostgresStore, second: Database
+    store: PostgresStore, second: PostgresDatabase
 ) -> None:
     total, readers = 200, 3
 
@@ -174,7 +174,9 @@ async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_co
     assert [int(event.position) for event in await store.events(limit=total)] == list(range(1, total + 1))
 
 
-async def test_a_foreign_transaction_that_is_held_open_stops_nobody(store: PostgresStore, database: Database) -> None:
+async def test_a_foreign_transaction_that_is_held_open_stops_nobody(
+    store: PostgresStore, database: PostgresDatabase
+) -> None:
     foreign = await asyncpg.connect(database.url)
     held = foreign.transaction(isolation="repeatable_read")
     await held.start()
@@ -188,7 +190,7 @@ async def test_a_foreign_transaction_that_is_held_open_stops_nobody(store: Postg
 
 
 async def test_an_event_that_commits_late_comes_after_those_that_were_read(
-    store: PostgresStore, database: Database
+    store: PostgresStore, database: PostgresDatabase
 ) -> None:
     slow = await database.connect()
     transaction = slow.transaction()
@@ -207,7 +209,9 @@ async def test_an_event_that_commits_late_comes_after_those_that_were_read(
     await slow.close()
 
 
-async def test_a_listener_whose_session_was_ended_listens_again_and_wakes_everybody_once(database: Database) -> None:
+async def test_a_listener_whose_session_was_ended_listens_again_and_wakes_everybody_once(
+    database: PostgresDatabase,
+) -> None:
     async with (
         PostgresNotifier(database, 3600.0) as notifier,
         PostgresNotifier(database, 3600.0) as other,
@@ -237,7 +241,7 @@ async def test_a_wait_ends_by_the_recheck_when_nothing_is_heard_and_by_the_ring_
             assert (await waiting).status == "completed"
 
 
-async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy, store: PostgresStore) -> None:
+async def test_a_dead_listener_leaves_the_recheck(behind: PostgresDatabase, proxy: Proxy, store: PostgresStore) -> None:
     async with PostgresNotifier(behind, 0.1) as notifier:
         inbox = Inbox(store, notifier)
         proxy.is_blocked = True
@@ -250,7 +254,9 @@ async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy
             assert (await waiting).status == "completed"
 
 
-async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(behind: Database, proxy: Proxy) -> None:
+async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(
+    behind: PostgresDatabase, proxy: Proxy
+) -> None:
     async with PostgresNotifier(behind, 30.0) as notifier:
         proxy.is_blocked = True
         proxy.cut()
@@ -264,7 +270,7 @@ async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(beh
 
 
 async def test_a_read_that_took_too_long_is_not_begun_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.write("CREATE SEQUENCE tried")
     with monkeypatch.context() as patch:
@@ -286,13 +292,13 @@ async def test_a_read_that_took_too_long_is_not_begun_again(
 )
 async def test_a_url_without_meaning_is_refused_with_the_remedy(postgres_url: str, change: str, named: str) -> None:
     with pytest.raises(SettingError, match=named):
-        async with Database(postgres_url + change):
+        async with PostgresDatabase(postgres_url + change):
             pass
 
 
 async def test_servers_that_start_at_once_make_the_tables_once(schema_url: str) -> None:
     async def start() -> None:
-        async with Database(schema_url) as database:
+        async with PostgresDatabase(schema_url) as database:
             await PostgresStore(database).tail()
 
     await asyncio.gather(*(start() for _ in range(8)))
@@ -303,5 +309,5 @@ async def test_a_user_who_may_make_no_tables_is_told_so(postgres_url: str) -> No
     await admin.execute("DROP ROLE IF EXISTS humble; CREATE ROLE humble LOGIN")
     await admin.close()
     with pytest.raises(SettingError, match="permission denied"):
-        async with Database(f"{postgres_url.replace('postgres@', 'humble@')}?schema=of_others"):
+        async with PostgresDatabase(f"{postgres_url.replace('postgres@', 'humble@')}?schema=of_others"):
             pass

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.backends import listing
 from tests.tiers import examples
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.testing.machine import InboxMachine
 
@@ -20,7 +20,7 @@ TABLES = "requests, shown, texts, threads, journals, events, cursors"
 @asynccontextmanager
 async def emptied(url: str) -> AsyncIterator[PostgresStore]:
     """Give the store without anything in it."""
-    async with Database(url) as database:
+    async with PostgresDatabase(url) as database:
         await database.write(f"TRUNCATE {TABLES} RESTART IDENTITY")
         yield PostgresStore(database)
 

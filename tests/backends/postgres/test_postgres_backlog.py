@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 
 MANY, BATCH = 25_000, 10_000
@@ -16,18 +16,20 @@ FROM generate_series(1, $1) AS n
 
 
 @pytest.fixture
-async def store(database: Database) -> PostgresStore:
+async def store(database: PostgresDatabase) -> PostgresStore:
     """A store with many events that nobody has read."""
     await database.write(WRITE, MANY)
     return PostgresStore(database)
 
 
-async def left(database: Database) -> int:
+async def left(database: PostgresDatabase) -> int:
     ((count,),) = await database.fetch("SELECT count(*) FROM unsealed")
     return int(count)
 
 
-async def test_a_page_numbers_no_more_than_a_batch_when_that_fills_it(store: PostgresStore, database: Database) -> None:
+async def test_a_page_numbers_no_more_than_a_batch_when_that_fills_it(
+    store: PostgresStore, database: PostgresDatabase
+) -> None:
     assert [event.position for event in await store.events(limit=3)] == ["1", "2", "3"]
     assert await left(database) == MANY - BATCH
 
@@ -45,5 +47,5 @@ async def test_what_was_written_last_is_found_by_who_looks_for_it_alone(store: P
     assert last.position == str(MANY)
 
 
-async def test_the_end_is_behind_all_that_was_written(store: PostgresStore, database: Database) -> None:
+async def test_the_end_is_behind_all_that_was_written(store: PostgresStore, database: PostgresDatabase) -> None:
     assert (await store.tail(), await left(database)) == (str(MANY), 0)

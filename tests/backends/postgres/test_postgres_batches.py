@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
 from ringi.contracts.backend import Moment, StreamItem
@@ -43,7 +43,7 @@ async def claim(store: PostgresStore, thread: Thread) -> None:
     await store.put_together(Moment(*held(thread), items=()))
 
 
-async def test_claims_of_one_moment_share_transactions(database: Database) -> None:
+async def test_claims_of_one_moment_share_transactions(database: PostgresDatabase) -> None:
     store, stream = PostgresStore(database), PostgresStream(database)
     threads = await threads_on(store)
     await asyncio.gather(*(claim(store, thread) for thread in threads))
@@ -56,7 +56,7 @@ async def test_claims_of_one_moment_share_transactions(database: Database) -> No
     assert len(await store.events()) == 2 * MANY
 
 
-async def test_a_refused_claim_does_not_refuse_the_others(database: Database) -> None:
+async def test_a_refused_claim_does_not_refuse_the_others(database: PostgresDatabase) -> None:
     store, stream = PostgresStore(database), PostgresStream(database)
     threads = await threads_on(store)
     await stream.append(threads[3].key, (), fence=9)
@@ -67,7 +67,7 @@ async def test_a_refused_claim_does_not_refuse_the_others(database: Database) ->
     assert len(await store.events()) == 2 * MANY - 1
 
 
-async def test_of_two_claims_of_a_thread_one_succeeds(database: Database) -> None:
+async def test_of_two_claims_of_a_thread_one_succeeds(database: PostgresDatabase) -> None:
     store = PostgresStore(database)
     threads = await threads_on(store)
     results = await asyncio.gather(*(claim(store, thread) for thread in threads * 2), return_exceptions=True)
@@ -75,7 +75,7 @@ async def test_of_two_claims_of_a_thread_one_succeeds(database: Database) -> Non
     assert len(await store.events()) == 2 * MANY
 
 
-async def test_output_of_one_moment_is_numbered_by_thread(database: Database) -> None:
+async def test_output_of_one_moment_is_numbered_by_thread(database: PostgresDatabase) -> None:
     stream = PostgresStream(database)
     keys = [Key(f"tenant-{n % 2}", f"thread-{n // 2}") for n in range(MANY)]
     for number in (0, 2):
@@ -87,7 +87,7 @@ async def test_output_of_one_moment_is_numbered_by_thread(database: Database) ->
         assert names == [(2, "", None), (3, "first", "first"), (4, "", None)][: (2 if n % 3 else 9) if n % 2 else 0]
 
 
-async def test_output_under_an_old_fence_is_refused_alone(database: Database) -> None:
+async def test_output_under_an_old_fence_is_refused_alone(database: PostgresDatabase) -> None:
     stream = PostgresStream(database)
     keys = [Key("tenant", f"thread-{n}") for n in range(MANY)]
     await stream.append(keys[7], (), fence=2)
@@ -99,7 +99,7 @@ async def test_output_under_an_old_fence_is_refused_alone(database: Database) ->
     assert await stream.read(keys[7]) == []
 
 
-async def test_unsettled_requests_of_one_moment_are_read_by_thread(database: Database) -> None:
+async def test_unsettled_requests_of_one_moment_are_read_by_thread(database: PostgresDatabase) -> None:
     store = PostgresStore(database)
     for n in range(MANY):
         for place in range(n % 4):
@@ -114,7 +114,7 @@ async def test_unsettled_requests_of_one_moment_are_read_by_thread(database: Dat
         assert [request.id for request in requests] == newest[: queries[n].limit]
 
 
-async def test_a_locked_stream_delays_no_other(database: Database) -> None:
+async def test_a_locked_stream_delays_no_other(database: PostgresDatabase) -> None:
     store, stream = PostgresStore(database), PostgresStream(database)
     threads = await threads_on(store)
     await asyncio.gather(*(stream.append(thread.key, [item("first")], fence=0) for thread in threads))

@@ -20,7 +20,7 @@ from tests.backends.postgres.test_postgres_runs import KEY, begun
 from ringi.backends.checkpoint_serde import CompactSerializer
 from ringi.backends.postgres import newest_checkpoint
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import recorded, under_fence
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
@@ -33,20 +33,20 @@ ERROR, INTERRUPT, RESUME = "__error__", "__interrupt__", "__resume__"
 
 
 @pytest.fixture
-async def held(database: Database) -> AsyncIterator[Thread]:
+async def held(database: PostgresDatabase) -> AsyncIterator[Thread]:
     store = await begun(database)
     async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         yield lease.thread
 
 
 @pytest.fixture
-async def checkpoints(database: Database) -> AsyncIterator[Checkpoints]:
+async def checkpoints(database: PostgresDatabase) -> AsyncIterator[Checkpoints]:
     async with Checkpoints(database) as checkpoints:
         yield checkpoints
 
 
 @pytest.fixture
-async def other(database: Database) -> AsyncIterator[asyncpg.Connection]:
+async def other(database: PostgresDatabase) -> AsyncIterator[asyncpg.Connection]:
     """A connection of an operator."""
     connection = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     yield connection
@@ -91,7 +91,7 @@ def writes_of(saver: Any) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 async def test_the_rows_are_those_of_langgraphs_own_saver(
-    database: Database, checkpoints: Checkpoints, held: Thread
+    database: PostgresDatabase, checkpoints: Checkpoints, held: Thread
 ) -> None:
     saver = FencedPostgresSaver(checkpoints, held)
     await saver.aget_tuple(config_of("opens the tables"))

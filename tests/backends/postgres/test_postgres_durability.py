@@ -10,14 +10,14 @@ import pytest
 
 from ringi.backends.postgres.agent_stores import PostgresAgentStores
 from ringi.backends.postgres.checkpoints import Checkpoints
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.connect import open_backend
 from ringi.errors import SettingError
 
 SHOW = "SHOW synchronous_commit"
 
 
-async def test_each_session_waits_for_the_disk_though_the_server_does_not(database: Database) -> None:
+async def test_each_session_waits_for_the_disk_though_the_server_does_not(database: PostgresDatabase) -> None:
     """The servers of the tests have it off."""
     stores = PostgresAgentStores(database)
     async with Checkpoints(database) as checkpoints, checkpoints.connection() as of_a_run:
@@ -33,17 +33,17 @@ async def test_each_session_waits_for_the_disk_though_the_server_does_not(databa
     ]
 
 
-async def test_a_role_that_waits_for_the_standby_goes_on_to_do_so(database: Database, schema_url: str) -> None:
+async def test_a_role_that_waits_for_the_standby_goes_on_to_do_so(database: PostgresDatabase, schema_url: str) -> None:
     role = f"careful_{database.schema}"
     await database.write(f"CREATE ROLE {role} SUPERUSER LOGIN")
     await database.write(f"ALTER ROLE {role} SET synchronous_commit = remote_apply")
-    async with Database(schema_url.replace("//postgres@", f"//{role}@")) as careful:
+    async with PostgresDatabase(schema_url.replace("//postgres@", f"//{role}@")) as careful:
         assert [tuple(row) for row in await careful.fetch(SHOW)] == [("remote_apply",)]
     await database.write(f"DROP ROLE {role}")
 
 
 async def test_a_pooler_that_does_not_pass_it_on_is_refused(
-    database: Database, schema_url: str, monkeypatch: pytest.MonkeyPatch
+    database: PostgresDatabase, schema_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = asyncpg.connect
 
@@ -54,7 +54,7 @@ async def test_a_pooler_that_does_not_pass_it_on_is_refused(
     monkeypatch.setattr(asyncpg, "connect", pooled)
 
     with pytest.raises(SettingError, match=r"synchronous_commit.*off.*pooler"):
-        async with Database(schema_url):
+        async with PostgresDatabase(schema_url):
             pass
 
 

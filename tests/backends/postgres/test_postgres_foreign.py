@@ -13,7 +13,7 @@ import pytest
 
 from ringi.audit.verify import verify
 from ringi.backends.postgres import database as databases
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import START
@@ -30,7 +30,7 @@ WAITS = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'ALTER%foreign_o
 
 
 @pytest.fixture
-async def foreign(database: Database) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+async def foreign(database: PostgresDatabase) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
     """A session of somebody else, for whom the tables of Ringi are tables as any."""
     connection = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     yield connection
@@ -61,7 +61,7 @@ async def followed(store: PostgresStore, stop: asyncio.Event) -> list[str]:
 
 @pytest.mark.timeout(300)
 async def test_a_foreign_transaction_held_for_long_hides_and_delays_nothing(
-    database: Database, foreign: asyncpg.Connection[asyncpg.Record], pytestconfig: pytest.Config
+    database: PostgresDatabase, foreign: asyncpg.Connection[asyncpg.Record], pytestconfig: pytest.Config
 ) -> None:
     store, stop, times = PostgresStore(database), asyncio.Event(), dict[str, float]()
     held = foreign.transaction(isolation="repeatable_read")
@@ -92,7 +92,7 @@ async def test_a_table_that_others_lock_refuses_in_time_and_serves_when_it_is_fr
     way: str, schema_url: str, foreign: asyncpg.Connection[asyncpg.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(databases.LOCKS, "lock_timeout", "300")
-    async with Database(schema_url) as impatient, asyncio.timeout(LIMIT):
+    async with PostgresDatabase(schema_url) as impatient, asyncio.timeout(LIMIT):
         store, rest = PostgresStore(impatient), Wakeup()
         await store_request(store, "before")
         held = foreign.transaction()

@@ -15,7 +15,7 @@ from tests.proxy import Proxy
 from ringi.audit.verify import verify
 from ringi.backends.batcher import StatementBatcher
 from ringi.backends.postgres.changes import change_all
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore, columns_of
 from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.contracts.backend import Wakeup
@@ -41,12 +41,12 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 
 @pytest.fixture
-def store(database: Database) -> PostgresStore:
+def store(database: PostgresDatabase) -> PostgresStore:
     return PostgresStore(database)
 
 
 @pytest.fixture
-async def foreign(database: Database) -> AsyncIterator[Connection]:
+async def foreign(database: PostgresDatabase) -> AsyncIterator[Connection]:
     """A session of somebody else."""
     connection = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     yield connection
@@ -65,13 +65,13 @@ async def version(store: Store, request: Request) -> int:
     return (await store.get(Request, *request.key)).version
 
 
-async def commits(database: Database) -> int:
+async def commits(database: PostgresDatabase) -> int:
     """Return how many transactions have written the events that nobody has read yet."""
     ((number,),) = await database.fetch("SELECT count(DISTINCT xmin::text) FROM unsealed")
     return int(number)
 
 
-async def test_answers_of_one_moment_take_few_transactions(store: PostgresStore, database: Database) -> None:
+async def test_answers_of_one_moment_take_few_transactions(store: PostgresStore, database: PostgresDatabase) -> None:
     requests = await asked(store, MANY)
     await store.tail()
 
@@ -105,7 +105,9 @@ def steps(request: Request) -> list[tuple[Request, Event | None]]:
     ]
 
 
-async def test_changes_made_together_leave_what_they_leave_one_by_one(database: Database, schema_url: str) -> None:
+async def test_changes_made_together_leave_what_they_leave_one_by_one(
+    database: PostgresDatabase, schema_url: str
+) -> None:
     asks: list[dict[str, Any]] = [
         {"expires_at": NOON + timedelta(hours=1)},
         {"assignee": ODD},
@@ -116,7 +118,7 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(database: 
     made = [a_request(f"request-{n}-{m}", **ask) for n, ask in enumerate(asks) for m in range(6)]
     changed = [steps(request)[n % 6] for n, (request, _) in enumerate(made)]
     store = PostgresStore(database)
-    async with Database(f"{schema_url}b") as other:
+    async with PostgresDatabase(f"{schema_url}b") as other:
         for request, event in made:
             await store.put(request, event)
             await PostgresStore(other).put(request, event)
@@ -153,7 +155,9 @@ async def test_a_row_that_somebody_else_has_locked_delays_only_its_own_answer(
     assert len(await store.events()) == 40
 
 
-async def test_of_answers_to_one_request_in_one_moment_one_wins(store: PostgresStore, database: Database) -> None:
+async def test_of_answers_to_one_request_in_one_moment_one_wins(
+    store: PostgresStore, database: PostgresDatabase
+) -> None:
     requests = await asked(store, 12)
     await store.tail()
     names = ("ann", "ben", "cho")
@@ -169,7 +173,7 @@ async def test_of_answers_to_one_request_in_one_moment_one_wins(store: PostgresS
     assert (await verify(store))[1] == []
 
 
-async def test_an_answer_that_cannot_be_stored_fails_no_other(store: PostgresStore, database: Database) -> None:
+async def test_an_answer_that_cannot_be_stored_fails_no_other(store: PostgresStore, database: PostgresDatabase) -> None:
     requests = await asked(store, 12)
     await database.write("ALTER TABLE requests ADD CHECK (version = 1 OR id <> 'request-005')")
 
@@ -201,7 +205,7 @@ async def test_a_reply_lost_after_a_common_commit_is_an_acknowledged_change_for_
     port, rest = urlsplit(schema_url).port, Wakeup()
     async with (
         Proxy(port or 0) as proxy,
-        Database(schema_url.replace(f":{port}/", f":{proxy.port}/") + "&pool=2") as behind,
+        PostgresDatabase(schema_url.replace(f":{port}/", f":{proxy.port}/") + "&pool=2") as behind,
         asyncio.timeout(LIMIT),
     ):
         # The statement is prepared now, on both connections: the next time one message does it.
@@ -236,7 +240,7 @@ class TestStoreWhereEverybodyGathers(StoreConformance):
     """The whole contract while another statement of this process is under way: all that come later gather."""
 
     @pytest.fixture
-    async def store(self, database: Database) -> AsyncIterator[Store]:
+    async def store(self, database: PostgresDatabase) -> AsyncIterator[Store]:
         store, never = PostgresStore(database), asyncio.Future[Sequence[Any]]()
         gatherings: list[StatementBatcher[Any]] = [store._changes, *store._reads.values()]
         under_way = [asyncio.create_task(each.result({}, lambda: never)) for each in gatherings]
@@ -246,5 +250,5 @@ class TestStoreWhereEverybodyGathers(StoreConformance):
             each.cancel()
 
     @pytest.fixture
-    def other(self, second: Database) -> Store:
+    def other(self, second: PostgresDatabase) -> Store:
         return PostgresStore(second)

@@ -16,7 +16,7 @@ from tests.backends.postgres.test_postgres_accidents import until
 from tests.proxy import Proxy
 
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
-from ringi.backends.postgres.database import WAIT_SECONDS, Database, StatementWatch
+from ringi.backends.postgres.database import WAIT_SECONDS, PostgresDatabase, StatementWatch
 from ringi.backends.postgres.store import PostgresStore
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
@@ -34,18 +34,18 @@ async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
 
 @pytest.fixture
 async def behind(
-    proxy: Proxy, database: Database, schema_url: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Database]:
+    proxy: Proxy, database: PostgresDatabase, schema_url: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[PostgresDatabase]:
     """The database by way of the proxy, of a process that waits for a shorter time."""
     monkeypatch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", SHORT)
     monkeypatch.setattr("ringi.backends.postgres.checkpoints.LIMIT_SECONDS", SHORT)
     port = urlsplit(schema_url).port
-    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as behind:
+    async with PostgresDatabase(schema_url.replace(f":{port}/", f":{proxy.port}/")) as behind:
         yield behind
 
 
 @pytest.fixture
-async def patient(behind: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+async def patient(behind: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> PostgresDatabase:
     """The database by way of the proxy, of a process that waits for long and soon has a suspicion."""
     monkeypatch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", 600.0)
     monkeypatch.setattr("ringi.backends.postgres.database.PATIENCE_SECONDS", 0.05)
@@ -70,7 +70,7 @@ async def closed(connections: list[Any]) -> None:
     await until(are_closed)
 
 
-async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, proxy: Proxy) -> None:
+async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: PostgresDatabase, proxy: Proxy) -> None:
     store = PostgresStore(behind)
     await at_once(lambda n: behind.fetch("SELECT pg_sleep(0.5)"))
     before = list(behind._sessions._free)
@@ -84,7 +84,7 @@ async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, 
 
 
 async def test_a_server_that_does_not_answer_is_refused_long_before_the_limit_of_a_statement(
-    patient: Database, proxy: Proxy
+    patient: PostgresDatabase, proxy: Proxy
 ) -> None:
     store = PostgresStore(patient)
     await store_request(store, "before")
@@ -100,7 +100,7 @@ async def test_a_server_that_does_not_answer_is_refused_long_before_the_limit_of
 
 
 async def test_a_statement_that_never_arrived_ends_though_the_server_answers_others(
-    patient: Database, proxy: Proxy
+    patient: PostgresDatabase, proxy: Proxy
 ) -> None:
     await patient.fetch("SELECT 1")
     proxy.forget()
@@ -110,14 +110,14 @@ async def test_a_statement_that_never_arrived_ends_though_the_server_answers_oth
         assert await patient.fetch("SELECT 1")
 
 
-async def test_a_slow_statement_is_left_alone(patient: Database) -> None:
+async def test_a_slow_statement_is_left_alone(patient: PostgresDatabase) -> None:
     ((answer,),) = await patient.fetch("SELECT 2 FROM pg_sleep(1.5)")
 
     assert answer == 2
 
 
 async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
-    behind: Database, database: Database, proxy: Proxy
+    behind: PostgresDatabase, database: PostgresDatabase, proxy: Proxy
 ) -> None:
     thread, event = a_thread()
     await PostgresStore(database).put(thread, event)
@@ -135,7 +135,9 @@ async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
         await at_once(put)
 
 
-async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_confirms(database: Database) -> None:
+async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_confirms(
+    database: PostgresDatabase,
+) -> None:
     async with Checkpoints(database) as connections, connections.connection() as connection:
         with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == WAIT_SECONDS * 1000

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.domain.record import Query, Viewer, index_terms, microseconds
 from ringi.domain.request import Request
@@ -67,7 +67,7 @@ FILTERS: list[dict[str, Any]] = [
 ]
 
 
-class Explained(Database):
+class Explained(PostgresDatabase):
     """Counts the blocks that its statements look at; of several ways, those of the cheapest."""
 
     blocks = 0

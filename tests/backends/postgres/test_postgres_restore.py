@@ -19,7 +19,7 @@ from tests.runs.world import World, at_work
 
 from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import open_backend
 from ringi.contracts.backend import Job
@@ -159,7 +159,7 @@ async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_a
     where: str, target: str, postgres_url: str, switch: Proxy, tmp_path: Path
 ) -> None:
     url = urlsplit(target)._replace(netloc=f"postgres@127.0.0.1:{switch.port}").geturl()
-    async with Database(url) as database, asyncio.timeout(LIMIT):
+    async with PostgresDatabase(url) as database, asyncio.timeout(LIMIT):
         store = PostgresStore(database)
         await store_request(store, "before")
         await asyncio.to_thread(servers.dumped, target, tmp_path / "copy")
@@ -178,7 +178,7 @@ async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_a
             await store_request(store, "later")
         with pytest.raises(UnavailableError, match="restart the process"):
             await database.connect()
-        async with Database(url) as again:
+        async with PostgresDatabase(url) as again:
             await store_request(PostgresStore(again), "later")
             assert [event.record_id for event in await PostgresStore(again).events()] == ["before", "later"]
 
@@ -228,7 +228,7 @@ async def test_a_process_that_knows_more_than_its_cluster_set_back_in_time_is_re
     mortal: servers.MortalPostgres,
 ) -> None:
     url = f"{mortal.url}?schema=t{uuid.uuid4().hex}"
-    async with Database(url) as database, Database(url) as unaware, asyncio.timeout(4 * LIMIT):
+    async with PostgresDatabase(url) as database, PostgresDatabase(url) as unaware, asyncio.timeout(4 * LIMIT):
         store = PostgresStore(database)
         await store_request(store, "before")
         for each in (store, PostgresStore(unaware)):
@@ -239,7 +239,7 @@ async def test_a_process_that_knows_more_than_its_cluster_set_back_in_time_is_re
         await until(lambda: store_request(store, "after"))
         assert await store.tail() == "2"
         await asyncio.to_thread(set_back, mortal)
-        async with Database(url) as another:
+        async with PostgresDatabase(url) as another:
             for n in range(3):
                 await store_request(PostgresStore(another), f"later-{n}")
             assert await PostgresStore(another).tail() == "4"

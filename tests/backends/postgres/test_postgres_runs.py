@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from tests.proxy import Proxy
 
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
-from ringi.backends.postgres.database import WAIT_SECONDS, Database
+from ringi.backends.postgres.database import WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
@@ -25,7 +25,7 @@ KEY = Key("default", "t1")
 CONFIG: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
 
 
-async def begun(database: Database) -> PostgresStore:
+async def begun(database: PostgresDatabase) -> PostgresStore:
     """Return the store of a run that has begun."""
     store = PostgresStore(database)
     await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
@@ -33,7 +33,7 @@ async def begun(database: Database) -> PostgresStore:
 
 
 async def test_the_work_stops_at_the_end_of_its_lease_when_the_network_falls_silent(
-    behind: Database, database: Database, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    behind: PostgresDatabase, database: PostgresDatabase, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
     store = await begun(behind)
@@ -53,11 +53,11 @@ async def test_the_work_stops_at_the_end_of_its_lease_when_the_network_falls_sil
     proxy.cut()
 
 
-async def store_of(database: Database) -> Thread:
+async def store_of(database: PostgresDatabase) -> Thread:
     return await PostgresStore(database).get(Thread, *KEY)
 
 
-async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease(database: Database) -> None:
+async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease(database: PostgresDatabase) -> None:
     store = await begun(database)
     other = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     async with (
@@ -82,7 +82,7 @@ async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease
 
 
 async def test_connections_that_are_looked_at_for_their_life_hold_up_nobody(
-    behind: Database, database: Database, proxy: Proxy
+    behind: PostgresDatabase, database: PostgresDatabase, proxy: Proxy
 ) -> None:
     await begun(behind)
     checkpoints = Checkpoints(behind)

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.notifier import Pulse
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
@@ -26,7 +26,7 @@ FOUND_WITHIN = 20
 
 
 @pytest.fixture
-async def notifier(database: Database) -> AsyncIterator[Notifier]:
+async def notifier(database: PostgresDatabase) -> AsyncIterator[Notifier]:
     """A notifier that receives nothing from others, with a pulse."""
     async with MemoryNotifier(0.02) as notifier, Pulse(database, notifier):
         yield notifier
@@ -51,11 +51,11 @@ async def woken(notifier: Notifier, act: Callable[[], Awaitable[object]]) -> set
     return found
 
 
-async def test_a_new_event_is_found(notifier: Notifier, second: Database) -> None:
+async def test_a_new_event_is_found(notifier: Notifier, second: PostgresDatabase) -> None:
     assert await woken(notifier, lambda: PostgresStore(second).put(*a_request("r1"))) == {EVENTS}
 
 
-async def test_a_due_job_is_found_until_somebody_claims_it(notifier: Notifier, second: Database) -> None:
+async def test_a_due_job_is_found_until_somebody_claims_it(notifier: Notifier, second: PostgresDatabase) -> None:
     connection = await second.connect()
     assert await woken(notifier, lambda: connection.execute(JOB)) == {JOBS}
     assert await woken(notifier, nothing) == {JOBS}
@@ -64,26 +64,26 @@ async def test_a_due_job_is_found_until_somebody_claims_it(notifier: Notifier, s
     assert await woken(notifier, lambda: PostgresStore(second).put(*a_request("r1"))) == {EVENTS}
 
 
-async def test_an_overdue_request_is_found(notifier: Notifier, second: Database) -> None:
+async def test_an_overdue_request_is_found(notifier: Notifier, second: PostgresDatabase) -> None:
     request, event = a_request("r1")
     overdue = request.model_copy(update={"expires_at": datetime.now(UTC) - timedelta(seconds=1)})
     assert await woken(notifier, lambda: PostgresStore(second).put(overdue, event)) == {EVENTS, EXPIRY}
 
 
-async def test_a_revocation_is_found(notifier: Notifier, second: Database) -> None:
+async def test_a_revocation_is_found(notifier: Notifier, second: PostgresDatabase) -> None:
     item = StreamItem({"any": "thing"})
     revoke = lambda: PostgresStream(second).append(Key("", "revoked"), [item], fence=0)  # noqa: E731
     assert await woken(notifier, revoke) == {REVOCATIONS}
 
 
-async def test_only_the_leader_looks_for_a_run_without_a_worker(notifier: Notifier, second: Database) -> None:
+async def test_only_the_leader_looks_for_a_run_without_a_worker(notifier: Notifier, second: PostgresDatabase) -> None:
     store = PostgresStore(second)
     assert await woken(notifier, lambda: store.put(*a_thread("t1"))) == {EVENTS}
     notifier.is_leader = True
     assert STRANDED in await woken(notifier, nothing)
 
 
-async def test_a_run_with_a_job_is_not_stranded(notifier: Notifier, second: Database) -> None:
+async def test_a_run_with_a_job_is_not_stranded(notifier: Notifier, second: PostgresDatabase) -> None:
     connection, store = await second.connect(), PostgresStore(second)
     thread, event = a_thread("t1")
     await connection.execute(
@@ -96,7 +96,7 @@ async def test_a_run_with_a_job_is_not_stranded(notifier: Notifier, second: Data
 
 
 async def test_an_outage_of_the_database_does_not_end_the_pulse(
-    database: Database, second: Database, monkeypatch: pytest.MonkeyPatch
+    database: PostgresDatabase, second: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch, failures = database.fetch, list[str]()
 

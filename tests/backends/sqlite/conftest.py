@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 
 
 @pytest.fixture
@@ -12,13 +12,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def database(path: Path) -> AsyncIterator[Database]:
-    async with Database(path) as database:
+async def database(path: Path) -> AsyncIterator[SqliteDatabase]:
+    async with SqliteDatabase(path) as database:
         yield database
 
 
 @pytest.fixture
-async def second_database(path: Path, database: Database) -> AsyncIterator[Database]:
+async def second_database(path: Path, database: SqliteDatabase) -> AsyncIterator[SqliteDatabase]:
     """The same file, opened once more, as another process would."""
-    async with Database(path) as second:
+    async with SqliteDatabase(path) as second:
         yield second

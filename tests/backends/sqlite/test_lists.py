@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ringi.backends.sqlite import lists
-from ringi.backends.sqlite.database import Database, migrate
+from ringi.backends.sqlite.database import SqliteDatabase, migrate
 from ringi.backends.sqlite.store import SqliteStore, change_of, save
 from ringi.domain.ask import Action
 from ringi.domain.record import Query, Viewer, cursor_of
@@ -23,14 +23,14 @@ PAGE = 3
 
 
 @pytest.fixture
-def connection(database: Database) -> Iterator[sqlite3.Connection]:
+def connection(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """A connection that shows what is done on it."""
     with closing(database.connect()) as connection:
         yield connection
 
 
 async def test_a_request_that_ends_while_a_list_is_read_is_not_missed(
-    database: Database, connection: sqlite3.Connection
+    database: SqliteDatabase, connection: sqlite3.Connection
 ) -> None:
     asked = await store_request(SqliteStore(database))
     ended = change_of(*asked.cancelled("ann", NOON, None))

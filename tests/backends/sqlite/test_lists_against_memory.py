@@ -14,7 +14,7 @@ from tests.backends import listing
 from tests.tiers import examples
 
 from ringi.backends.sqlite import lists
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.testing.clock import NOON
 
@@ -25,7 +25,7 @@ assert listing.CROWD > lists.SLOTS
 async def fresh() -> AsyncIterator[SqliteStore]:
     """Give a store on a file of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Database(Path(folder) / "ringi.db") as database:
+        async with SqliteDatabase(Path(folder) / "ringi.db") as database:
             yield SqliteStore(database)
 
 

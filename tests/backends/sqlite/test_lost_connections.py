@@ -14,7 +14,7 @@ from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by
 from tests.runs.world import at_work, until
 
 from ringi.backends.sqlite.checkpoints import prepare
-from ringi.backends.sqlite.database import Database, reading, writing
+from ringi.backends.sqlite.database import SqliteDatabase, reading, writing
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
@@ -36,9 +36,9 @@ async def backend(path: Path) -> AsyncIterator[Backend]:
         yield backend
 
 
-def database_of(backend: Backend) -> Database:
+def database_of(backend: Backend) -> SqliteDatabase:
     database = backend.store._database  # type: ignore[attr-defined]
-    assert isinstance(database, Database)
+    assert isinstance(database, SqliteDatabase)
     return database
 
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import open_backend
@@ -104,7 +104,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         await store_request(store, "before")
         with closing(sqlite3.connect(path)) as other:
@@ -140,10 +140,10 @@ async def test_a_process_that_writes_nothing_says_it_too(
 
 async def test_a_link_that_leads_to_another_file_is_noticed(path: Path) -> None:
     for name in ("one.db", "two.db"):
-        async with Database(path.with_name(name)) as database:
+        async with SqliteDatabase(path.with_name(name)) as database:
             await store_request(SqliteStore(database))
     link(path, "one.db")
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         await store_request(store, "before")
         delete(path)
@@ -156,7 +156,7 @@ async def test_a_link_that_leads_to_another_file_is_noticed(path: Path) -> None:
 async def test_the_log_is_looked_for_where_a_link_leads(path: Path, tmp_path: Path) -> None:
     link(path, str(tmp_path / "real.db"))
     empty(tmp_path / "real.db")
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         await store_request(store, "before")
         delete_log(tmp_path / "real.db")
@@ -175,7 +175,7 @@ async def test_what_was_acknowledged_outlives_the_deletion_of_its_log(
 
     copy = shutil.copy(path, tmp_path / "as-a-kill-would-leave-it.db")
 
-    async with Database(copy) as database:
+    async with SqliteDatabase(copy) as database:
         found = SqliteStore(database)
         assert (await found.get(Request, "tenant-1", "in-the-log")).id == "in-the-log"
 
@@ -187,7 +187,7 @@ async def test_an_idle_process_saves_what_the_deleted_log_held(path: Path, tmp_p
         await lost(backend.store)
         copy = shutil.copy(path, tmp_path / "as-a-kill-would-leave-it.db")
 
-    async with Database(copy) as database:
+    async with SqliteDatabase(copy) as database:
         assert (await SqliteStore(database).get(Request, "tenant-1", "in-the-log")).id == "in-the-log"
 
 
@@ -197,7 +197,7 @@ async def lost(store: object) -> None:
         await look_on(store._database)  # type: ignore[attr-defined]
 
 
-async def look_on(database: Database) -> None:
+async def look_on(database: SqliteDatabase) -> None:
     async with asyncio.timeout(10):
         while True:
             await database.data_version()
@@ -273,7 +273,7 @@ async def test_a_file_that_a_vacuum_made_smaller_may_grow_again_before_anybody_l
 
 async def test_other_processes_that_come_and_go_are_no_accident(store: SqliteStore, path: Path) -> None:
     for n in range(3):
-        async with Database(path) as other:
+        async with SqliteDatabase(path) as other:
             await store_request(SqliteStore(other), f"theirs-{n}")
         await store_request(store, f"ours-{n}")
 
@@ -283,18 +283,18 @@ async def test_other_processes_that_come_and_go_are_no_accident(store: SqliteSto
 async def test_a_process_that_opens_a_file_in_the_moment_of_its_replacement_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Database(path):
+    async with SqliteDatabase(path):
         pass
-    connect = Database._connect
+    connect = SqliteDatabase._connect
 
-    def connect_late(database: Database) -> sqlite3.Connection:
+    def connect_late(database: SqliteDatabase) -> sqlite3.Connection:
         connection = connect(database)
         replace_by_copy(path)
         return connection
 
-    monkeypatch.setattr(Database, "_connect", connect_late)
+    monkeypatch.setattr(SqliteDatabase, "_connect", connect_late)
     with pytest.raises(UnavailableError, match="another file was put"):
-        async with Database(path):
+        async with SqliteDatabase(path):
             pytest.fail("it was opened")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 
 COUNT, TEXT = 40, "x" * 60_000
 
@@ -68,7 +68,7 @@ async def test_a_file_of_an_older_version_gives_space_back_after_one_vacuum(path
     await erase(path, ids[: COUNT // 2])
     assert size_of(path) > before / 2
 
-    async with Database(path):
+    async with SqliteDatabase(path):
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
     await erase(path, ids[COUNT // 2 :])

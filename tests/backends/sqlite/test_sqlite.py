@@ -6,7 +6,7 @@ import pytest
 from tests.tiers import WIDE
 
 from ringi.backends.sqlite import lists
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
@@ -19,27 +19,27 @@ POLL = 0.2
 
 
 @pytest.fixture
-async def notifier(database: Database) -> AsyncIterator[SqliteNotifier]:
+async def notifier(database: SqliteDatabase) -> AsyncIterator[SqliteNotifier]:
     async with SqliteNotifier(database, POLL) as notifier:
         yield notifier
 
 
 @pytest.fixture
-async def second_notifier(second_database: Database) -> AsyncIterator[SqliteNotifier]:
+async def second_notifier(second_database: SqliteDatabase) -> AsyncIterator[SqliteNotifier]:
     async with SqliteNotifier(second_database, POLL) as notifier:
         yield notifier
 
 
 class TestSqliteStore(StoreConformance):
     @pytest.fixture
-    def store(self, database: Database) -> SqliteStore:
+    def store(self, database: SqliteDatabase) -> SqliteStore:
         return SqliteStore(database)
 
 
 @WIDE
 class TestTwoSqliteStores(TestSqliteStore):
     @pytest.fixture
-    def other(self, second_database: Database) -> SqliteStore:
+    def other(self, second_database: SqliteDatabase) -> SqliteStore:
         return SqliteStore(second_database)
 
 
@@ -47,7 +47,7 @@ class TestSqliteListsInSmallSteps(ListsConformance, SearchesConformance):
     """Each list is longer than what SQLite reads of it at once."""
 
     @pytest.fixture
-    def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    def store(self, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         for name in ("FIRST_CHUNK", "MAX_CHUNK"):
             monkeypatch.setattr(lists, name, 1)
         return SqliteStore(database)
@@ -61,7 +61,7 @@ class TestSqliteUrgentInSmallSteps(UrgencyConformance):
     """The requests with a priority or a tier are too many to be sorted, and more than SQLite reads at once."""
 
     @pytest.fixture
-    def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    def store(self, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         for name, number in (("FEW", 2), ("LEAST_CHUNK", 1), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
             monkeypatch.setattr(lists, name, number)
         return SqliteStore(database)
@@ -79,25 +79,25 @@ class TestSqliteNotifier(NotifierConformance):
 
 class TestSqliteStream(StreamConformance):
     @pytest.fixture
-    def stream(self, database: Database) -> SqliteStream:
+    def stream(self, database: SqliteDatabase) -> SqliteStream:
         return SqliteStream(database)
 
 
 @WIDE
 class TestTwoSqliteStreams(TestSqliteStream):
     @pytest.fixture
-    def other(self, second_database: Database) -> SqliteStream:
+    def other(self, second_database: SqliteDatabase) -> SqliteStream:
         return SqliteStream(second_database)
 
 
 class TestSqliteJobs(JobsConformance):
     @pytest.fixture
-    def jobs(self, database: Database, notifier: SqliteNotifier) -> SqliteJobs:
+    def jobs(self, database: SqliteDatabase, notifier: SqliteNotifier) -> SqliteJobs:
         return SqliteJobs(database, notifier)
 
 
 @WIDE
 class TestTwoSqliteJobs(TestSqliteJobs):
     @pytest.fixture
-    def other(self, second_database: Database, second_notifier: SqliteNotifier) -> SqliteJobs:
+    def other(self, second_database: SqliteDatabase, second_notifier: SqliteNotifier) -> SqliteJobs:
         return SqliteJobs(second_database, second_notifier)

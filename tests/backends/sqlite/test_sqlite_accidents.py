@@ -13,7 +13,7 @@ import pytest
 
 from ringi.audit.verify import verify
 from ringi.backends.sqlite import database as databases
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import NOT_OF_FILES, SqliteNotifier
 from ringi.domain.record import Query
@@ -27,7 +27,7 @@ BIG = {"text": "x" * 200_000}
 
 
 @contextmanager
-def little_room(database: Database) -> Iterator[None]:
+def little_room(database: SqliteDatabase) -> Iterator[None]:
     """Let files grow by a few pages only; the write that needs more fails when it is flushed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     wal = Path(f"{database.path}-wal")
@@ -38,7 +38,7 @@ def little_room(database: Database) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-async def limit_pages(database: Database, pages: int) -> None:
+async def limit_pages(database: SqliteDatabase, pages: int) -> None:
     await database.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone())
 
 
@@ -63,7 +63,7 @@ async def exist(store: SqliteStore, count: int) -> list[bool]:
     return [await exists(n) for n in range(count)]
 
 
-async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database: Database) -> None:
+async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database: SqliteDatabase) -> None:
     store = SqliteStore(database)
     await limit_pages(database, 400)
 
@@ -76,7 +76,7 @@ async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database
     assert (await verify(store))[1] == []
 
 
-async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recovers(database: Database) -> None:
+async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recovers(database: SqliteDatabase) -> None:
     store = SqliteStore(database)
     await store_request(store, "before")
 
@@ -119,7 +119,7 @@ async def test_a_write_that_cannot_get_in_is_refused_and_never_happens_later(
     path: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(databases, "BUSY_SECONDS", 0.3)
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         await store_request(store, "before")
         with holding(script, path):
@@ -133,7 +133,7 @@ async def test_a_write_that_cannot_get_in_is_refused_and_never_happens_later(
 
 
 async def test_the_write_of_a_caller_who_was_cancelled_does_not_happen_later(path: Path) -> None:
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         store = SqliteStore(database)
         with holding(HOLD_TURN, path):
             writing = asyncio.create_task(store_request(store, "request-0"))
@@ -147,7 +147,7 @@ async def test_the_write_of_a_caller_who_was_cancelled_does_not_happen_later(pat
 
 
 async def test_who_comes_after_the_end_is_told_so_and_does_not_wait(path: Path) -> None:
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         await database.write(lambda c: c.execute("PRAGMA user_version").fetchone())
     for work in (database.write, database.read):
         async with asyncio.timeout(5):
@@ -155,7 +155,7 @@ async def test_who_comes_after_the_end_is_told_so_and_does_not_wait(path: Path) 
                 await work(lambda c: c.execute("SELECT 1").fetchone())
 
 
-async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: Database) -> None:
+async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: SqliteDatabase) -> None:
     store = SqliteStore(database)
     when, then = "WHEN new.record_id = 'request-1'", "BEGIN SELECT raise(ABORT, 'no'); END"
     await database.write(lambda c: c.execute(f"CREATE TRIGGER no BEFORE INSERT ON events {when} {then}").fetchone())
@@ -170,7 +170,7 @@ async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: D
     assert await store.count(Request, Query(tenant="tenant-1", text="refund")) == 3
 
 
-async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database: Database) -> None:
+async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database: SqliteDatabase) -> None:
     store = SqliteStore(database)
     asked = await store_request(store)
 
@@ -184,12 +184,12 @@ async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database
 
 async def test_many_may_open_a_new_file_at_once(path: Path) -> None:
     async def use(n: int) -> None:
-        async with Database(path) as database:
+        async with SqliteDatabase(path) as database:
             await store_request(SqliteStore(database), f"request-{n}")
 
     await asyncio.gather(*(use(n) for n in range(8)))
 
-    async with Database(path) as database:
+    async with SqliteDatabase(path) as database:
         assert len(await SqliteStore(database).events()) == 8
 
 
@@ -201,36 +201,38 @@ def no_database(path: Path) -> Path:
 
 async def test_a_file_that_is_no_database_is_named(no_database: Path) -> None:
     with pytest.raises(SettingError, match=r"ringi\.db"):
-        async with Database(no_database):
+        async with SqliteDatabase(no_database):
             pass
 
 
 async def test_a_file_that_a_newer_version_has_changed_is_left_alone(path: Path) -> None:
-    async with Database(path):
+    async with SqliteDatabase(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("INSERT INTO migrations (number, oldest) VALUES (999, 999)")
         connection.commit()
     with pytest.raises(SettingError, match="newer Ringi"):
-        async with Database(path):
+        async with SqliteDatabase(path):
             pytest.fail("it was opened")
 
 
 async def test_a_build_of_sqlite_that_cannot_search_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "SEARCH", "fts99")
     with pytest.raises(SettingError, match="fts99"):
-        async with Database(path):
+        async with SqliteDatabase(path):
             pytest.fail("it was opened")
 
 
-async def test_every_commit_is_flushed(database: Database) -> None:
+async def test_every_commit_is_flushed(database: SqliteDatabase) -> None:
     def settings(connection: sqlite3.Connection) -> list[object]:
         return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
 
     assert await database.write(settings) == ["wal", 2]
 
 
-async def test_only_other_processes_change_the_counter(database: Database, second_database: Database) -> None:
+async def test_only_other_processes_change_the_counter(
+    database: SqliteDatabase, second_database: SqliteDatabase
+) -> None:
     before = await database.data_version()
     await store_request(SqliteStore(database), "ours")
     assert await database.data_version() == before
@@ -241,7 +243,7 @@ async def test_only_other_processes_change_the_counter(database: Database, secon
 
 
 async def test_what_another_instance_wrote_wakes_all_but_the_waiters_of_one_record(
-    database: Database, second_database: Database
+    database: SqliteDatabase, second_database: SqliteDatabase
 ) -> None:
     async with (
         SqliteNotifier(database, 0.2) as notifier,
@@ -254,7 +256,7 @@ async def test_what_another_instance_wrote_wakes_all_but_the_waiters_of_one_reco
         assert not await one.wait(0)
 
 
-async def test_looking_for_changes_takes_no_turn(path: Path, database: Database) -> None:
+async def test_looking_for_changes_takes_no_turn(path: Path, database: SqliteDatabase) -> None:
     look: Callable[[], Awaitable[int]] = database.data_version
     with holding(HOLD_LOCK, path):
         async with asyncio.timeout(2):

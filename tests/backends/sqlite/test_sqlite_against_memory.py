@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from tests.tiers import examples
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.testing.machine import InboxMachine
 
@@ -15,7 +15,7 @@ class SqliteMachine(InboxMachine):
     @asynccontextmanager
     async def open(self) -> AsyncIterator[SqliteStore]:
         with tempfile.TemporaryDirectory() as folder:
-            async with Database(Path(folder) / "ringi.db") as database:
+            async with SqliteDatabase(Path(folder) / "ringi.db") as database:
                 yield SqliteStore(database)
 
 

@@ -19,10 +19,10 @@ from ringi import Agent, Approval
 from ringi.testing import ScriptedModel
 from ringi.testing.conformance import RuntimeConformance
 from ringi.testing.conformance.policies import ASK
-from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import ArgumentChange, Effects, ModelTurn, Refund
 
 
-def message(turn: Turn) -> AIMessage:
+def message(turn: ModelTurn) -> AIMessage:
     """Return a turn as a message of the model."""
     if isinstance(turn, str):
         return AIMessage(turn)
@@ -34,22 +34,22 @@ def message(turn: Turn) -> AIMessage:
 class TestLangGraph(RuntimeConformance):
     """Graphs of LangChain's agents."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", self.graph(turns, effects, expires_in))
 
-    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def nested_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         outer = StateGraph(AgentState).add_node("shop", self.graph(turns, effects))
         return Agent("refunds", outer.add_edge(START, "shop").compile())
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         return Agent("refunds", self.graph(turns, effects, policy=policy, change=change))
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         return Agent("refunds", self.graph(turns, effects, is_gated=False))
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         @tool
         @ringi.gate(policy)
         async def refund(order: int, amount: int) -> str:
@@ -62,11 +62,11 @@ class TestLangGraph(RuntimeConformance):
 
     def graph(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[ModelTurn],
         effects: Effects,
         expires_in: float | None = None,
         policy: dict[str, Any] | None = None,
-        change: Change | None = None,
+        change: ArgumentChange | None = None,
         *,
         is_gated: bool = True,
     ) -> Any:
@@ -107,17 +107,17 @@ class TestReviewsOfTurns(TestLangGraph):
 
     mode: Any = "batched"
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", self.graph(turns, effects), expires_in=expires_in)
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         if policy != {"rules": [ASK]}:
             pytest.skip("LangChain's own gate reads no policy")
         return super().gated_agent(turns, effects, policy, change)
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         pytest.skip("a gated function has its own gate")
 
     async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ import ringi
 from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import ArgumentChange, Effects, ModelTurn, Refund
 
 set_tracing_disabled(True)
 
 
-def answer(turn: Turn) -> list[Any]:
+def answer(turn: ModelTurn) -> list[Any]:
     """Return a turn in the format of the SDK."""
     if isinstance(turn, str):
         return [assistant_message(turn)]
@@ -33,7 +33,7 @@ def answer(turn: Turn) -> list[Any]:
     ]
 
 
-def shop(turns: Sequence[Turn], effects: Effects, *, is_gated: bool = True) -> Any:
+def shop(turns: Sequence[ModelTurn], effects: Effects, *, is_gated: bool = True) -> Any:
     """Return an agent with the gated tool."""
 
     @function_tool(needs_approval=is_gated)
@@ -48,14 +48,14 @@ def shop(turns: Sequence[Turn], effects: Effects, *, is_gated: bool = True) -> A
 class TestOpenAIAgents(RuntimeConformance):
     """Agents of the SDK."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", shop(turns, effects), expires_in=expires_in)
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         return Agent("refunds", shop(turns, effects, is_gated=False))
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         class Rewriter(AgentHooks[Any]):
             async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
@@ -73,7 +73,7 @@ class TestOpenAIAgents(RuntimeConformance):
         target = SDKAgent(name="shop", model=model, tools=[refund], hooks=Rewriter())
         return Agent("refunds", target, policy=Policy.parse(policy))
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         @function_tool
         @ringi.gate(policy)
         async def refund(order: int, amount: int) -> str:
@@ -84,7 +84,7 @@ class TestOpenAIAgents(RuntimeConformance):
         model = ScriptedModel(map(answer, turns))
         return Agent("refunds", SDKAgent(name="shop", model=model, tools=[refund]))
 
-    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def nested_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         tool = shop(turns, effects).as_tool("shop", "Refunds orders")
         script = [[function_call("shop", {"input": "Refund it."}, call_id="outer")], [assistant_message("All done.")]]
         return Agent("refunds", SDKAgent(name="desk", model=ScriptedModel(script), tools=[tool]))
@@ -93,10 +93,10 @@ class TestOpenAIAgents(RuntimeConformance):
 class TestHandoffs(RuntimeConformance):
     """Agents of the SDK that hand the conversation over."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", self.desk(shop(turns, effects)), expires_in=expires_in)
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         return Agent("refunds", self.desk(shop(turns, effects, is_gated=False)))
 
     def desk(self, target: Any) -> Any:
@@ -105,9 +105,9 @@ class TestHandoffs(RuntimeConformance):
         return SDKAgent(name="desk", model=ScriptedModel([hand_over, hand_over]), handoffs=[target])
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         pytest.skip("the tools of an agent after a handoff are those of `TestOpenAIAgents`")
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         pytest.skip("the tools of an agent after a handoff are those of `TestOpenAIAgents`")

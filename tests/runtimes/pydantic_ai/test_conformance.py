@@ -18,10 +18,10 @@ import ringi
 from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import ArgumentChange, Effects, ModelTurn, Refund
 
 
-def scripted(turns: Sequence[Turn]) -> FunctionModel:
+def scripted(turns: Sequence[ModelTurn]) -> FunctionModel:
     """Return a model that gives its turns one after the other."""
     rest = list(turns)
 
@@ -42,13 +42,13 @@ def scripted(turns: Sequence[Turn]) -> FunctionModel:
 class TestPydanticAI(RuntimeConformance):
     """Agents of Pydantic AI."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", self.shop(turns, effects, is_gated=True), expires_in=expires_in)
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         return Agent("refunds", self.shop(turns, effects, is_gated=False))
 
-    def shop(self, turns: Sequence[Turn], effects: Effects, *, is_gated: bool) -> Any:
+    def shop(self, turns: Sequence[ModelTurn], effects: Effects, *, is_gated: bool) -> Any:
         """Return an agent with the tool."""
         shop = PydanticAgent(scripted(turns))
 
@@ -61,7 +61,7 @@ class TestPydanticAI(RuntimeConformance):
         return shop
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         hooks = Hooks[Any]()
         shop = PydanticAgent(scripted(turns), capabilities=[hooks])
@@ -80,13 +80,13 @@ class TestPydanticAI(RuntimeConformance):
 
         return Agent("refunds", shop, policy=Policy.parse(policy))
 
-    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def nested_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         pytest.skip(
             "Pydantic AI cannot pause a run inside a tool: the inner agent raises UserError, or returns "
             "DeferredToolRequests as the tool's result (pydantic-ai issue 4302); see test_waiter for waits in place"
         )
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         shop = PydanticAgent(scripted(turns))
 
         @shop.tool_plain

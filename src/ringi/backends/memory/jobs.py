@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
 from ringi.base.clock import delay_after
-from ringi.contracts.backend import Handler, Job, Jobs, Wakeup
+from ringi.contracts.backend import Job, JobHandler, Jobs, Wakeup
 from ringi.errors import JobNotDueError
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class MemoryJobs(Jobs):
             self._unfinished[job.key] = job
             self._notify()
 
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         wakeup, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _: wakeup.set())
@@ -57,7 +57,7 @@ class MemoryJobs(Jobs):
             self._running.add(job.key)
         return job
 
-    async def _do(self, job: Job, handle: Handler) -> None:
+    async def _do(self, job: Job, handle: JobHandler) -> None:
         try:
             await handle(job)
         except JobNotDueError as error:

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from ringi.backends.postgres.checkpoints import options_of, refusing
-from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
+from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 
 MOST = 4
 """Maximum connections of a process for the stores of its agents."""
@@ -24,7 +24,7 @@ LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi agent stores'), hashtext(cur
 class PostgresAgentStores:
     """The stores of agents in one database: separate connections, opened on first use."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database, self._opening = database, threading.Lock()
         self._pool: ConnectionPool[Any] | None = None
 

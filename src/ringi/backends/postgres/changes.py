@@ -9,7 +9,7 @@ import asyncpg
 from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.stream import HAS_FREE_HEAD, LOCKED_HEAD
 
 TYPES = {
@@ -85,10 +85,10 @@ WITH given AS (
 SELECT n, 1 / ((SELECT count(*) FROM head) = (SELECT count(*) FROM saved))::integer
 FROM free JOIN saved USING (tenant, id)
 """
-Change = dict[str, Any]
+ChangeRow = dict[str, Any]
 
 
-async def change_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
+async def change_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
     """Apply each change of a request with its event, and return a row for each applied change.
 
     None does not state the reason: the row is locked or has another version, or a change cannot be stored.
@@ -99,12 +99,12 @@ async def change_all(database: Database, changes: Sequence[Change]) -> list[Rows
     return await applied(database, CHANGE, columns)
 
 
-async def fence_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
+async def fence_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
     """Apply each change of a thread with its event, and set the fence of its stream; see `change_all`."""
     return await applied(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
 
 
-async def applied(database: Database, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
+async def applied(database: PostgresDatabase, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
     """Run a statement on the columns of changes, and return its row for each change; none if it fails."""
     try:
         rows = await database.write(sql, *columns)

@@ -20,12 +20,12 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
-from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
+from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
+    CheckpointStatement,
     LostFence,
     NewestCheckpoint,
-    Statement,
     UnknownCheckpointError,
     load_row,
     recorded,
@@ -35,7 +35,7 @@ from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import FenceError, UnavailableError
 
-Connection = AsyncConnection[Any]
+PsycopgConnection = AsyncConnection[Any]
 # A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
 IS_OLD = """
 position(':' IN checkpoint_ns) > 0 OR checkpoint_id < (
@@ -81,10 +81,10 @@ LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(curr
 class Checkpoints:
     """The connections of all savers of a process, opened on first use."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._opening = asyncio.Lock()
-        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._pool: AsyncConnectionPool[PsycopgConnection] | None = None
         self._looking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -98,7 +98,7 @@ class Checkpoints:
             await self._pool.close()
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    async def connection(self) -> AsyncIterator[PsycopgConnection]:
         """Yield a connection that commits each statement."""
         self._database.refuse_if_replaced()
         with refusing():
@@ -120,11 +120,11 @@ class Checkpoints:
         with refusing(), psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection:
             yield connection
 
-    async def _opened(self) -> AsyncConnectionPool[Connection]:
+    async def _opened(self) -> AsyncConnectionPool[PsycopgConnection]:
         async with self._opening:
             if not self._pool:
                 await self._make_tables(options_of(self._database))
-                pool = AsyncConnectionPool[Connection](
+                pool = AsyncConnectionPool[PsycopgConnection](
                     self._database.url,
                     min_size=0,
                     max_size=self._database.size,
@@ -137,7 +137,7 @@ class Checkpoints:
                 self._pool = pool
         return self._pool
 
-    async def _recognise(self, connection: Connection) -> None:
+    async def _recognise(self, connection: PsycopgConnection) -> None:
         async def first(sql: str) -> Sequence[Any] | None:
             return await (await connection.execute(sql.encode())).fetchone()
 
@@ -203,7 +203,7 @@ class FencedPostgresSaver(FencedSaver):
         failpoint("saver.after_commit")
         return result
 
-    async def _recorded(self, method: str, *args: Any) -> tuple[Any, list[Statement]]:
+    async def _recorded(self, method: str, *args: Any) -> tuple[Any, list[CheckpointStatement]]:
         """Serialize in a separate thread if it takes long; for a small state, the thread itself takes longer."""
         if self._is_large:
             return await asyncio.to_thread(recorded, self.serde, method, *args)
@@ -238,7 +238,9 @@ class FencedPostgresSaver(FencedSaver):
         return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
-async def awaited(connection: Connection, serde: SerializerProtocol, method: str, *args: Any, **options: Any) -> Any:
+async def awaited(
+    connection: PsycopgConnection, serde: SerializerProtocol, method: str, *args: Any, **options: Any
+) -> Any:
     """Call a method of LangGraph's own saver on this connection; return an iterator as a list."""
     saver = AsyncPostgresSaver(connection, serde=serde)
     if method == "list":
@@ -246,7 +248,7 @@ async def awaited(connection: Connection, serde: SerializerProtocol, method: str
     return await getattr(saver, f"a{method}")(*args, **options)
 
 
-def options_of(database: Database, **more: str) -> dict[str, Any]:
+def options_of(database: PostgresDatabase, **more: str) -> dict[str, Any]:
     """Return the options of a connection outside Ringi's pool."""
     settings = {"search_path": database.schema, **database.session, **more}
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())

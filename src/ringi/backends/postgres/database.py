@@ -17,7 +17,7 @@ from ringi.backends.migrations import Migration, migrations, refuse_unknown
 from ringi.backends.silence import Silence
 from ringi.errors import RingiError, SettingError, UnavailableError
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+AsyncpgConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 CLOSED = "the database is closed here"
 SPARE_SECONDS = 300.0
 """Seconds after which an unused connection is closed."""
@@ -80,7 +80,7 @@ WRONG = (
 )
 """Permanent errors."""
 T = TypeVar("T")
-Ask = Callable[[str], Awaitable[Any]]
+FetchRow = Callable[[str], Awaitable[Any]]
 """Returns the first row of a statement, if any."""
 IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 """Errors of a migration that meets a long-running transaction."""
@@ -95,16 +95,16 @@ OLDEST = 14
 class ConnectionPool:
     """A bounded pool that opens connections on demand. asyncpg's own pool costs twice as much as a statement."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[AsyncpgConnection]], size: int) -> None:
         self._connect, self._size = connect, size
         self._room = asyncio.Semaphore(size)
-        self._free: list[Connection] = []
+        self._free: list[AsyncpgConnection] = []
         self._unused = 0
         self._is_closed = False
         self._trimming = asyncio.create_task(self._trim())
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[Connection]:
+    async def one(self) -> AsyncIterator[AsyncpgConnection]:
         """Lend a connection as soon as one is free; the borrower must leave its session unchanged."""
         async with self._room:
             connection = self._taken() or await self._connect()
@@ -126,7 +126,7 @@ class ConnectionPool:
         while self._free:
             await ended(self._free.pop())
 
-    def _taken(self) -> Connection | None:
+    def _taken(self) -> AsyncpgConnection | None:
         if self._is_closed:
             raise asyncpg.InterfaceError(CLOSED)
         while self._free:
@@ -136,7 +136,7 @@ class ConnectionPool:
                 return connection
         return None
 
-    def _give_back(self, connection: Connection, is_done: bool) -> None:
+    def _give_back(self, connection: AsyncpgConnection, is_done: bool) -> None:
         if connection.is_closed() or self._is_closed:
             connection.terminate()
         elif is_done:
@@ -153,7 +153,7 @@ class ConnectionPool:
                 await ended(connection)
 
 
-async def ended(connection: Connection) -> None:
+async def ended(connection: AsyncpgConnection) -> None:
     """Close a connection, with a limit on the wait."""
     with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
         await connection.close(timeout=1)
@@ -167,12 +167,12 @@ class StatementWatch:
         connect: Opens a connection.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[AsyncpgConnection]]) -> None:
         self._connect = connect
         self.silence = Silence(self._is_heard)
 
     @contextmanager
-    def over(self, connection: Connection) -> Iterator[None]:
+    def over(self, connection: AsyncpgConnection) -> Iterator[None]:
         """Close a connection as soon as the answer to its statement is known to be missing."""
         probes = list[asyncio.Task[None]]()
         suspect = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._suspect, connection, probes)
@@ -183,10 +183,10 @@ class StatementWatch:
             for probe in probes:
                 probe.cancel()
 
-    def _suspect(self, connection: Connection, probes: list[asyncio.Task[None]]) -> None:
+    def _suspect(self, connection: AsyncpgConnection, probes: list[asyncio.Task[None]]) -> None:
         probes.append(asyncio.create_task(self._close_if_lost(connection)))
 
-    async def _close_if_lost(self, connection: Connection) -> None:
+    async def _close_if_lost(self, connection: AsyncpgConnection) -> None:
         is_lost: bool | None = False
         while is_lost is False:
             is_lost = await self._ask(connection.get_server_pid())
@@ -214,7 +214,7 @@ class StatementWatch:
             return False  # It refuses the connection: that is an answer.
 
 
-class Database:
+class PostgresDatabase:
     """The connections of a process; every statement of Ringi uses them."""
 
     def __init__(self, url: str) -> None:
@@ -266,10 +266,10 @@ class Database:
         # Without its own timeout, a connection dropped by the network would stay among those in use.
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": CONNECT_SECONDS}
 
-    async def connect(self, **settings: str) -> Connection:
+    async def connect(self, **settings: str) -> AsyncpgConnection:
         """Return a dedicated connection with its own settings."""
         own = {"server_settings": {**self._settings["server_settings"], **settings}}
-        connection: Connection = await asyncpg.connect(self.url, **{**self._settings, **own})
+        connection: AsyncpgConnection = await asyncpg.connect(self.url, **{**self._settings, **own})
         try:
             await self._recognise(connection)
         except BaseException:
@@ -277,11 +277,11 @@ class Database:
             raise
         return connection
 
-    async def _recognise(self, connection: Connection) -> None:
+    async def _recognise(self, connection: AsyncpgConnection) -> None:
         if self._which:
             await self.recognise(connection.fetchrow)
 
-    async def recognise(self, ask: Ask) -> None:
+    async def recognise(self, ask: FetchRow) -> None:
         """Raise `UnavailableError`, now and on later calls, for a database that was restored under this process.
 
         It is older than this process's data: it would assign fences and positions a second time.
@@ -373,7 +373,7 @@ def refusing() -> Iterator[None]:
         raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
 
 
-async def migrate(connection: Connection, url: str, schema: str) -> None:
+async def migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
     """Migrate the tables completely or not at all; of several servers that start at once, one migrates.
 
     Raises `SettingError` for tables of a newer version that this version would damage.
@@ -390,7 +390,7 @@ async def migrate(connection: Connection, url: str, schema: str) -> None:
             await asyncio.sleep(MIGRATION_PAUSE)
 
 
-async def _migrate(connection: Connection, url: str, schema: str) -> None:
+async def _migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
     known = migrations("postgres")
     if await _applied(connection, url, known) >= len(known):
         # Without a lock: a running dump of the database holds one on each table.
@@ -407,7 +407,7 @@ async def _migrate(connection: Connection, url: str, schema: str) -> None:
             await connection.execute("INSERT INTO migrations (number, oldest) VALUES ($1, $2)", number, oldest)
 
 
-async def _applied(connection: Connection, url: str, known: list[Migration]) -> int:
+async def _applied(connection: AsyncpgConnection, url: str, known: list[Migration]) -> int:
     if not await connection.fetchval("SELECT to_regclass('migrations') IS NOT NULL"):
         return 0
     sql = "SELECT coalesce(max(number), 0), coalesce(max(oldest), 0) FROM migrations"

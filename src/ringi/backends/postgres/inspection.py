@@ -9,7 +9,7 @@ import asyncpg
 
 from ringi.backends.migrations import migrations, refuse_other_schema
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.database import Connection, ConnectionPool, Database, refusing, storable
+from ringi.backends.postgres.database import AsyncpgConnection, ConnectionPool, PostgresDatabase, refusing, storable
 from ringi.backends.postgres.store import PostgresStore, columns_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, wrong_columns
 from ringi.contracts.store import Finding
@@ -39,7 +39,7 @@ WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (lists_of(r.aud
 """
 
 
-class ReadOnlyPostgres(Database):
+class ReadOnlyPostgres(PostgresDatabase):
     """Read-only connections to existing tables of this version."""
 
     async def __aenter__(self) -> Self:
@@ -67,7 +67,7 @@ class ReadOnlyPostgres(Database):
         settings["server_settings"] |= {"default_transaction_read_only": "on"}
         return settings | {"command_timeout": None}
 
-    async def _refuse_foreign(self, connection: Connection) -> None:
+    async def _refuse_foreign(self, connection: AsyncpgConnection) -> None:
         number = oldest = None
         if await connection.fetchval("SELECT to_regclass('migrations')"):
             ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")

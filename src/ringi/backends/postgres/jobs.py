@@ -8,7 +8,7 @@ from datetime import timedelta
 from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries")
@@ -56,7 +56,7 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offer
 class PostgresJobs(ClaimedJobs):
     """Workers of all processes on the database take jobs from one table, under a claim that they renew."""
 
-    def __init__(self, database: Database, notifier: Notifier) -> None:
+    def __init__(self, database: PostgresDatabase, notifier: Notifier) -> None:
         super().__init__(notifier)
         self._database = database
         self._submitting = StatementBatcher(self._submit)

@@ -23,7 +23,7 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import Where
+from ringi.backends.sql import SqlWhere
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
@@ -69,7 +69,7 @@ class Statement(NamedTuple):
     values: list[Any]
 
 
-class PostgresWhere(Where):
+class PostgresWhere(SqlWhere):
     """Conditions of a statement of PostgreSQL, whose values have numbers."""
 
     is_marked = "{}"
@@ -95,7 +95,7 @@ class PostgresWhere(Where):
     def add_audience(self, names: list[str]) -> None:
         self.add("audiences && ?::text[]", names)
 
-    def add_lookup(self, source: str, more: Where) -> None:
+    def add_lookup(self, source: str, more: SqlWhere) -> None:
         """Add conditions on the row of another table, whose values are among those of this statement."""
         if more.parts:
             self.parts.append(f"(SELECT {more} {source})")

@@ -39,7 +39,7 @@ FENCED = """SELECT 1 / count(*) FROM (
 WRITTEN = "(SELECT count(*) FROM part_{}) >= 0"
 LostFence = psycopg.errors.DivisionByZero
 """Raised by a statement of `under_fence` if the thread is not held; then nothing is written."""
-Row = dict[str, Any]
+CheckpointRow = dict[str, Any]
 Values = dict[tuple[str, Any], tuple[str, bytes] | None]
 VALUES = "checkpoint_blobs"
 WRITE = ("task_id", "channel", "type", "blob", "task_path", "idx")
@@ -50,7 +50,7 @@ SELECT_NEWEST = (
 """LangGraph's own statement for the newest checkpoint."""
 
 
-class Statement(NamedTuple):
+class CheckpointStatement(NamedTuple):
     """A statement with its parameters."""
 
     sql: str
@@ -71,14 +71,14 @@ class Insert(NamedTuple):
     changes: tuple[str, ...]
     """The columns that are replaced in an existing row."""
 
-    def statement(self, rows: Iterable[Sequence[Any]]) -> Statement:
+    def statement(self, rows: Iterable[Sequence[Any]]) -> CheckpointStatement:
         """Return one statement for all rows; PostgreSQL refuses to write a row twice in a statement."""
         unique = dict[tuple[Any, ...], Sequence[Any]]()
         for row in rows:
             key = self.key_of(row)
             unique[key] = row if self.changes else unique.get(key, row)
         sql = f"{self.head} {', '.join([self.row] * len(unique))} {self.tail}"
-        return Statement(sql, [value for row in unique.values() for value in row], self)
+        return CheckpointStatement(sql, [value for row in unique.values() for value in row], self)
 
     def key_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """Return the primary key of a row."""
@@ -94,7 +94,7 @@ class Recorder(psycopg.Connection[DictRow]):
     """A connection without a server that records the statements of LangGraph's saver."""
 
     def __init__(self) -> None:
-        self.statements: list[Statement] = []
+        self.statements: list[CheckpointStatement] = []
 
     def cursor(self, *_: Any, **__: Any) -> AbstractContextManager[Self]:  # type: ignore[override]
         """Return this object itself."""
@@ -114,7 +114,7 @@ class Recorder(psycopg.Connection[DictRow]):
         """Record a statement for several rows."""
         insert, converted = parse_insert(sql), [[json_text(value) for value in row] for row in rows]
         if insert is None:
-            self.statements += [Statement(sql.strip().rstrip(";"), row) for row in converted]
+            self.statements += [CheckpointStatement(sql.strip().rstrip(";"), row) for row in converted]
         elif converted:
             size = max(1, MAX_PARAMETERS // len(insert.columns))
             batches = [converted[start : start + size] for start in range(0, len(converted), size)]
@@ -137,19 +137,19 @@ def json_text(value: Any) -> Any:
     return json.dumps(value.obj) if isinstance(value, Jsonb) else value
 
 
-def recorded(serde: SerializerProtocol, method: str, *args: Any) -> tuple[Any, list[Statement]]:
+def recorded(serde: SerializerProtocol, method: str, *args: Any) -> tuple[Any, list[CheckpointStatement]]:
     """Return the result of a write of LangGraph's own saver, and the statements that it needs."""
     recorder = Recorder()
     result = getattr(PostgresSaver(recorder, serde=serde), method)(*args)
     return result, recorder.statements
 
 
-def under_fence(statements: Sequence[Statement], held: Thread) -> list[Statement]:
+def under_fence(statements: Sequence[CheckpointStatement], held: Thread) -> list[CheckpointStatement]:
     """Return the statements of one transaction; nearly always it is one, which commits itself.
 
     The last one raises `LostFence` if another worker holds the thread.
     """
-    batches, size = [list[Statement]()], 0
+    batches, size = [list[CheckpointStatement]()], 0
     for statement in statements:
         size += len(statement.parameters)
         if size > MAX_PARAMETERS and batches[-1]:
@@ -160,19 +160,19 @@ def under_fence(statements: Sequence[Statement], held: Thread) -> list[Statement
     return [*(combined(batch, "SELECT") for batch in earlier), fenced(last, held)]
 
 
-def fenced(statements: Sequence[Statement], held: Thread) -> Statement:
+def fenced(statements: Sequence[CheckpointStatement], held: Thread) -> CheckpointStatement:
     """Return one statement for all, which raises `LostFence` if another worker holds the thread."""
     written = " AND ".join(WRITTEN.format(number) for number in range(len(statements))) or "true"
     sql, parameters, _ = combined(statements, FENCED.format(written=written))
     # Compared as text: as JSON, PostgreSQL would refuse a body with a NUL anywhere. In a string, quotes are escaped.
-    return Statement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
+    return CheckpointStatement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
 
 
-def combined(statements: Sequence[Statement], main: str) -> Statement:
+def combined(statements: Sequence[CheckpointStatement], main: str) -> CheckpointStatement:
     """Return one statement for all, ended by a query without parameters of its own."""
     parts = ", ".join(f"part_{number} AS ({each.sql} RETURNING 1)" for number, each in enumerate(statements))
     sql = f"WITH {parts} {main}" if statements else main
-    return Statement(sql, [value for each in statements for value in each.parameters])
+    return CheckpointStatement(sql, [value for each in statements for value in each.parameters])
 
 
 class UnknownCheckpointError(Exception):
@@ -189,11 +189,11 @@ class NewestCheckpoint:
     def __init__(self, thread_id: str) -> None:
         self._thread_id = thread_id
         self._is_known = self._has_stopped = False
-        self._head: Row | None = None
+        self._head: CheckpointRow | None = None
         """The row of the checkpoint, with JSON as text."""
         self._values: Values = {}
         """The serialized values by channel and version; None for those outside of the table of values."""
-        self._writes = defaultdict[str, dict[tuple[str, int], Row]](dict)
+        self._writes = defaultdict[str, dict[tuple[str, int], CheckpointRow]](dict)
         """The rows of pending writes by checkpoint: those of the next one may be written before it."""
         self._incomplete = set[str]()
         """The checkpoints of which some writes are not in `_writes`."""
@@ -222,7 +222,7 @@ class NewestCheckpoint:
             self._replace(found[0])
 
     @contextmanager
-    def writing(self, method: str, args: Sequence[Any], statements: Sequence[Statement]) -> Iterator[None]:
+    def writing(self, method: str, args: Sequence[Any], statements: Sequence[CheckpointStatement]) -> Iterator[None]:
         """Apply a write after the block has committed it; after a failure nobody knows what is stored."""
         self._begun += 1
         self._open += 1
@@ -253,12 +253,12 @@ class NewestCheckpoint:
         place = config["configurable"]
         return not place.get("checkpoint_ns") and place["thread_id"] == self._thread_id
 
-    def _apply(self, method: str, args: Sequence[Any], statements: Sequence[Statement]) -> None:
+    def _apply(self, method: str, args: Sequence[Any], statements: Sequence[CheckpointStatement]) -> None:
         if not method.startswith("put") or not all(statement.insert for statement in statements):
             return self.stop()
         if not self._is_place(args[0]):
             return None
-        records = defaultdict[str, list[tuple[Row, Sequence[str]]]](list)
+        records = defaultdict[str, list[tuple[CheckpointRow, Sequence[str]]]](list)
         for statement in statements:
             if insert := statement.insert:
                 for row in insert.rows_of(statement.parameters):
@@ -272,7 +272,7 @@ class NewestCheckpoint:
             }
             self._put(record, changes, checkpoint["channel_versions"], new_versions, values)
 
-    def _put_write(self, record: Row, changes: Sequence[str]) -> None:
+    def _put_write(self, record: CheckpointRow, changes: Sequence[str]) -> None:
         if not self._is_known:
             self._incomplete.add(record["checkpoint_id"])
             return
@@ -280,7 +280,12 @@ class NewestCheckpoint:
         known.update((name, record[name]) for name in changes)
 
     def _put(
-        self, record: Row, changes: Sequence[str], versions: ChannelVersions, new: ChannelVersions, values: Values
+        self,
+        record: CheckpointRow,
+        changes: Sequence[str],
+        versions: ChannelVersions,
+        new: ChannelVersions,
+        values: Values,
     ) -> None:
         id, head = record["checkpoint_id"], self._head
         if not self._is_known or (head and id < head["checkpoint_id"]):
@@ -318,7 +323,7 @@ class NewestCheckpoint:
                 "task_path": path.decode(),
             }
 
-    def _stored_row(self, head: Row) -> DictRow:
+    def _stored_row(self, head: CheckpointRow) -> DictRow:
         checkpoint = EXACT.decode(head["checkpoint"])
         values = (
             (channel, self._values[channel, version]) for channel, version in checkpoint["channel_versions"].items()

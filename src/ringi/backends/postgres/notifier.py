@@ -11,7 +11,7 @@ from typing import Self
 import asyncpg
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.postgres.database import CONNECT_SECONDS, Database, refusing
+from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, refusing
 from ringi.base.log_limit import limited
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
 from ringi.errors import RingiError, UnavailableError
@@ -27,7 +27,7 @@ PULSE_AFTER = 10.0
 class PostgresNotifier(BroadcastNotifier):
     """Outside the transactions of changes: NOTIFY inside them would serialize all commits."""
 
-    def __init__(self, database: Database, recheck_after: float) -> None:
+    def __init__(self, database: PostgresDatabase, recheck_after: float) -> None:
         super().__init__(recheck_after)
         self._database, self._channel = database, f"ringi:{database.schema}"
         self._line: asyncpg.Connection[asyncpg.Record] | None = None
@@ -74,7 +74,7 @@ class Pulse:
         notifier: The notifier of this process, whose listeners then poll less often.
     """
 
-    def __init__(self, database: Database, notifier: Notifier) -> None:
+    def __init__(self, database: PostgresDatabase, notifier: Notifier) -> None:
         self._database, self._notifier = database, notifier
         self._events: int | None = None
         self._revocations: int | None = None

@@ -13,7 +13,7 @@ from itertools import groupby
 from ringi.backends.audiences import has_index
 from ringi.backends.orders import Listing, listing_of
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.domain.record import Query, Record, query_terms
 from ringi.domain.request import Request
 
@@ -23,7 +23,7 @@ HEAD_START = 0.02
 """Seconds after which the term index is no longer assumed to be faster."""
 
 
-async def find(database: Database, kind: type[Record], query: Query) -> list[str]:
+async def find(database: PostgresDatabase, kind: type[Record], query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching records, in order."""
     listing = listing_of(kind, query)
     if kind is not Request or has_index(query) or query.tenant is None:
@@ -36,7 +36,7 @@ async def find(database: Database, kind: type[Record], query: Query) -> list[str
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
 
 
-async def count(database: Database, kind: type[Record], query: Query) -> int:
+async def count(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
     listing, is_listed = listing_of(kind, query), kind is Request and not has_index(query) and query.tenant is not None
     if is_listed and query_terms(query.text or ""):
@@ -50,12 +50,12 @@ async def count(database: Database, kind: type[Record], query: Query) -> int:
     return int(number)
 
 
-async def read(database: Database, statement: lists.Statement) -> list[str]:
+async def read(database: PostgresDatabase, statement: lists.Statement) -> list[str]:
     """Return the bodies that a statement finds."""
     return [body for (body,) in await database.fetch(statement.sql, *statement.values)]
 
 
-async def scan(database: Database, listing: Listing, names: list[str]) -> list[str]:
+async def scan(database: PostgresDatabase, listing: Listing, names: list[str]) -> list[str]:
     """Read a page from the lists with these names, a statement for each index.
 
     A request keeps its place for the time that the cursor carries, so the indexes may be read one after the other.
@@ -68,7 +68,7 @@ async def scan(database: Database, listing: Listing, names: list[str]) -> list[s
     return found
 
 
-async def search(database: Database, listing: Listing) -> list[str]:
+async def search(database: PostgresDatabase, listing: Listing) -> list[str]:
     """Return the bodies of at most `query.limit` requests with a text, newest first."""
     scan = ListScan(database, listing)
     await scan.scan_next(FIRST)
@@ -83,7 +83,7 @@ async def search(database: Database, listing: Listing) -> list[str]:
 class ListScan:
     """A scan of the lists. A request keeps its position, so it is visited once, even with changes between two steps."""
 
-    def __init__(self, database: Database, listing: Listing) -> None:
+    def __init__(self, database: PostgresDatabase, listing: Listing) -> None:
         self._database, self._listing = database, listing
         self.bodies: list[str] = []
         self.is_done, self._scanned = False, 0

@@ -16,7 +16,7 @@ from ringi.backends.claimed_jobs import row_of
 from ringi.backends.orders import listing_of
 from ringi.backends.postgres import lists, pages
 from ringi.backends.postgres.changes import TYPES, change_all, fence_all
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
@@ -41,7 +41,7 @@ WHERE tenant = $1 AND record_id = $2 AND record = {0} AND events.version = left_
 class PostgresStore(Store):
     """A store for many machines: every change is one statement, so one transaction and one round trip."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._changes = StatementBatcher(partial(change_all, database))
         self._fences = StatementBatcher(partial(fence_all, database))
@@ -197,7 +197,7 @@ class PostgresStore(Store):
             raise ConflictError.cursor_moved(name, old)
 
 
-async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Rows | None]:
+async def bodies(database: PostgresDatabase, table: str, keys: Sequence[Key]) -> list[Rows | None]:
     """Return the stored body of each key as a row; None if there is none."""
     sql = (
         f"SELECT (SELECT body FROM {table} WHERE tenant = wanted.tenant AND id = wanted.id)"
@@ -214,7 +214,7 @@ def is_first_of_thread(query: Query) -> bool:
     return query == Query(tenant=query.tenant, thread_id=query.thread_id, unsettled=True, limit=query.limit)
 
 
-async def unsettled(database: Database, queries: Sequence[Query]) -> list[Rows | None]:
+async def unsettled(database: PostgresDatabase, queries: Sequence[Query]) -> list[Rows | None]:
     """Return the first page of each thread's unsettled requests; None for a page of another size than the first."""
     sql = lists.UNSETTLED_OF_THREADS.format(limit=queries[0].limit)
     rows = await database.fetch(sql, [query.tenant for query in queries], [query.thread_id for query in queries])

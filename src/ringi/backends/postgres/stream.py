@@ -10,7 +10,7 @@ from typing import NamedTuple
 import asyncpg
 
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
-from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.database import PostgresDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
@@ -103,7 +103,7 @@ class Addition(NamedTuple):
     origins: list[str | None]
 
 
-class Page(NamedTuple):
+class StreamPage(NamedTuple):
     """A page of one stream."""
 
     key: Key
@@ -114,7 +114,7 @@ class Page(NamedTuple):
 class PostgresStream(Stream):
     """Items in a table, their last number and fence in another; an append is one statement."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._additions = StatementBatcher(partial(append_all, database))
         self._pages = StatementBatcher(partial(read_all, database))
@@ -141,11 +141,11 @@ class PostgresStream(Stream):
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         alone = partial(self._database.fetch, READ, *key, after, limit)
-        rows = await self._pages.result(Page(key, after, limit), alone)
+        rows = await self._pages.result(StreamPage(key, after, limit), alone)
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
-async def append_all(database: Database, additions: Sequence[Addition]) -> list[Rows | None]:
+async def append_all(database: PostgresDatabase, additions: Sequence[Addition]) -> list[Rows | None]:
     """Return the last number of each stream as a row; None for an addition that is to be made alone.
 
     None does not state the reason: a higher fence, two additions to one stream, or values that cannot be stored.
@@ -165,7 +165,7 @@ async def append_all(database: Database, additions: Sequence[Addition]) -> list[
     return [last.get(n) for n, _ in enumerate(additions, 1)]
 
 
-async def read_all(database: Database, pages: Sequence[Page]) -> list[Rows | None]:
+async def read_all(database: PostgresDatabase, pages: Sequence[StreamPage]) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
     rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)

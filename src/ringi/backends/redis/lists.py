@@ -22,7 +22,7 @@ from ringi.backends.audiences import (
     required_lists,
     tool_list,
 )
-from ringi.backends.orders import Index, Place, Span
+from ringi.backends.orders import Index, OrderPlace, Span
 from ringi.backends.redis.server import named
 from ringi.domain.endings import FINAL
 from ringi.domain.journal import Journal
@@ -209,7 +209,7 @@ def bounds_of(tenant: str | None, span: Span) -> tuple[bytes, bytes]:
     return (first, after) if span.is_descending else (after, last + NEWEST)
 
 
-def suffix_of(tenant: str | None, key: Index, place: Place) -> bytes:
+def suffix_of(tenant: str | None, key: Index, place: OrderPlace) -> bytes:
     """Return what follows the name of a list in a member at a place."""
     if key == "created_at":
         at, id, tenant = place

@@ -16,7 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.rows import record_of
-from ringi.backends.sqlite.database import Database, reading, writing
+from ringi.backends.sqlite.database import SqliteDatabase, reading, writing
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
@@ -63,7 +63,7 @@ class BatchedSaver(SqliteSaver):
 class FencedSqliteSaver(FencedSaver):
     """A saver with fence check and checkpoint in one transaction, on the file's single writer."""
 
-    def __init__(self, database: Database, held: Thread) -> None:
+    def __init__(self, database: SqliteDatabase, held: Thread) -> None:
         super().__init__(held)
         self._database = database
 
@@ -104,14 +104,14 @@ class FencedSqliteSaver(FencedSaver):
         return record_of(Thread, row[0]) if row else None
 
 
-async def prepare(database: Database) -> None:
+async def prepare(database: SqliteDatabase) -> None:
     """Create LangGraph's tables, once; its set-up script commits, so it never runs in a group."""
     if not database.has_checkpoints:
         await asyncio.to_thread(_make_tables, database)
         database.has_checkpoints = True
 
 
-def _make_tables(database: Database) -> None:
+def _make_tables(database: SqliteDatabase) -> None:
     with closing(database.connect()) as connection:
         SqliteSaver(connection).setup()
 
@@ -119,7 +119,7 @@ def _make_tables(database: Database) -> None:
 class SqliteAgentStores:
     """The stores of agents in one file: a separate connection, opened on first use."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database, self._opening = database, threading.Lock()
         self._inner: SqliteStore | None = None
 

@@ -43,7 +43,7 @@ else:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-Run = Callable[[sqlite3.Connection, "DatabaseTask[Any]"], bool]
+TaskRunner = Callable[[sqlite3.Connection, "DatabaseTask[Any]"], bool]
 BATCH_SECONDS = 0.005
 """Seconds for which one group commit may collect; longer would delay the other processes."""
 BATCH_TASKS = 64
@@ -267,7 +267,7 @@ class WriterThread(TaskThread):
             self._guard.rescue(self._all)
             return len(batch)
 
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]], run: Run) -> int:
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]], run: TaskRunner) -> int:
         done, stop_at = 0, time.monotonic() + BATCH_SECONDS
         connection.execute("BEGIN IMMEDIATE")
         while done < len(batch) and (not done or time.monotonic() < stop_at):
@@ -306,7 +306,7 @@ def refuse(batch: Sequence[DatabaseTask[Any]], error: Exception) -> None:
         task.error = UnavailableError(str(error)) if not isinstance(error, UnavailableError) else error
 
 
-class Database:
+class SqliteDatabase:
     """A file in WAL mode at full durability, shared by all parts of Ringi that use it."""
 
     def __init__(self, path: str | Path) -> None:
@@ -454,7 +454,7 @@ def statements(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def reading(database: Database) -> Iterator[sqlite3.Connection]:
+def reading(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a connection for reading."""
     try:
         with closing(database.connect()) as connection:
@@ -464,7 +464,7 @@ def reading(database: Database) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def writing(database: Database) -> Iterator[sqlite3.Connection]:
+def writing(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
     # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
     fair_lock = FairLock(database.path)

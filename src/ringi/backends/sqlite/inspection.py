@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ringi.backends.migrations import migrations, refuse_other_schema
 from ringi.backends.rows import TABLES, Columns, wrong_columns
-from ringi.backends.sqlite.database import BUSY_SECONDS, Database, TaskThread, Work
+from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
 from ringi.backends.sqlite.store import SqliteStore, columns_of
@@ -61,7 +61,7 @@ WHERE r.place IS NULL OR r.status <> 'pending' OR r.tenant <> u.tenant OR r.rank
 """
 
 
-class ReadOnlyDatabase(Database):
+class ReadOnlyDatabase(SqliteDatabase):
     """A read-only file, even without write permission; it must exist, and have the version of this program."""
 
     async def __aenter__(self) -> Self:

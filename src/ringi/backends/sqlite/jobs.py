@@ -10,7 +10,7 @@ from typing import Any
 
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
 SUBMIT = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
@@ -44,7 +44,7 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offer
 class SqliteJobs(ClaimedJobs):
     """Workers of all processes on the file take jobs from one table, under a claim that they renew."""
 
-    def __init__(self, database: Database, notifier: Notifier) -> None:
+    def __init__(self, database: SqliteDatabase, notifier: Notifier) -> None:
         super().__init__(notifier)
         self._database = database
 

@@ -29,15 +29,15 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import Where
+from ringi.backends.sql import SqlWhere
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
 from ringi.domain.urgency import rank_spans
 
-Row = tuple[Any, ...]
+IndexRow = tuple[Any, ...]
 """The place of a request, and its body."""
-Key = tuple[Any, ...]
+IndexKey = tuple[Any, ...]
 """What an index compares; the last is the position of the request."""
 SLOTS = 32
 """Positions per microsecond: 2**63 of them end in the year 11104."""
@@ -66,7 +66,7 @@ SHELF = "audience = {} AND shelf = {} AND tenant = ?"
 AMONG = "(SELECT value FROM json_each(?))"
 
 
-class SqliteWhere(Where):
+class SqliteWhere(SqlWhere):
     """Conditions of a statement of SQLite, whose placeholders have no numbers."""
 
     is_marked = "{} = 1"
@@ -128,7 +128,7 @@ def find(connection: sqlite3.Connection, kind: type[Record], query: Query) -> li
     return [row[-1] for row in page(connection, kind, query)]
 
 
-def page(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[Row]:
+def page(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[IndexRow]:
     """Return the rows of at most `query.limit` matching records, in order."""
     scan = Scan(connection, kind, listing_of(kind, query))
     if kind is not Request or has_index(query):
@@ -199,13 +199,13 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def first_to_finish(scans: Sequence[Generator[None, None, list[Row]]]) -> list[Row]:
+def first_to_finish(scans: Sequence[Generator[None, None, list[IndexRow]]]) -> list[IndexRow]:
     """Return the result of the first way to finish: all find the same, but one may take a million steps."""
     for scan in cycle(scans):
         try:
             next(scan)
         except StopIteration as end:
-            rows: list[Row] = end.value
+            rows: list[IndexRow] = end.value
             return rows
     return []
 
@@ -223,7 +223,7 @@ class Scan:
         first = max(listing.query.limit, LEAST_CHUNK) if listing.is_ascending else FIRST_CHUNK
         self._chunk = min(first, MAX_CHUNK)
 
-    def in_order(self, places: str = "", *values: Any) -> list[Row]:
+    def in_order(self, places: str = "", *values: Any) -> list[IndexRow]:
         """Return the page by an index of its own, or of those at the positions that a statement finds."""
         if places:
             return self._rows(f"AND place IN ({places}) {self._end}", *values)
@@ -247,7 +247,7 @@ class Scan:
                 return sql, *values
         return ()
 
-    def ways(self) -> list[Generator[None, None, list[Row]]]:
+    def ways(self) -> list[Generator[None, None, list[IndexRow]]]:
         """Return scans that each find the page."""
         query, spans = self._listing.query, self._listing.spans
         lists = lists_of(query)
@@ -259,7 +259,7 @@ class Scan:
             ways.append(self._chosen(newest, None))
         return ways
 
-    def _chosen(self, spans: list[Span], names: list[str] | None) -> Generator[None, None, list[Row]]:
+    def _chosen(self, spans: list[Span], names: list[str] | None) -> Generator[None, None, list[IndexRow]]:
         """Find the page among the requests in spans of some lists, or of the terms, as far as needed.
 
         In spans of another order all are read: fast if few match.
@@ -277,13 +277,13 @@ class Scan:
             yield
         return self._first(found)
 
-    def _first(self, found: list[Row]) -> list[Row]:
+    def _first(self, found: list[IndexRow]) -> list[IndexRow]:
         return sorted(found, reverse=not self._listing.is_ascending)[: self._listing.query.limit]
 
-    def _rows(self, more: str, *values: Any) -> list[Row]:
+    def _rows(self, more: str, *values: Any) -> list[IndexRow]:
         return self._connection.execute(self._sql.format("NOT INDEXED", more), [*self._values, *values]).fetchall()
 
-    def _keys(self, span: Span, names: list[str] | None) -> Iterator[Key]:
+    def _keys(self, span: Span, names: list[str] | None) -> Iterator[IndexKey]:
         """Yield the keys of a span of some lists in order, each once."""
         walks = [self._walk(span, *source) for source in self._sources(span, names)]
         return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=span.is_descending)))
@@ -316,7 +316,7 @@ class Scan:
         table = "ended" if span.key == "ended_at" else "urgent"
         return [(f"{table} WHERE {where}", [name, *where.values[1:]], order) for name in names]
 
-    def _walk(self, span: Span, rows: str, values: list[Any], order: tuple[str, ...]) -> Iterator[Key]:
+    def _walk(self, span: Span, rows: str, values: list[Any], order: tuple[str, ...]) -> Iterator[IndexKey]:
         """Yield the keys in order, read in chunks, only as far as the caller iterates."""
         names, marks = ", ".join(order), ", ".join("?" for _ in order)
         end = ", ".join(f"{name} DESC" for name in order) if span.is_descending else names
@@ -332,7 +332,7 @@ class Scan:
             size = min(2 * size, MAX_CHUNK)
 
 
-def bounds(span: Span) -> tuple[Key, Key]:
+def bounds(span: Span) -> tuple[IndexKey, IndexKey]:
     """Return the keys between which a span is."""
     if not span.is_descending:
         low = (*span.after, MOST) if span.after else (span.first, LEAST, "", LEAST)
@@ -342,7 +342,7 @@ def bounds(span: Span) -> tuple[Key, Key]:
     return (*[span.first][: len(key)], -1), (*key, place)
 
 
-def is_before(row: Row, key: Key) -> bool:
+def is_before(row: IndexRow, key: IndexKey) -> bool:
     """Return whether a row is before all that follow a key in a descending index."""
     last = (*key[:-1], key[-1] // SLOTS + 1)
     return row[: len(last)] >= last

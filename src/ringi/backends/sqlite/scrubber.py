@@ -22,7 +22,7 @@ MARK_PENDING = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', 
 CLEAR_PENDING = "DELETE FROM cursors WHERE name = 'scrub' AND position = ?"
 
 
-class File(Protocol):
+class ScrubbedFile(Protocol):
     """The database operations that scrubbing needs."""
 
     path: Path
@@ -35,7 +35,7 @@ class File(Protocol):
 class Scrubber:
     """Scrubs once for all concurrent erasures."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: ScrubbedFile) -> None:
         self._file = file
         self._scrubbing: asyncio.Task[None] | None = None
         self._has_begun = False

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SUBMIT, job_rows
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import MARK_PENDING
@@ -27,7 +27,7 @@ from ringi.errors import ConflictError, NotFoundError
 class SqliteStore(Store):
     """The embedded store: WAL, full durability, group commit."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:

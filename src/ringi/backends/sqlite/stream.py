@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Self
 
-from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import EXPIRY, STRANDED, Notifier, Stream, StreamItem
 from ringi.domain.record import Key
@@ -33,7 +33,7 @@ NOT_OF_FILES = ("request/", "thread/", EXPIRY, STRANDED)
 class SqliteStream(Stream):
     """Items in a table, their last number and fence in another."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
@@ -98,7 +98,7 @@ class SqliteNotifier(Notifier):
     Those waits are notified by the feed, which reads the changed records: 10,000 waits cost one query.
     """
 
-    def __init__(self, database: Database, recheck_after: float) -> None:
+    def __init__(self, database: SqliteDatabase, recheck_after: float) -> None:
         super().__init__(recheck_after)
         self._database = database
 

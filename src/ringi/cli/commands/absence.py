@@ -10,7 +10,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.cli.format.output import listing, visible
 from ringi.cli.format.requests import clock
 from ringi.cli.options import Unknown, parsed_time
-from ringi.cli.session import MemberSession, NamedSession, Session
+from ringi.cli.session import CommandSession, MemberSession, NamedSession
 from ringi.cli.texts import text_of
 from ringi.inbox.api import InboxAPI
 
@@ -49,7 +49,7 @@ def back(
         session.say({"person": person}, text_of("ended.absences", id=visible(person)))
 
 
-def absences(session: Session) -> None:
+def absences(session: CommandSession) -> None:
     """List who is away and who stands for whom."""
     found = session.work(lambda inbox: inbox.people.absences())
     rows = [(each.person, each.deputy, clock(each.until)) for each in found]

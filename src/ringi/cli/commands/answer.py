@@ -17,12 +17,12 @@ from ringi.errors import InvalidError
 from ringi.inbox.api import InboxAPI, Seen
 from ringi.inbox.inbox import Inbox
 
-Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
+RequestArgument = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
 
 
 def respond(
     session: MemberSession,
-    id: Id,
+    id: RequestArgument,
     decision: Annotated[str, typer.Argument(help="One of approve, edit, reject, respond.")],
     data: Annotated[str | None, typer.Option(help="The values of the form, as JSON.")] = None,
     args: Annotated[str | None, typer.Option(help="All arguments of an edited action, as JSON.")] = None,
@@ -71,24 +71,24 @@ def respond(
     session.change(answer)
 
 
-def undo(session: NamedSession, id: Id) -> None:
+def undo(session: NamedSession, id: RequestArgument) -> None:
     """Undo your answer before it takes effect, or take back your reassignment until somebody acts."""
     session.change(lambda inbox: inbox.undo(id, by=session.by))
 
 
-def claim(session: MemberSession, id: Id) -> None:
+def claim(session: MemberSession, id: RequestArgument) -> None:
     """Reserve a request for a while, so that others cannot answer it."""
     session.change(lambda inbox: inbox.claim(id, by=session.person))
 
 
-def release(session: MemberSession, id: Id) -> None:
+def release(session: MemberSession, id: RequestArgument) -> None:
     """Release a claimed request."""
     session.change(lambda inbox: inbox.release(id, by=session.person))
 
 
 def reassign(
     session: NamedSession,
-    id: Id,
+    id: RequestArgument,
     to: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
     groups: Annotated[str, typer.Option(help="Or the groups that should answer, separated by commas.")] = "",
     unknown: Unknown = False,
@@ -104,7 +104,7 @@ def reassign(
 
 def cancel(
     session: NamedSession,
-    id: Id,
+    id: RequestArgument,
     reason: Annotated[str | None, typer.Option(help="The reason, for the agent and the audit trail.")] = None,
 ) -> None:
     """Withdraw a request; the action that it gates will not run."""
@@ -113,7 +113,7 @@ def cancel(
 
 def outcome(
     session: NamedSession,
-    id: Id,
+    id: RequestArgument,
     outcome: Annotated[Literal["committed", "failed", "unknown"], typer.Argument(help="The outcome of the call.")],
     result_digest: Annotated[
         str | None, typer.Option(help="The digest of the result, never the result itself.")

@@ -11,7 +11,7 @@ from ringi.base.clock import utc_now
 from ringi.cli.format.output import listing, progress
 from ringi.cli.format.requests import age, agent, line, outcome, picture, public, title_of
 from ringi.cli.options import parsed_json, read_json
-from ringi.cli.session import NamedSession, Session
+from ringi.cli.session import CommandSession, NamedSession
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority
 from ringi.domain.filters import FindOptions
@@ -68,7 +68,7 @@ def ask(
 
 
 def list_(
-    session: Session,
+    session: CommandSession,
     status: Annotated[
         Literal["pending", "completed", "cancelled", "expired", "all"] | None,
         typer.Option(help="Only with this status. By default pending, and with the order `ended` all that have ended."),
@@ -119,7 +119,7 @@ def list_(
     session.say(None, listing(columns, rows, "no_requests", found.next))
 
 
-def show(session: Session, id: str) -> None:
+def show(session: CommandSession, id: str) -> None:
     """Show one request and its history."""
 
     async def read(inbox: InboxAPI) -> tuple[Request, list[Event]]:

@@ -11,7 +11,7 @@ import typer
 
 from ringi.cli.format.output import listing, progress, visible
 from ringi.cli.format.requests import clock
-from ringi.cli.session import NamedSession, Session
+from ringi.cli.session import CommandSession, NamedSession
 from ringi.cli.texts import language, text_of
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.errors import InvalidError
@@ -32,7 +32,7 @@ LISTED = 20
 
 
 def report(
-    session: Session,
+    session: CommandSession,
     since: Annotated[
         datetime | None, typer.Option(help="The first day, in UTC; by default six days before the last.", formats=DAY)
     ] = None,
@@ -60,7 +60,7 @@ def report(
         sys.stdout.write(report_html(found, language()))
 
 
-def checks(session: Session, context: typer.Context) -> None:
+def checks(session: CommandSession, context: typer.Context) -> None:
     """List the checks, and the shares that people noticed; exit code 1 if they are too low."""
     if context.invoked_subcommand:
         return

@@ -13,13 +13,13 @@ from ringi.audit.verify import Finding, verify
 from ringi.backends.sqlite import backup as copies
 from ringi.cli.commands.upkeep import finding_line
 from ringi.cli.format.output import progress, say
-from ringi.cli.options import Json, Url
+from ringi.cli.options import AsJson, StoreUrl
 from ringi.cli.session import run
 from ringi.cli.texts import text_of, translated
 from ringi.connect import open_to_verify, sqlite_file
 from ringi.errors import SettingError
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
 NOT_EMPTY = "the store is not empty: choose another --url, or pass --force to replace it; the old store is kept"
 MAX_FINDINGS = 10
 """Maximum findings in an error message."""
@@ -27,10 +27,10 @@ Report = Callable[[str], None]
 
 
 def backup(
-    file: File,
-    url: Url = None,
+    file: BackupFile,
+    url: StoreUrl = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Back up a SQLite store to FILE while it is in use, and verify the copy.
 
@@ -49,12 +49,12 @@ def backup(
 
 
 def restore(
-    file: File,
-    url: Url = None,
+    file: BackupFile,
+    url: StoreUrl = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a store that is not empty; the old one is kept.")
     ] = False,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Restore a SQLite store from a backup, while no process has the store open.
 

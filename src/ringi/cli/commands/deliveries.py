@@ -11,8 +11,8 @@ from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
 from ringi.cli.format.output import listing, progress, say, visible, visible_lines
 from ringi.cli.format.requests import clock
-from ringi.cli.options import Json
-from ringi.cli.session import NamedSession, Session, run
+from ringi.cli.options import AsJson
+from ringi.cli.session import CommandSession, NamedSession, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import Backend
 from ringi.delivery.addresses import NO_ADDRESS
@@ -31,7 +31,7 @@ MAX_REPLY_BYTES = 1_000
 
 
 def deliveries(
-    session: Session,
+    session: CommandSession,
     id: Annotated[str | None, typer.Argument(help="The id of a request; by default the newest requests.")] = None,
     limit: Annotated[int, typer.Option(help="The maximum number of requests.", min=1, max=1000)] = 50,
 ) -> None:
@@ -61,7 +61,7 @@ def redeliver(
 
 def webhooks_test(
     endpoint: Annotated[str | None, typer.Argument(help="An endpoint in RINGI_WEBHOOKS; by default all.")] = None,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
     with progress(text_of("waiting_for_endpoints")):

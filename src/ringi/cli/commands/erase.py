@@ -9,7 +9,7 @@ import typer
 
 from ringi.cli.format.output import progress, visible
 from ringi.cli.options import parsed_time
-from ringi.cli.session import NamedSession, Session, run
+from ringi.cli.session import CommandSession, NamedSession, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import open_backend
 from ringi.errors import ConflictError, InvalidError
@@ -68,7 +68,7 @@ def erase(
         raise typer.Exit(1)
 
 
-def _erase_store(session: Session, agent: str | None, namespace: str | None, yes: bool) -> None:
+def _erase_store(session: CommandSession, agent: str | None, namespace: str | None, yes: bool) -> None:
     below = tuple(namespace.split("/")) if namespace else ()
     if namespace and not all(below):
         raise InvalidError.of("namespace", f"{namespace!r} has an empty part: write it as notes/ann")

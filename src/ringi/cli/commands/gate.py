@@ -88,11 +88,13 @@ def gate(
     run(serve_gate(servers, policies, wait=wait))
 
 
-Which = Annotated[Literal["claude-code", "cursor", "vscode", "codex"], typer.Argument(help="The MCP client.")]
+GateClientArgument = Annotated[
+    Literal["claude-code", "cursor", "vscode", "codex"], typer.Argument(help="The MCP client.")
+]
 
 
 def install(
-    client: Which,
+    client: GateClientArgument,
     policy: Annotated[Path, typer.Option("--policy", help="The policy of the gate.")],
     project: InProject = True,
     yes: Yes = False,
@@ -108,7 +110,7 @@ def install(
         write_change(change, yes)
 
 
-def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
+def uninstall(client: GateClientArgument, project: InProject = True, yes: Yes = False) -> None:
     """Restore the MCP servers in the configuration of a client: show the difference, ask, and write."""
     from ringi.gateways.mcp_gate.install import config_file, uninstalled
 

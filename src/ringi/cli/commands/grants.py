@@ -9,7 +9,7 @@ import typer
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.cli.format.output import listing, visible
 from ringi.cli.format.requests import clock, public
-from ringi.cli.session import MemberSession, NamedSession, Session
+from ringi.cli.session import CommandSession, MemberSession, NamedSession
 from ringi.cli.texts import text_of
 from ringi.domain.grants import Grant
 from ringi.domain.request import Request
@@ -18,7 +18,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 
 
-def grants(session: Session) -> None:
+def grants(session: CommandSession) -> None:
     """List the grants: the calls that people have approved in advance."""
     found = session.work(lambda inbox: inbox.grants.list())
     columns = ("id", "tool", "scope", "uses", "until", "by", "status")
@@ -56,7 +56,7 @@ def scope_text(grant: Grant) -> str:
     return " · ".join(each for each in (args, grant.asked_by, grant.agent, grant.thread_id, grant.folder) if each)
 
 
-def suggestions(session: Session, context: typer.Context) -> None:
+def suggestions(session: CommandSession, context: typer.Context) -> None:
     """List the rules that the decisions of people suggest."""
     if context.invoked_subcommand:
         return

@@ -22,11 +22,11 @@ Confirms = Annotated[bool, typer.Option("--confirm-stop", help="Ask whether the 
 WAIT = 7 * 86_400
 """Seconds after which a client ends a hook, as installed."""
 MARGIN = 60
-Wait = Annotated[int, typer.Option("--timeout", help="Seconds to wait for an answer.", min=1)]
+WaitSeconds = Annotated[int, typer.Option("--timeout", help="Seconds to wait for an answer.", min=1)]
 
 
 def claude_code(
-    policy: PolicyOption = None, url: Asks = None, timeout: Wait = WAIT - MARGIN, confirm_stop: Confirms = False
+    policy: PolicyOption = None, url: Asks = None, timeout: WaitSeconds = WAIT - MARGIN, confirm_stop: Confirms = False
 ) -> None:
     """Answer a hook of Claude Code: read its event from standard input, and print the reply.
 
@@ -38,7 +38,7 @@ def claude_code(
 
 
 def codex(
-    policy: PolicyOption = None, url: Asks = None, timeout: Wait = WAIT - MARGIN, confirm_stop: Confirms = False
+    policy: PolicyOption = None, url: Asks = None, timeout: WaitSeconds = WAIT - MARGIN, confirm_stop: Confirms = False
 ) -> None:
     """Answer a hook of Codex: read its event from standard input, and print the reply.
 
@@ -49,13 +49,13 @@ def codex(
     answer("codex", HookOptions(timeout, policy, url, confirm_stop))
 
 
-Which = Annotated[Literal["claude-code", "codex"], typer.Argument(help="The coding agent.")]
+HookClientArgument = Annotated[Literal["claude-code", "codex"], typer.Argument(help="The coding agent.")]
 InProject = Annotated[bool, typer.Option("--project/--user", help="The file of this project, or your own.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 
 
 def install(
-    client: Which,
+    client: HookClientArgument,
     project: InProject = True,
     policy: Annotated[str | None, typer.Option(help="The policy of the hook, as in `ringi hook CLIENT`.")] = None,
     url: Asks = None,
@@ -85,7 +85,7 @@ def install(
         typer.echo(text_of("hook.trust"), err=True)
 
 
-def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
+def uninstall(client: HookClientArgument, project: InProject = True, yes: Yes = False) -> None:
     """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
     from ringi.gateways.hooks.install import config_file, uninstalled
 

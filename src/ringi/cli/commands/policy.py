@@ -12,7 +12,7 @@ import typer
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
 from ringi.cli.format.output import say, table
-from ringi.cli.options import Json
+from ringi.cli.options import AsJson
 from ringi.cli.texts import text_of
 from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_of
@@ -63,7 +63,7 @@ def policy_test(
     calls: Annotated[
         Path, typer.Option("--calls", help="The calls, one JSON object a line: `tool`, `args`, `facts`, `expect`.")
     ],
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Print what a policy does with recorded calls: allow, ask or deny.
 

@@ -10,7 +10,7 @@ import typer
 from ringi.base.texts import reason_text
 from ringi.cli.format.output import listing, progress
 from ringi.cli.format.requests import clock
-from ringi.cli.session import NamedSession, Session
+from ringi.cli.session import CommandSession, NamedSession
 from ringi.cli.texts import language, text_of
 from ringi.domain.ask import parse_body
 from ringi.domain.pauses import NewPause, Pause
@@ -19,11 +19,11 @@ from ringi.domain.thread import Thread
 from ringi.runs import operations
 
 ThreadId = Annotated[str, typer.Argument(help="The id of the thread, from `ringi runs`.", metavar="THREAD")]
-Reason = Annotated[str | None, typer.Option(help="The reason, for the audit trail.")]
+ReasonOption = Annotated[str | None, typer.Option(help="The reason, for the audit trail.")]
 
 
 def runs(
-    session: Session,
+    session: CommandSession,
     limit: Annotated[int, typer.Option(help="The maximum number.", min=1, max=1000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue a list: the `next` of the previous page.")] = None,
 ) -> None:
@@ -40,17 +40,17 @@ def runs(
     session.say_list(found, listing(("thread", "agent", "since", "why"), rows, "no_runs", next), next)
 
 
-def retry(session: NamedSession, thread: ThreadId, reason: Reason = None) -> None:
+def retry(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
     """Resume a failed run from its last checkpoint."""
     _change(session, thread, operations.retry, reason)
 
 
-def ask_again(session: NamedSession, thread: ThreadId, reason: Reason = None) -> None:
+def ask_again(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
     """Ask again, because the agent's code failed on the previous answer."""
     _change(session, thread, operations.ask_again, reason)
 
 
-def abandon(session: NamedSession, thread: ThreadId, reason: Reason = None) -> None:
+def abandon(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
     """End a run permanently and withdraw its open requests."""
     _change(session, thread, operations.abandon, reason)
 
@@ -75,7 +75,7 @@ def pause(
     session.say(paused.model_dump(mode="json"), table_of([paused]))
 
 
-def pauses(session: Session) -> None:
+def pauses(session: CommandSession) -> None:
     """List the pauses in force."""
     found = session.work(lambda inbox: inbox.pauses.list())
     session.say_list(found, table_of(found))

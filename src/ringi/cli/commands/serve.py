@@ -12,8 +12,8 @@ import typer
 from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, load_agents, need_langgraph
 from ringi.cli.error_texts import error_text
 from ringi.cli.format.output import say
-from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
-from ringi.cli.session import Session, person_name, run
+from ringi.cli.options import Agents, AsJson, Host, MaxFields, PollInterval, Port, StoreTimeout, StoreUrl
+from ringi.cli.session import CommandSession, person_name, run
 from ringi.cli.texts import text_of
 from ringi.errors import MissingExtraError
 from ringi.forms.form import ASKED_FIELDS
@@ -27,11 +27,11 @@ def demo(
     model: Annotated[
         str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a scripted one.")
     ] = None,
-    url: Url = None,
+    url: StoreUrl = None,
     max_fields: MaxFields = ASKED_FIELDS,
     poll_interval: PollInterval = 0.5,
     samples: Annotated[bool, typer.Option(help="Begin with waiting requests and an agent at work.")] = True,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Serve the inbox with sample agents.
 
@@ -52,7 +52,7 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             if samples:
-                Session(url=url).work_on_store(ask_samples, creates=True)
+                CommandSession(url=url).work_on_store(ask_samples, creates=True)
             extras = ",".join(frameworks.missing_extras())
             why = text_of("no_agents", count=len(SAMPLES) if samples else 0, why=error_text(error))
             sys.stderr.write(f"{why}\n{text_of('more_agents', extras=extras)}\n")
@@ -65,7 +65,7 @@ def demo(
 def serve(
     host: Host = "127.0.0.1",
     port: Port = 8123,
-    url: Url = None,
+    url: StoreUrl = None,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="No sign-in, everybody is the administrator; loopback only.")
     ] = False,
@@ -74,7 +74,7 @@ def serve(
     max_fields: MaxFields = ASKED_FIELDS,
     poll_interval: PollInterval = 0.5,
     store_timeout: StoreTimeout = None,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Serve the API and the page; with --agents, run your agents too."""
     from ringi.server.identity import Oidc, TrustedProxy
@@ -88,7 +88,7 @@ def serve(
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
 
 
-def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, json_: Json = False) -> None:
+def worker(agents: Agents, url: StoreUrl = None, store_timeout: StoreTimeout = None, json_: AsJson = False) -> None:
     """Run agents and deliver webhooks and mail, without the API and the page."""
     loaded = load_agents(agents or "")
     run(_work(loaded, url, store_timeout, json_))

@@ -16,8 +16,8 @@ from ringi.audit.verify import verify as verify_store
 from ringi.base.canonical_json import jsonable
 from ringi.base.settings import Settings, variable, variable_of
 from ringi.cli.format.output import progress, say, table, visible
-from ringi.cli.options import Json, Tenant, Url, names_in
-from ringi.cli.session import Session, person_name, run
+from ringi.cli.options import AsJson, StoreUrl, Tenant, names_in
+from ringi.cli.session import CommandSession, person_name, run
 from ringi.cli.texts import text_of, translated
 from ringi.connect import Backend, home, open_backend, open_to_verify, resolved_url
 from ringi.delivery import signing
@@ -38,7 +38,7 @@ Expect = Annotated[
 ]
 
 
-def config(json_: Json = False) -> None:
+def config(json_: AsJson = False) -> None:
     """Print each setting, its value, and where the value comes from.
 
     Secrets are not printed.
@@ -64,7 +64,7 @@ def as_text(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def migrate(url: Url = None, json_: Json = False) -> None:
+def migrate(url: StoreUrl = None, json_: AsJson = False) -> None:
     """Migrate the store to this version of Ringi."""
 
     async def work() -> str:
@@ -77,10 +77,10 @@ def migrate(url: Url = None, json_: Json = False) -> None:
 
 
 def verify(
-    url: Url = None,
+    url: StoreUrl = None,
     expect: Expect = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit with 0 if the store is empty.")] = False,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Verify that no record was changed outside of Ringi, and that all records can be read.
 
@@ -115,7 +115,7 @@ def finding_line(finding: Finding) -> str:
 
 
 def token_create(
-    session: Session,
+    session: CommandSession,
     role: Annotated[Literal["agent", "person", "admin", "auditor"], typer.Option(help="The role of the token.")],
     name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
@@ -135,7 +135,7 @@ def token_create(
 
 def token_show(
     role: Annotated[Literal["agent", "person", "admin"], typer.Argument(help="The role; there is one token for each.")],
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Print the token of a role that `ringi serve` or `ringi demo` created on this machine."""
     path = home() / "tokens.json"
@@ -161,7 +161,7 @@ def link(
         str | None,
         typer.Option(help="The address of the server; by default RINGI_PUBLIC_URL, else the server on this machine."),
     ] = None,
-    json_: Json = False,
+    json_: AsJson = False,
 ) -> None:
     """Create a link that signs a person in to the page, once."""
     from ringi.server.auth.authenticator import Keys, Principal
@@ -186,7 +186,7 @@ def server_address() -> str:
 
 
 def token_revoke(
-    session: Session,
+    session: CommandSession,
     token: Annotated[str | None, typer.Argument(help="The token; or use --name.")] = None,
     name: Annotated[
         str | None, typer.Option(help="The person whose tokens and sessions until now are revoked.")
@@ -225,7 +225,7 @@ def token_revoke(
     session.say(data, "\n".join(lines))
 
 
-def offboard(session: Session, name: Annotated[str, typer.Argument(help="The person who leaves.")]) -> None:
+def offboard(session: CommandSession, name: Annotated[str, typer.Argument(help="The person who leaves.")]) -> None:
     """End all that a person holds: tokens, sessions, absences, deputyships, grants, rules, open votes, held
     answers and claims.
 
@@ -234,7 +234,7 @@ def offboard(session: Session, name: Annotated[str, typer.Argument(help="The per
     token_revoke(session, name=name)
 
 
-def secret_create(json_: Json = False) -> None:
+def secret_create(json_: AsJson = False) -> None:
     """Create a secret that signs webhook deliveries; the receiver needs it too."""
     secret = signing.new_secret()
     say({"secret": secret}, secret, json_)

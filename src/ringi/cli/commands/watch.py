@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ringi.cli.options import names_in
-from ringi.cli.session import MemberSession, Session, existing_store, run
+from ringi.cli.session import CommandSession, MemberSession, existing_store, run
 from ringi.cli.texts import text_of
 from ringi.connect import store_inbox
 from ringi.domain.record import Event
@@ -52,7 +52,7 @@ async def _watch(app: WatchApp) -> int:
     return app.return_code or 0
 
 
-async def _print_events(session: Session) -> None:
+async def _print_events(session: CommandSession) -> None:
     from ringi.server.serialize import event_json, request_json
 
     queue: asyncio.Queue[Event] = asyncio.Queue()

@@ -29,7 +29,7 @@ SOON = 0.2
 """The part of the time to a deadline in which it is urgent."""
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     """A part of a request as text."""
 
     source: Literal["action", "display", "agent"]
@@ -236,7 +236,7 @@ def origin(request: Request) -> list[str]:
     ]
 
 
-def sections(request: Request) -> Iterator[Section]:
+def sections(request: Request) -> Iterator[TextSection]:
     """Yield the action first, then what the agent says about it."""
     # A declared card is part of the facts; another one is the agent's own text.
     hidden: tuple[str, ...] = (CARD,) if request.card else ()
@@ -246,20 +246,20 @@ def sections(request: Request) -> Iterator[Section]:
         facts = [
             f"{name}  {line}" for name, value in named.items() for line in marked(visible_lines(str(value))).split("\n")
         ]
-        yield Section("action", text_of("finish"), facts)
+        yield TextSection("action", text_of("finish"), facts)
     if request.action:
         args = [f"  {line}" for line in values_text(request.action.args)] or [text_of("no_arguments")]
         title = text_of("facts_ended" if request.is_final else "facts")
-        yield Section("action", title, [effect_line(request), marked(visible(request.action.name)), *args])
+        yield TextSection("action", title, [effect_line(request), marked(visible(request.action.name)), *args])
     for block in request.display or ():
-        yield Section("display", text_of("display"), plain(block))
+        yield TextSection("display", text_of("display"), plain(block))
     if request.description:
         description = _own_words(request, "description", request.description)
-        yield Section("agent", text_of("agent_words"), marked(visible_lines(description)).split("\n"))
+        yield TextSection("agent", text_of("agent_words"), marked(visible_lines(description)).split("\n"))
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
         if isinstance(reason := context.get("reason"), str):
             context["reason"] = _own_words(request, "reason", reason)
-        yield Section("agent", text_of("context"), values_text(context))
+        yield TextSection("agent", text_of("context"), values_text(context))
 
 
 def check_text(request: Request) -> str:
@@ -354,7 +354,7 @@ def _standing(request: Request, events: Sequence[Event]) -> Iterator[str]:
     yield from (f"{text_of(f'label.{name}')}  {visible(value)}" for name, value in rows.items() if value)
 
 
-def _printed(section: Section) -> list[str]:
+def _printed(section: TextSection) -> list[str]:
     mark = {"action": "  ", "display": "", "agent": "  | "}[section.source]
     return ["", section.title, *(f"{mark}{line}" for line in section.lines)]
 

@@ -31,19 +31,19 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
 LONGEST_NUMBER = 400
 STEPS = 100
 """The number of steps of a slider without a step size."""
-Options = list[tuple[str, Any]]
+LabelledOptions = list[tuple[str, Any]]
 
 
 class ValueChanged(Message):
-    """The value of a `Choices` or a `Slider` changed."""
+    """The value of a `ChoiceList` or a `SliderBar` changed."""
 
 
-class Choices(OptionList):
+class ChoiceList(OptionList):
     """A list of which one or several options can be selected; unlike Textual's own, its marks need no color."""
 
     BINDINGS = [Binding(keys_of("field", "choose"), "select", "key.choose", show=False)]
 
-    def __init__(self, options: Options, value: Any, *, many: bool) -> None:
+    def __init__(self, options: LabelledOptions, value: Any, *, many: bool) -> None:
         chosen = value if many else [value]
         self.choices, self.many = options, many
         # True equals 1, but they are different options.
@@ -77,7 +77,7 @@ class Choices(OptionList):
         return Content(f"{mark} {visible(self.choices[at][0])}")
 
 
-class Slider(Widget, can_focus=True):
+class SliderBar(Widget, can_focus=True):
     """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
 
     BINDINGS = [
@@ -96,7 +96,7 @@ class Slider(Widget, can_focus=True):
         whole = isinstance(self.least, int) and isinstance(self.most, int)
         self.step = field.step or (1 if whole else (self.most - self.least) / STEPS) or 1
         self.steps = int((self.most - self.least) / self.step + 1e-9)
-        self.set_reactive(Slider.value, value)
+        self.set_reactive(SliderBar.value, value)
 
     def render(self) -> Content:
         """Draw the line, the handle and the value."""
@@ -140,7 +140,7 @@ class MessageArea(TextArea):
         self.insert("\n")
 
 
-Control = Input | TextArea | Select[Any] | Choices | Slider
+Control = Input | TextArea | Select[Any] | ChoiceList | SliderBar
 
 
 class FieldBox(Vertical):
@@ -260,15 +260,15 @@ def form_box(field: types.Field) -> FieldBox:
     make: Callable[[Any], Control]
     match field:
         case types.MultiSelect() | types.Checkbox():
-            default, make = list(field.default or ()), partial(Choices, _labeled(field), many=True)
+            default, make = list(field.default or ()), partial(ChoiceList, _labeled(field), many=True)
         case types.Radio():
-            make = partial(Choices, _labeled(field), many=False)
+            make = partial(ChoiceList, _labeled(field), many=False)
         case types.Boolean():
-            make = partial(Choices, [(text_of("yes"), True), (text_of("no"), False)], many=False)
+            make = partial(ChoiceList, [(text_of("yes"), True), (text_of("no"), False)], many=False)
         case types.Select():
             make = partial(_drop_down, _labeled(field), hint)
         case types.Slider():
-            make = partial(Slider, field)
+            make = partial(SliderBar, field)
         case types.Number():
             default, make = (
                 "" if default is None else json.dumps(default),
@@ -336,11 +336,11 @@ def parse_json(text: str) -> Any:
         raise ValueError(text_of("no_json", why=error, line=error.lineno, column=error.colno)) from error
 
 
-def _drop_down(options: Options, hint: str, value: object) -> Select[Any]:
+def _drop_down(options: LabelledOptions, hint: str, value: object) -> Select[Any]:
     labels = [(Content(visible(label)), own) for label, own in options]
     chosen = Select.NULL if value is None else value
     return Select(labels, prompt=visible(hint) or text_of("not_set"), value=chosen, compact=True)
 
 
-def _labeled(field: types.Select | types.Radio | types.MultiSelect | types.Checkbox) -> Options:
+def _labeled(field: types.Select | types.Radio | types.MultiSelect | types.Checkbox) -> LabelledOptions:
     return [(option.label, option.value) for option in field.options]

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from ringi.cli.error_texts import error_text
 from ringi.domain.record import Event, Key, Query, searchable
 from ringi.domain.request import Request
-from ringi.domain.urgency import Section, own_query, urgent_query
+from ringi.domain.urgency import UrgencySection, own_query, urgent_query
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
@@ -98,7 +98,7 @@ class RequestList:
             else:
                 yield ids
 
-    def section(self, request: Request) -> Section:
+    def section(self, request: Request) -> UrgencySection:
         """Return the section of a listed request, as of the last reading."""
         return self.urgent.section_of(request)
 

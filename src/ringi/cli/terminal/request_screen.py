@@ -18,7 +18,7 @@ from textual.widgets import Button, Footer, Input, Static
 from ringi.cli.error_texts import error_text, field_text
 from ringi.cli.format.output import visible, visible_value
 from ringi.cli.format.requests import (
-    Section,
+    TextSection,
     check_text,
     claimed,
     deadline,
@@ -412,7 +412,7 @@ def edit_boxes(request: Request) -> list[FieldBox]:
     return [value_box("data.task", "task", str(request.context.get("task") or ""))] if is_finish else []
 
 
-def section_box(section: Section) -> Static:
+def section_box(section: TextSection) -> Static:
     """Return a part of a request: what will run in a frame, other words of the agent beside a line."""
     is_quiet = section.source == "agent"
     head = Content.styled(section.title if is_quiet else section.lines[0], "italic" if is_quiet else "bold")

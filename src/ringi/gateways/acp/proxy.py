@@ -22,7 +22,7 @@ from ringi.connect import open
 from ringi.domain.ask import Outcome
 from ringi.domain.record import AGENT
 from ringi.errors import NotAuthorizedError, RingiError
-from ringi.gateways.client_calls import ClientGate, FormResult, Session, ask_form, environment
+from ringi.gateways.client_calls import ClientGate, ClientSession, FormResult, ask_form, environment
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, Rule
@@ -235,7 +235,7 @@ class AcpProxy:
 
     def _gate(self, session: str) -> ClientGate:
         if session not in self._gates:
-            about = Session(self._agent, session, self._folders.get(session))
+            about = ClientSession(self._agent, session, self._folders.get(session))
             self._gates[session] = ClientGate(self._policy, self._inbox, about, can_edit=False)
         return self._gates[session]
 

@@ -15,7 +15,7 @@ from ringi.base.validation import safe_repr
 from ringi.domain.ask import Ask, Outcome, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
-from ringi.gateways.client_calls import MAX_TEXT, ClientGate, Session, answered, ask_form
+from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, answered, ask_form
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.finish_words import parse_decision
 from ringi.integrations.functions import Authorized
@@ -25,7 +25,7 @@ HookClient = Literal["claude-code", "codex"]
 CLIENTS: tuple[HookClient, ...] = get_args(HookClient)
 Json = dict[str, Any]
 MAX_ID = 200
-Reply = Json | None
+HookReply = Json | None
 """What the hook prints; None prints nothing: the client goes on by its own rules."""
 READING = (
     *("AskUserQuestion", "Glob", "Grep", "LS", "ListAgents", "NotebookRead", "Read", "TodoWrite", "ToolSearch"),
@@ -48,7 +48,7 @@ class HookEvent(NamedTuple):
     client: HookClient
     name: str
     """`hook_event_name`, such as `PreToolUse`."""
-    session: Session
+    session: ClientSession
     data: Json
     """Everything that the client wrote."""
 
@@ -67,7 +67,7 @@ class HookEvent(NamedTuple):
             ) from None
         if not isinstance(data, dict):
             raise InvalidError.of("stdin", f"{safe_repr(data)} is not an event of a hook of {client}")
-        session = Session(client, text_in(data, "session_id"), text_in(data, "cwd"))
+        session = ClientSession(client, text_in(data, "session_id"), text_in(data, "cwd"))
         return cls(client, text_in(data, "hook_event_name"), session, data)
 
     @property
@@ -135,7 +135,7 @@ class HookCalls:
     def __init__(self, event: HookEvent, inbox: InboxAPI, policy: PolicyFile | None, timeout: float) -> None:
         self._event, self._inbox, self._policy, self._timeout = event, inbox, policy, timeout
 
-    async def decide(self) -> Reply:
+    async def decide(self) -> HookReply:
         """Answer whether a call may run and with which arguments, before it or at a prompt of the client about it."""
         try:
             return await (self._before() if self._event.name == BEFORE else self._prompt())
@@ -147,14 +147,14 @@ class HookCalls:
         except (NotAuthorizedError, PausedError) as error:
             return self._refused(str(error))
 
-    async def after(self, outcome: Outcome) -> Reply:
+    async def after(self, outcome: Outcome) -> HookReply:
         """Report the outcome of a call that people or a rule have approved."""
         if request := await self._begun():
             attempt = request.receipt.attempt if request.receipt else None
             await self._inbox.report_outcome(request.id, outcome, attempt=attempt)
         return None
 
-    async def _before(self) -> Reply:
+    async def _before(self) -> HookReply:
         event = self._event
         granted = await self._authorized(lambda: UNREAD, event.call_id)
         is_edited = granted.args != event.args
@@ -165,7 +165,7 @@ class HookCalls:
         edited = {"updatedInput": granted.args} if is_edited else {}
         return event.specific(permissionDecision="allow", permissionDecisionReason="approved in Ringi", **edited)
 
-    async def _prompt(self) -> Reply:
+    async def _prompt(self) -> HookReply:
         event = self._event
         policy = Policy(rules=(Rule(tools=(event.tool,)),))
         # The client does not name the call here, and two equal calls need two approvals.
@@ -182,7 +182,7 @@ class HookCalls:
         gate = ClientGate(self._policy.policy if self._policy else default, self._inbox, event.session)
         return await gate.authorize(event.tool, event.args, attempt=attempt, timeout=self._timeout)
 
-    def _refused(self, why: str) -> Reply:
+    def _refused(self, why: str) -> HookReply:
         if self._event.name == BEFORE:
             return self._event.specific(permissionDecision="deny", permissionDecisionReason=why)
         return self._event.specific(decision={"behavior": "deny", "message": why})
@@ -203,7 +203,7 @@ class HookCalls:
         return is_equal and (attempt or "").startswith(PROMPT)
 
 
-async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> Reply:
+async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> HookReply:
     """Ask people for the form of an MCP server, and return what they filled in; a page is opened by the client itself.
 
     Raises:
@@ -218,7 +218,7 @@ async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> Repl
     return event.specific(**result.json)
 
 
-async def stop(event: HookEvent, inbox: InboxAPI, timeout: float) -> Reply:
+async def stop(event: HookEvent, inbox: InboxAPI, timeout: float) -> HookReply:
     """Ask whether the work is done; words other than a consent go back to the agent.
 
     A request that nobody answers lets the agent stop: a stopped agent does nothing.

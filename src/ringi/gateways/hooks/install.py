@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringi.errors import SettingError
-from ringi.gateways.client_config import FileChange, Settings, change_json
+from ringi.gateways.client_config import ClientSettings, FileChange, change_json
 from ringi.gateways.hooks.events import HookClient
 
 CALLS = {
@@ -56,11 +56,11 @@ def installed(client: HookClient, path: Path, command: Sequence[str], timeout: i
         SettingError: The file cannot be changed safely.
     """
     text = shlex.join(command)
-    waits: Settings = {"type": "command", "command": f"{text} {UNLESS}", "timeout": timeout}
+    waits: ClientSettings = {"type": "command", "command": f"{text} {UNLESS}", "timeout": timeout}
     if client == "claude-code":
         waits["onFailure"] = "block"  # Without it, Claude Code runs the call when the hook times out.
     hooks = dict.fromkeys(CALLS[client], waits)
-    reports: Settings = {"type": "command", "command": text, "timeout": REPORT_SECONDS}
+    reports: ClientSettings = {"type": "command", "command": text, "timeout": REPORT_SECONDS}
     hooks |= dict.fromkeys(REPORTS[client], reports)
     if confirms:
         hooks["Stop"] = {**reports, "timeout": timeout}
@@ -76,11 +76,11 @@ def uninstalled(path: Path) -> FileChange:
     return change_json(path, lambda settings: _with_own(path, settings, {}))
 
 
-def _with_own(path: Path, settings: Settings, own: dict[str, Settings]) -> Settings:
+def _with_own(path: Path, settings: ClientSettings, own: dict[str, ClientSettings]) -> ClientSettings:
     before = settings.get("hooks", {})
     if not isinstance(before, dict):
         raise SettingError("file", str(path), "its hooks are not an object: correct it first")
-    hooks: Settings = {}
+    hooks: ClientSettings = {}
     for event in dict.fromkeys([*before, *own]):
         groups = _with_group(path, before.get(event, []), own.get(event))
         if groups or (event in before and not before[event]):
@@ -90,10 +90,10 @@ def _with_own(path: Path, settings: Settings, own: dict[str, Settings]) -> Setti
     return {name: value for name, value in settings.items() if name != "hooks"}
 
 
-def _with_group(path: Path, groups: object, own: Settings | None) -> list[Settings]:
+def _with_group(path: Path, groups: object, own: ClientSettings | None) -> list[ClientSettings]:
     """Return the groups of an event with our hook in the place that it has, or at the end."""
     new = [{"hooks": [copy.deepcopy(own)]}] if own else []
-    found: list[Settings] = []
+    found: list[ClientSettings] = []
     for group in groups if isinstance(groups, list) else [groups]:
         if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
             raise SettingError("file", str(path), "its hooks are not lists of groups: correct it first")

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
-    from ringi.gateways.hooks.events import HookClient, HookEvent, Reply
+    from ringi.gateways.hooks.events import HookClient, HookEvent, HookReply
 
 
 BLOCKED, NOT_BLOCKING = 2, 1
@@ -56,7 +56,7 @@ def answer(client: HookClient, options: HookOptions) -> NoReturn:
     os._exit(0)  # Nothing that ends later may change the code.
 
 
-async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
+async def reply_to(event: HookEvent, options: HookOptions) -> HookReply:
     """Return the reply to an event.
 
     Raises:

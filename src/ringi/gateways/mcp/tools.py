@@ -21,7 +21,7 @@ from ringi.errors import InvalidError, RingiError
 from ringi.forms.form import MODEL_FIELDS
 from ringi.forms.json_schema import check_json
 from ringi.gateways.call_views import view_of
-from ringi.gateways.client_calls import NOT_IN_IDS, Session
+from ringi.gateways.client_calls import NOT_IN_IDS, ClientSession
 from ringi.gateways.mcp.elicitation import KEY, SECONDS, Elicitation
 from ringi.gateways.mcp.requests import OwnRequests, RequestState, state_of
 from ringi.runs.model_form import FIELD
@@ -31,10 +31,10 @@ NO_CLIENT = "mcp"
 """The client of a call that does not name one."""
 MAX_CLIENT = 60
 Title = Annotated[str, Field(description="The question in one line. The person has not read this conversation.")]
-Description = Annotated[str | None, Field(description="Background for the person, as Markdown.")]
+Background = Annotated[str | None, Field(description="Background for the person, as Markdown.")]
 Fields = Annotated[list[Any] | None, WithJsonSchema({"type": "array", "items": FIELD})]
 Options = Annotated[list[str] | None, Field(description="In place of fields: the answers to choose one from.")]
-Schema = Annotated[dict[str, Any] | None, Field(description="In place of fields: a JSON Schema of the answers.")]
+AnswerSchema = Annotated[dict[str, Any] | None, Field(description="In place of fields: a JSON Schema of the answers.")]
 OwnId = Annotated[
     str | None, Field(description="Your own id for this request. Repeating a call with the same id asks only once.")
 ]
@@ -42,7 +42,7 @@ Assignee = Annotated[str | None, Field(description="The person who must answer; 
 Groups = Annotated[list[str] | None, Field(description="The groups whose members may answer.")]
 ExpiresIn = Annotated[float | None, Field(description="Seconds until the request expires; by default never.")]
 RequestId = Annotated[str, Field(description="The id that ask_human or request_approval returned.")]
-Wait = Annotated[float, Field(description="Seconds to wait for the end of the request.", ge=0, le=SECONDS)]
+WaitAtMost = Annotated[float, Field(description="Seconds to wait for the end of the request.", ge=0, le=SECONDS)]
 RequestsOf = Callable[[ServerRequestContext[Any, Any]], OwnRequests]
 """Returns the requests of the caller."""
 
@@ -73,10 +73,10 @@ class AskTools:
         self,
         context: Context[Any, Any],
         title: Title,
-        description: Description = None,
+        description: Background = None,
         fields: Fields = None,
         options: Options = None,
-        schema: Schema = None,
+        schema: AnswerSchema = None,
         id: OwnId = None,
         assignee: Assignee = None,
         groups: Groups = None,
@@ -103,7 +103,7 @@ class AskTools:
         title: Title,
         action: Annotated[str, Field(description="The name of the tool or action to approve.")],
         args: Annotated[dict[str, Any] | None, Field(description="All arguments of the action, exactly.")] = None,
-        description: Description = None,
+        description: Background = None,
         args_schema: Annotated[dict[str, Any] | None, Field(description="The JSON Schema of the arguments.")] = None,
         folder: Annotated[str | None, Field(description="The folder in which the action would run.")] = None,
         tier: Annotated[Tier | None, Field(description="What is at stake; by default low.")] = None,
@@ -122,7 +122,7 @@ class AskTools:
         more = {"assignee": assignee, "groups": groups, "expires_in": expires_in}
         return await self._ask(context, {**body, **more}, folder)
 
-    async def get_request(self, context: Context[Any, Any], id: RequestId, wait: Wait = SECONDS) -> RequestState:
+    async def get_request(self, context: Context[Any, Any], id: RequestId, wait: WaitAtMost = SECONDS) -> RequestState:
         """Return a request that you asked; waits for its answer, at most 25 seconds.
 
         While the status is pending, call it again. Pending, rejected, cancelled and expired are no approval.
@@ -144,7 +144,7 @@ class AskTools:
         self, context: Context[Any, Any], body: dict[str, Any], folder: str | None = None
     ) -> RequestState | InputRequiredResult:
         requests = self._requests_of(context.request_context)
-        session = Session(client_of(context), requests.session or "", folder)
+        session = ClientSession(client_of(context), requests.session or "", folder)
         origin = {"context": session.context, "thread_id": session.thread_id if requests.session else None}
         try:
             check_json(body, field="arguments", max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)

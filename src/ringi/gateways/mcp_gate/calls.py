@@ -21,7 +21,7 @@ from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, PROTOCOL_VERSION_META_K
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate
-from ringi.gateways.mcp_gate.relay import Context, Params, Relay, Result, meta_of_gate
+from ringi.gateways.mcp_gate.relay import Context, Relay, RpcParams, RpcResult, meta_of_gate
 from ringi.integrations.functions import Authorized
 
 log = logging.getLogger(__name__)
@@ -41,11 +41,11 @@ MAX_CONTINUATIONS = 1_000
 class HeldCall:
     """A call on its way: it waits for its authorization, runs, or has ended."""
 
-    def __init__(self, params: Params, key: str, attempt: str | None) -> None:
+    def __init__(self, params: RpcParams, key: str, attempt: str | None) -> None:
         self.params, self.key, self.attempt = params, key, attempt or uuid.uuid4().hex
         self.name: str = params["name"]
         self.args: dict[str, Any] = params.get("arguments") or {}
-        self.task: asyncio.Task[Result]
+        self.task: asyncio.Task[RpcResult]
         self.client: Context | None = None
         """The request of the client that waits for it now."""
         self.request_id: str | None = None
@@ -84,11 +84,11 @@ class GatedCalls:
         self, relay: Relay, open_gate: Callable[[], Awaitable[ClientGate]], *, wait: float, link: Callable[[str], str]
     ) -> None:
         self._relay, self._open_gate, self._wait, self._link = relay, open_gate, wait, link
-        self._tasks = set[asyncio.Task[Result]]()
+        self._tasks = set[asyncio.Task[RpcResult]]()
         self._left = list[HeldCall]()
         self._continuations = dict[str, str]()
 
-    async def call(self, context: Context, params: Params) -> Result:
+    async def call(self, context: Context, params: RpcParams) -> RpcResult:
         """Answer `tools/call`.
 
         Raises:
@@ -114,7 +114,7 @@ class GatedCalls:
         waits = f"Not run yet: request {self._link(held.request_id)} waits for a person."
         return refusal(params, f"{waits} Call the tool again with the same arguments to go on waiting.")
 
-    async def read(self, _: Context, params: Params) -> Result | None:
+    async def read(self, _: Context, params: RpcParams) -> RpcResult | None:
         """Answer `resources/read` for a request of this client; None for a resource of the server.
 
         Raises:
@@ -128,7 +128,7 @@ class GatedCalls:
             request = await (await self._open_gate()).request(id)
         except RingiError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
-        body: Result = {"id": id, "status": request.status, "outcome": request.outcome}
+        body: RpcResult = {"id": id, "status": request.status, "outcome": request.outcome}
         if request.response:
             body |= {"decision": request.response.decision, "message": request.response.message}
         held = next((each for each in self._left if each.request_id == id), None)
@@ -160,7 +160,7 @@ class GatedCalls:
             text = f"waiting for a person: {self._link(held.request_id)}"
             await context.progress((count + 1) * PROGRESS_STEP, None, text)
 
-    def _held_for(self, params: Params) -> HeldCall:
+    def _held_for(self, params: RpcParams) -> HeldCall:
         """Return the call that the client left and now repeats, or a new one."""
         now = time.monotonic()
         ended = [held for held in self._left if held.ended_at]
@@ -181,13 +181,13 @@ class GatedCalls:
         held.task.add_done_callback(partial(self._end, held))
         return held
 
-    def _end(self, held: HeldCall, task: asyncio.Task[Result]) -> None:
+    def _end(self, held: HeldCall, task: asyncio.Task[RpcResult]) -> None:
         held.ended_at = time.monotonic()
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # Otherwise Python reports it as never retrieved, if the client does not come again.
 
-    async def _authorized(self, held: HeldCall) -> Result:
+    async def _authorized(self, held: HeldCall) -> RpcResult:
         async def on_wait(request: Request) -> None:
             held.request_id = request.id
             if held.client:
@@ -208,7 +208,7 @@ class GatedCalls:
         held.begin()
         return await self._execute(held, granted)
 
-    async def _execute(self, held: HeldCall, granted: Authorized) -> Result:
+    async def _execute(self, held: HeldCall, granted: Authorized) -> RpcResult:
         params: dict[str, Any] = {**held.params}
         if granted.args or "arguments" in params:
             params["arguments"] = granted.args
@@ -234,22 +234,22 @@ class GatedCalls:
         return result
 
 
-def continuation_key(params: Params, state: Any) -> str:
+def continuation_key(params: RpcParams, state: Any) -> str:
     """Return what identifies a call, and the point from which the client continues it."""
     return json.dumps([params["name"], params.get("arguments") or {}, state], sort_keys=True)
 
 
-def refusal(params: Params, text: str) -> Result:
+def refusal(params: RpcParams, text: str) -> RpcResult:
     """Return the result of a call that did not run, as a text for the model."""
     return {"content": [text_block(text)], "isError": True, **completed(params)}
 
 
-def completed(params: Params, more: Result | None = None) -> Result:
+def completed(params: RpcParams, more: RpcResult | None = None) -> RpcResult:
     """Return the fields of a result that only the protocol of 2026 has."""
     is_modern = PROTOCOL_VERSION_META_KEY in (params.get("_meta") or {})
     return {"resultType": "complete", **(more or {})} if is_modern else {}
 
 
-def text_block(text: str) -> Result:
+def text_block(text: str) -> RpcResult:
     """Return a block of content."""
     return {"type": "text", "text": text}

@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 
 from ringi.base.canonical_json import hashed
 from ringi.connect import open, resolved_url
-from ringi.gateways.client_calls import ClientGate, Session
+from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.gateways.mcp_gate.calls import GatedCalls
 from ringi.gateways.mcp_gate.relay import Relay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
@@ -64,7 +64,7 @@ async def _serve(
             nonlocal gate
             async with lock:
                 if gate is None:
-                    session = Session(relay.client_name, id, str(Path.cwd()))
+                    session = ClientSession(relay.client_name, id, str(Path.cwd()))
                     inbox = await stack.enter_async_context(open())
                     identities = {name: each.identity for name, each in sorted(servers.items())}
                     scope = f"mcp-{hashed(session.client, session.folder, identities)}"

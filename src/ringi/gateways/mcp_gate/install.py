@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from ringi.errors import SettingError
-from ringi.gateways.client_config import FileChange, Settings, change_json, change_toml, read_text
+from ringi.gateways.client_config import ClientSettings, FileChange, change_json, change_toml, read_text
 
 GateClient = Literal["claude-code", "cursor", "vscode", "codex"]
-Change = Callable[[str, Settings], Settings]
+SettingsChange = Callable[[str, ClientSettings], ClientSettings]
 TABLE = "mcp_servers"
 """The servers in the configuration of Codex, which is TOML."""
 GATE = ("gate", "--policy")
@@ -52,7 +52,7 @@ def installed(client: GateClient, path: Path, program: str, policy: str) -> Iter
         SettingError: The file cannot be changed safely, or a server is behind a URL.
     """
 
-    def wrapped(name: str, entry: Settings) -> Settings:
+    def wrapped(name: str, entry: ClientSettings) -> ClientSettings:
         if is_gated(entry):
             return entry
         if not isinstance(entry.get("command"), str):
@@ -71,7 +71,7 @@ def uninstalled(client: GateClient, path: Path) -> Iterator[FileChange]:
         SettingError: The file cannot be changed safely.
     """
 
-    def restored(_: str, entry: Settings) -> Settings:
+    def restored(_: str, entry: ClientSettings) -> ClientSettings:
         if not is_gated(entry):
             return entry
         command, *args = entry["args"][entry["args"].index("--") + 1 :]
@@ -80,7 +80,7 @@ def uninstalled(client: GateClient, path: Path) -> Iterator[FileChange]:
     return _changes(client, path, restored)
 
 
-def is_gated(entry: Settings) -> bool:
+def is_gated(entry: ClientSettings) -> bool:
     """Return whether the command of a server is a gate that `installed` wrote."""
     args, command = entry.get("args"), entry.get("command")
     if not isinstance(args, list) or not isinstance(command, str):
@@ -88,7 +88,7 @@ def is_gated(entry: Settings) -> bool:
     return Path(command).name == "ringi" and (*args[:2],) == GATE and "--" in args[:-1]
 
 
-def _changes(client: GateClient, path: Path, change: Change) -> Iterator[FileChange]:
+def _changes(client: GateClient, path: Path, change: SettingsChange) -> Iterator[FileChange]:
     if client != "codex":
         key = "servers" if client == "vscode" else "mcpServers"
         yield change_json(path, lambda settings: _with_servers(path, settings, key, change))
@@ -102,7 +102,7 @@ def _changes(client: GateClient, path: Path, change: Change) -> Iterator[FileCha
         yield change_toml(path, TABLE, name, entry)
 
 
-def _with_servers(path: Path, settings: Settings, key: str, change: Change) -> Settings:
+def _with_servers(path: Path, settings: ClientSettings, key: str, change: SettingsChange) -> ClientSettings:
     servers = settings.get(key, {})
     if not isinstance(servers, dict) or not all(isinstance(entry, dict) for entry in servers.values()):
         raise SettingError("file", str(path), f"{key} are not objects: correct it first")

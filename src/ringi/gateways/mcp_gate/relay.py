@@ -22,10 +22,10 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY, RequestId
 
-Params = Mapping[str, Any]
-Result = dict[str, Any]
+RpcParams = Mapping[str, Any]
+RpcResult = dict[str, Any]
 Context = DispatchContext[TransportContext]
-Handler = Callable[[Context, Params], Awaitable[Result | None]]
+RpcHandler = Callable[[Context, RpcParams], Awaitable[RpcResult | None]]
 """Handles a request of the client; None lets it pass to the server."""
 ANONYMOUS = "mcp-client"
 
@@ -49,20 +49,20 @@ class Relay:
         self.client_name = ANONYMOUS
         """The name by which the client introduced itself."""
 
-    async def run(self, handlers: Mapping[str, Handler]) -> bool:
+    async def run(self, handlers: Mapping[str, RpcHandler]) -> bool:
         """Pass messages until one side closes its connection; return whether that was the client.
 
         Args:
             handlers: Handlers of requests of the client, by method.
         """
 
-        async def on_request(context: Context, method: str, params: Params | None) -> Result:
+        async def on_request(context: Context, method: str, params: RpcParams | None) -> RpcResult:
             self._introduce(method, params or {})
             handler = handlers.get(method)
             handled = await handler(context, params or {}) if handler else None
             return await self.forward(method, params, context.request_id) if handled is None else handled
 
-        async def on_notice(context: Context, method: str, params: Params | None) -> None:
+        async def on_notice(context: Context, method: str, params: RpcParams | None) -> None:
             # A server may run a call that has no id too. The SDK passes cancellations of what the server got.
             if method not in (*handlers, "notifications/cancelled"):
                 headers = {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else {}
@@ -80,7 +80,7 @@ class Relay:
             both.start_soon(until_closed, self._client, on_request, on_notice)
         return ended[0] is self._client
 
-    async def forward(self, method: str, params: Params | None, id: RequestId | None = None) -> Result:
+    async def forward(self, method: str, params: RpcParams | None, id: RequestId | None = None) -> RpcResult:
         """Send a request to the server and return the result.
 
         Args:
@@ -101,7 +101,7 @@ class Relay:
             self._version = result.get("protocolVersion")
         return result
 
-    async def schema(self, tool: str, params: Params) -> dict[str, Any] | None:
+    async def schema(self, tool: str, params: RpcParams) -> dict[str, Any] | None:
         """Return the JSON Schema of the arguments of a tool; None for an unknown tool.
 
         Args:
@@ -119,7 +119,7 @@ class Relay:
             self._tools = tools
         return self._tools.get(tool)
 
-    async def _headers(self, method: str, params: Params) -> dict[str, str]:
+    async def _headers(self, method: str, params: RpcParams) -> dict[str, str]:
         """Return the headers of a request, which only a server over HTTP sees."""
         meta = params.get("_meta") or {}
         modern = meta.get(PROTOCOL_VERSION_META_KEY)
@@ -133,24 +133,24 @@ class Relay:
             headers |= mcp_param_headers(x_mcp_header_map(schema or {}), params.get("arguments") or {})
         return headers
 
-    def _introduce(self, method: str, params: Params) -> None:
+    def _introduce(self, method: str, params: RpcParams) -> None:
         if self.client_name == ANONYMOUS:
             meta = params.get("_meta") or {}
             info = params.get("clientInfo") if method == "initialize" else meta.get(CLIENT_INFO_META_KEY)
             if isinstance(info, Mapping) and isinstance(name := info.get("name"), str) and name.strip():
                 self.client_name = name.strip()
 
-    async def _on_server_request(self, context: Context, method: str, params: Params | None) -> Result:
+    async def _on_server_request(self, context: Context, method: str, params: RpcParams | None) -> RpcResult:
         id = context.request_id
         return await self._client.send_raw_request(method, params, {"request_id": id} if id is not None else {})
 
-    async def _on_server_notice(self, context: Context, method: str, params: Params | None) -> None:
+    async def _on_server_notice(self, context: Context, method: str, params: RpcParams | None) -> None:
         if method == "notifications/tools/list_changed":
             self._tools = None
         if method != "notifications/cancelled":
             await self._client.notify(method, params)
 
 
-def meta_of_gate(params: Params) -> dict[str, Any]:
+def meta_of_gate(params: RpcParams) -> dict[str, Any]:
     """Return the metadata for a request of the gate itself: nobody waits for its progress."""
     return {name: value for name, value in (params.get("_meta") or {}).items() if name != "progressToken"}

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
+from ringi.integrations.langchain.tool_gate import RequestedCall, ToolGate, gate_request
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
@@ -86,11 +86,11 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
 
 
-def call_of(request: ToolCallRequest) -> GatedCall:
+def call_of(request: ToolCallRequest) -> RequestedCall:
     """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
     own = injected(request.tool) if request.tool else frozenset()
     call = request.tool_call
-    return GatedCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
+    return RequestedCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
 def arguments_of(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:

@@ -30,7 +30,7 @@ CHANGES = {
     "anew": "- {by} completed the task “{task}” and began “{next}” with its hand-over.",
     "reject": "- {by} sent it on: {message}",
 }
-Note = dict[str, str]
+FinishNote = dict[str, str]
 Update = dict[str, Any]
 DEFAULT_CALLS = 100
 """Model calls before a person is asked, if the gate has no limit of its own."""
@@ -48,7 +48,7 @@ UNDECIDED = {
 }
 
 
-def append_notes(before: list[Note] | None, more: list[Note]) -> list[Note]:
+def append_notes(before: list[FinishNote] | None, more: list[FinishNote]) -> list[FinishNote]:
     """Append the notes for the gate; an empty list resets them."""
     return [*(before or []), *more] if more else []
 
@@ -59,12 +59,12 @@ class FinishState(AgentState[Any]):
     task: NotRequired[Annotated[str, OmitFromInput]]
     finish_outcome: NotRequired[Annotated[str, OmitFromInput]]
     finish_history: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
-    finish_notes: NotRequired[Annotated[list[Note], PrivateStateAttr, append_notes]]
+    finish_notes: NotRequired[Annotated[list[FinishNote], PrivateStateAttr, append_notes]]
     finish_calls: NotRequired[Annotated[int, PrivateStateAttr]]
     remaining_steps: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
 
-class Verdict(NamedTuple):
+class FinishVerdict(NamedTuple):
     """The decision of a person."""
 
     decision: Literal["complete", "update", "anew", "reject"]
@@ -187,7 +187,9 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 class GateQuestion:
     """The question at the gate, repeated until it has a clear answer."""
 
-    def __init__(self, context: Note, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...]) -> None:
+    def __init__(
+        self, context: FinishNote, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...]
+    ) -> None:
         self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
         self._reason = tuple(each for each in limits if sentences_text([each]) == context.get("reason"))
 
@@ -195,7 +197,7 @@ class GateQuestion:
     def _is_last(self) -> bool:
         return self._round > self._max_rounds
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> FinishVerdict:
         """Return the decision, or raise `NotFinishedError`."""
         decisions: tuple[Decision, ...] = ("approve", "reject", "respond") if self._is_last else get_args(Decision)
         limit = [Sentence(code="round_limit", params={"rounds": self._max_rounds})] if self._is_last else []
@@ -214,21 +216,21 @@ class GateQuestion:
         used = len(sentences_text([title.model_copy(update={"params": {"task": ""}})]))
         return title.model_copy(update={"params": {"task": task[: MAX_TITLE - used]}})
 
-    def _verdict(self, response: Response) -> Verdict | None:
+    def _verdict(self, response: Response) -> FinishVerdict | None:
         if response.decision == "reject":
             why = response.message or reason_of("no_reason")
             if self._is_last:
                 raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
-            return Verdict("reject", response.responder, message=why)
+            return FinishVerdict("reject", response.responder, message=why)
         answer = decision_in(response)
         if answer.decision == "complete":
-            return Verdict("complete", response.responder)
+            return FinishVerdict("complete", response.responder)
         if answer.decision == "unclear" or self._is_last:
             return None
         task = answer.task or self._new_task()
         if not task or (self._anew and not self._is_completed_first(task)):
             return None
-        return Verdict("anew" if self._anew else "update", response.responder, next=task)
+        return FinishVerdict("anew" if self._anew else "update", response.responder, next=task)
 
     def _new_task(self) -> str:
         response = self._asked(Sentence(code="new_task"), [], "question", ("respond", "reject"))
@@ -259,7 +261,7 @@ def decision_in(response: Response) -> TextDecision:
     return parse_decision(response.message or "") if response.decision == "respond" else TextDecision("unclear")
 
 
-def context_of(state: FinishState) -> Note:
+def context_of(state: FinishState) -> FinishNote:
     """Return the context that a person sees of a stopped agent."""
     notes, messages = state.get("finish_notes", []), state["messages"]
     texts = [each.text for each in messages if isinstance(each, AIMessage) and each.text.strip()]
@@ -294,7 +296,7 @@ def final_state(outcome: str, history: list[dict[str, Any]]) -> Update:
     return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
 
 
-def continuation(state: FinishState, verdict: Verdict, context: Note) -> Update:
+def continuation(state: FinishState, verdict: FinishVerdict, context: FinishNote) -> Update:
     """Return the state with which the agent continues."""
     if verdict.decision == "anew":
         handover = context.get("handover") or context.get("summary", "")

@@ -48,7 +48,7 @@ BEGUN = "ringi_begun"
 Result = ToolMessage | Command[Any]
 
 
-class GatedCall(NamedTuple):
+class RequestedCall(NamedTuple):
     """A tool and the arguments given by the model, or by later changes."""
 
     tool: str
@@ -60,7 +60,7 @@ class GatedCall(NamedTuple):
         return call_digest(self.tool, self.args)
 
 
-class Grant(NamedTuple):
+class AuthorizedCall(NamedTuple):
     """The authorized call."""
 
     args: dict[str, Any]
@@ -92,16 +92,18 @@ class ToolGate:
         self._policy, self._facts, self._config, self._asks = policy, facts, request.runtime.config, asks
         self._id, self._words = str(request.tool_call["id"]), model_text(request)
         self._host = find_run_context(self._config)
-        self._grants: dict[str, Grant] = {}
+        self._grants: dict[str, AuthorizedCall] = {}
         self._refused: dict[str, ToolMessage] = {}
         self._known_facts: dict[str, dict[str, Any]] = {}
         self._gate: Rule | None = None
 
-    def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
+    def enter(self, call: RequestedCall, tool: BaseTool | None) -> AuthorizedCall | ToolMessage:
         """Do the same as `aenter` without await: no rule approves, and a fact that has to be awaited is unknown."""
         return without_await(self.aenter(call, tool, is_blocking=True))
 
-    async def aenter(self, call: GatedCall, tool: BaseTool | None, *, is_blocking: bool = False) -> Grant | ToolMessage:
+    async def aenter(
+        self, call: RequestedCall, tool: BaseTool | None, *, is_blocking: bool = False
+    ) -> AuthorizedCall | ToolMessage:
         """Return the authorized call, or a message to the model instead.
 
         A rule approves it if Ringi runs the agent and records that; a person is asked if a rule requires it.
@@ -117,12 +119,12 @@ class ToolGate:
                         await self._host.deny(question, *denial)
                 return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
             if not self._asks:
-                return Grant(call.args)
+                return AuthorizedCall(call.args)
             facts, names = self._facts_about(call, current)
             facts |= await self._find(names, call, is_blocking)
             rule = self._rule(call, tool, facts)
             if rule is None:
-                return Grant(call.args)
+                return AuthorizedCall(call.args)
             approver = self._approver(call, rule, facts)
             if approver and self._host and not is_blocking:
                 question = self._question(call, tool, rule, facts)
@@ -133,10 +135,10 @@ class ToolGate:
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
-    async def _find(self, names: Collection[str], call: GatedCall, is_blocking: bool) -> dict[str, Any]:
+    async def _find(self, names: Collection[str], call: RequestedCall, is_blocking: bool) -> dict[str, Any]:
         return find_facts(self._facts, names, *call) if is_blocking else await afind_facts(self._facts, names, *call)
 
-    def _facts_about(self, call: GatedCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _facts_about(self, call: RequestedCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
 
         Facts that people are shown stand until the call has run. If Ringi does not run the agent, nobody remembers what
@@ -171,7 +173,7 @@ class ToolGate:
         self._step[BEGUN] = self._place()
 
     @contextmanager
-    def executing(self, grant: Grant) -> Iterator[list[object]]:
+    def executing(self, grant: AuthorizedCall) -> Iterator[list[object]]:
         """Record what becomes of an approved call, which runs in the `with` statement and adds its result to a list."""
         results: list[object] = []
         if not self._host:
@@ -182,13 +184,13 @@ class ToolGate:
         if any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
             self._host.outcomes.record(grant.request, "failed")
 
-    def message(self, call: GatedCall, text: str, status: object = "error") -> ToolMessage:
+    def message(self, call: RequestedCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
         if self._host:
             self._host.refused_calls.add(self._id)
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
-    def _denial(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Denial | None:
+    def _denial(self, call: RequestedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Denial | None:
         denial = self._policy.denial(*call, facts)
         return None if denial and denial.rule == OTHERWISE and self._is_exempt(tool) else denial
 
@@ -196,7 +198,7 @@ class ToolGate:
         """Return whether `otherwise` does not apply: the tool asks people itself, or nothing can run."""
         return tool is None or asks_itself(tool)
 
-    def _rule(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
+    def _rule(self, call: RequestedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
         verdict = self._policy.decide(*call, facts)
         found = verdict.rule if verdict.effect == "ask" else None
         # A fact that people were shown may differ from the current one: then a denial becomes a question.
@@ -206,25 +208,25 @@ class ToolGate:
         found = found or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
 
-    def _approver(self, call: GatedCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
+    def _approver(self, call: RequestedCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
         """Return the rule that approves a call; None once the call was asked, or another was approved in its place."""
         return None if self._gate or self._has_asked(call) else rule.approver(call.args, facts)
 
-    def _has_asked(self, call: GatedCall) -> bool:
+    def _has_asked(self, call: RequestedCall) -> bool:
         try:
             return self._host is not None and self._host.has_asked(self._id, call.digest)
         except InvalidError:
             return False
 
-    def _known_result(self, call: GatedCall) -> Grant | ToolMessage | None:
-        known: Grant | ToolMessage | None = None
+    def _known_result(self, call: RequestedCall) -> AuthorizedCall | ToolMessage | None:
+        known: AuthorizedCall | ToolMessage | None = None
         if self._gate:  # Otherwise nothing was asked yet, and the question reports errors of the call best.
             known = self._grants.get(call.digest) or self._refused.get(call.digest)
         # A question now would repeat the step up to here after its answer, and run the tool again.
         is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
         return known or (self.message(call, TRIED.format(tool=call.tool)) if is_begun else None)
 
-    def _question(self, call: GatedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
+    def _question(self, call: RequestedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool(tool, call.args)
         question = question_of(
             self._policy,
@@ -237,7 +239,7 @@ class ToolGate:
         # A schema may be too large to check a person's edit: then the tool checks it, as always.
         return with_schema(question, call_schema(tool) if tool else None)
 
-    def _apply_answer(self, call: GatedCall, rule: Rule, request: Request) -> Grant | ToolMessage:
+    def _apply_answer(self, call: RequestedCall, rule: Rule, request: Request) -> AuthorizedCall | ToolMessage:
         self._gate = rule
         granted, response = request.granted, request.response
         if granted is None:
@@ -250,11 +252,11 @@ class ToolGate:
             return self.message(call, str(error))
         if denial := edit_denial(self._policy, request):
             return self.message(call, denial.reason)
-        grant = Grant(granted.args, request, bool(response and response.decision == "edit"))
-        self._grants[GatedCall(call.tool, granted.args).digest] = grant
+        grant = AuthorizedCall(granted.args, request, bool(response and response.decision == "edit"))
+        self._grants[RequestedCall(call.tool, granted.args).digest] = grant
         return grant
 
-    def _refusal(self, call: GatedCall, request: Request) -> ToolMessage:
+    def _refusal(self, call: RequestedCall, request: Request) -> ToolMessage:
         response = request.response
         if response is None:
             return self.message(call, UNANSWERED.format(tool=call.tool, status=request.status))
@@ -315,17 +317,17 @@ class GuardedTool(BaseTool):
     def _own(self) -> frozenset[str]:
         return injected(self.inner)
 
-    def _call(self, input: Any) -> GatedCall:
+    def _call(self, input: Any) -> RequestedCall:
         own = self._own
-        return GatedCall(self.inner.name, {name: value for name, value in input["args"].items() if name not in own})
+        return RequestedCall(self.inner.name, {name: value for name, value in input["args"].items() if name not in own})
 
     def _misnamed(self, input: Any) -> ToolMessage | None:
         name = input["name"]
         if name == self.inner.name:
             return None
-        return self.gate.message(GatedCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
+        return self.gate.message(RequestedCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
 
-    def _with(self, input: Any, grant: Grant) -> Any:
+    def _with(self, input: Any, grant: AuthorizedCall) -> Any:
         own = self._own
         injected_args = {name: value for name, value in input["args"].items() if name in own}
         # The tool gets its own copy: other code may change the arguments while the tool runs.

@@ -79,7 +79,7 @@ class ThreadTarget(NamedTuple):
         return request_view(self.request)
 
 
-class Access:
+class CallerAccess:
     """Threads and requests as visible to one caller."""
 
     def __init__(

@@ -22,7 +22,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
 from ringi.protocols.langgraph_api import models
-from ringi.protocols.langgraph_api.access import Access, ServedRequests
+from ringi.protocols.langgraph_api.access import CallerAccess, ServedRequests
 from ringi.protocols.langgraph_api.runs import StartedRun, send_run
 from ringi.protocols.langgraph_api.views import (
     ALL_REQUESTS,
@@ -44,7 +44,7 @@ from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
-from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, Opening, Streams
+from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamOpening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
@@ -172,7 +172,9 @@ class LangGraphRoutes:
             access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered_request
         )
 
-    async def _start(self, http: HttpRequest, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
+    async def _start(
+        self, http: HttpRequest, access: CallerAccess, id: str, graph: str, body: models.RunInput
+    ) -> Thread:
         if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
             raise InvalidError.of(
                 "assistant_id", f"{ALL_REQUESTS!r} is not an agent: send command.resume, or name an agent"
@@ -189,13 +191,13 @@ class LangGraphRoutes:
         poll = LongPoll(self._auth, self._streams, with_bearer(http.scope))
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
-    async def _open(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         started: StartedRun = scope[STREAM_CONTEXT]
         max_runs = self._components.settings.max_list
-        return Opening(lambda connection: send_run(connection, self._components.backend, started, max_runs))
+        return StreamOpening(lambda connection: send_run(connection, self._components.backend, started, max_runs))
 
-    def _access(self, http: HttpRequest) -> Access:
-        return Access(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
+    def _access(self, http: HttpRequest) -> CallerAccess:
+        return CallerAccess(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
         body = await json_body(http, max_depth=self._components.settings.max_depth)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.protocols.langgraph_api.access import Access
+from ringi.protocols.langgraph_api.access import CallerAccess
 from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_message, review_request
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
@@ -22,7 +22,7 @@ from ringi.server.sse.run_output import (
     run_output,
     user_message,
 )
-from ringi.server.sse.sse import Connection
+from ringi.server.sse.sse import StreamConnection
 
 Event = dict[str, Any]
 VALUE_EVENTS = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"})
@@ -32,7 +32,7 @@ VALUE_EVENTS = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END
 class StartedRun(NamedTuple):
     """A started run, and the format of its stream."""
 
-    access: Access
+    access: CallerAccess
     thread_id: str
     graph: str
     run_id: str
@@ -47,7 +47,7 @@ def encode_event(name: str, data: object) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + dump_json(data) + b"\n\n"
 
 
-async def send_run(connection: Connection, backend: Backend, started: StartedRun, max_runs: int) -> None:
+async def send_run(connection: StreamConnection, backend: Backend, started: StartedRun, max_runs: int) -> None:
     """Send all remaining events."""
     await connection.write(encode_event("metadata", {"run_id": started.run_id, "attempt": 1}))
     if started.thread is None:
@@ -72,7 +72,7 @@ class RunSender:
         self._transcript, self._state = Transcript(), dict(thread.values)
         self._place_of_images = started.access.image_location(thread)
 
-    async def chunks(self, connection: Connection) -> AsyncIterator[bytes]:
+    async def chunks(self, connection: StreamConnection) -> AsyncIterator[bytes]:
         """Yield the chunks of the stream."""
         runs, _ = await newest_runs(self._backend.stream, self._thread.key, self._max_runs, None)
         # The run itself is sent from its first event.

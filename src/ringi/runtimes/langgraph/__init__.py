@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ringi.base.extras import lazy_exports
 
 if TYPE_CHECKING:
-    from ringi.runtimes.langgraph.memories import Memories
+    from ringi.runtimes.langgraph.memories import PersonMemories
     from ringi.runtimes.langgraph.runtime import LangGraphRuntime
     from ringi.runtimes.langgraph.stream_translator import QUIET_CALLS
     from ringi.runtimes.langgraph.usage_meter import WRAPPER_MODEL, is_cut_off, is_refusal, stop_reason
@@ -14,7 +14,7 @@ __all__ = [
     "QUIET_CALLS",
     "WRAPPER_MODEL",
     "LangGraphRuntime",
-    "Memories",
+    "PersonMemories",
     "is_cut_off",
     "is_refusal",
     "stop_reason",
@@ -23,7 +23,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "memories": "Memories",
+        "memories": "PersonMemories",
         "runtime": "LangGraphRuntime",
         "stream_translator": "QUIET_CALLS",
         "usage_meter": "WRAPPER_MODEL is_cut_off is_refusal stop_reason",

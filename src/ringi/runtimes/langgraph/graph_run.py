@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from ringi.backends.fenced_saver import places_of, without_place
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.settings import hitl_enabled
-from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Run, Standing
+from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Standing, WorkerRun
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
@@ -33,7 +33,7 @@ from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingC
 from ringi.runtimes.langgraph.gated_steps import CALL_PLACES, GATED_STEPS, CallPlaces, GatedSteps
 from ringi.runtimes.langgraph.graphs import RunningGraphs, answer_spec
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
-from ringi.runtimes.langgraph.memories import Memories
+from ringi.runtimes.langgraph.memories import PersonMemories
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
@@ -120,7 +120,7 @@ class GraphPosition:
 class GraphRun:
     """A run of a graph, with the checkpointer of one lease; see `OpenRun`."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: WorkerRun) -> None:
         self._run, self.agent, graph = run, run.agent, run.agent.target
         saver = self._saver = run.checkpoints
         if run.is_first:
@@ -286,7 +286,7 @@ def store_of(agent: Agent, host: RunContext) -> BaseStore | None:
     It holds the person's memories if the agent uses them, else it is the agent's store across threads, if there is one.
     """
     if agent.memories:
-        return Memories(host.inbox, host.by)
+        return PersonMemories(host.inbox, host.by)
     stores = host.runner.backend.agent_stores
     return stores(host.key.tenant, agent.name) if stores else None
 

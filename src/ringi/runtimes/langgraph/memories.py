@@ -20,7 +20,7 @@ MEMORIES = "memories"
 PAGE = 100
 
 
-class Memories(BaseStore):
+class PersonMemories(BaseStore):
     """The memories of the person who started a run, and of no other person, for any namespace.
 
     It is read-only. Only answers that the person approved are remembered, so models and documents cannot add any.

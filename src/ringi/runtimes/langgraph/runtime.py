@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
-from ringi.contracts.runtime import Description, OpenRun, Run
+from ringi.contracts.runtime import Description, OpenRun, WorkerRun
 from ringi.errors import SettingError
 from ringi.runtimes.langgraph.graph_run import GraphRun
 from ringi.runtimes.langgraph.graphs import (
@@ -65,6 +65,6 @@ class LangGraphRuntime:
             "langgraph", metadata.version("langgraph"), has_checkpoints=True, steps=nodes_of(graph), repeats=REPEATS
         )
 
-    def open(self, run: Run) -> OpenRun:
+    def open(self, run: WorkerRun) -> OpenRun:
         """Return a run of a graph."""
         return GraphRun(run)

@@ -14,13 +14,13 @@ from agents.run_state import RunState
 from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Output, State
+from ringi.contracts.runtime import FrameworkState, Output
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
 from ringi.runtimes.gated_tools import with_gate
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCalls, GuardedAgents
-from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
+from ringi.runtimes.openai_agents.output import OpenAIOutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
     call_args,
     code_of,
@@ -32,7 +32,7 @@ from ringi.runtimes.openai_agents.run_state import (
     tool_of,
     waiting_calls,
 )
-from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
+from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
 from ringi.runtimes.tool_calls import (
     REJECTED,
     StoredRun,
@@ -47,19 +47,19 @@ SERVER = "mcp_server"
 """The key in the context of a request with the name of the MCP server that has the tool."""
 
 
-class AgentRun(StoredRun):
+class OpenAIRun(StoredRun):
     """One run of an agent."""
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> FrameworkState:
         """Run to the next pause or the end."""
         data, approved_calls = self._own_data(), ApprovedCalls()
-        pauses = ToolPauses(self._run, data["run_state"]["current_turn"] if data else 0)
+        pauses = OpenAIToolPauses(self._run, data["run_state"]["current_turn"] if data else 0)
         agents = GuardedAgents(approved_calls, pauses)
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
         state = await self._restored(start, data, answers, approved_calls, context) if data else None
         out.begin()
-        writer = OutputWriter(out, self._run.id, data["messages"] if data else 0)
+        writer = OpenAIOutputWriter(out, self._run.id, data["messages"] if data else 0)
         watch = RunWatch(self._run, approved_calls, pauses)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
@@ -109,8 +109,12 @@ class AgentRun(StoredRun):
         return state
 
     async def _paused(
-        self, result: RunResultStreaming, writer: OutputWriter, pauses: ToolPauses, data: dict[str, Any] | None
-    ) -> State:
+        self,
+        result: RunResultStreaming,
+        writer: OpenAIOutputWriter,
+        pauses: OpenAIToolPauses,
+        data: dict[str, Any] | None,
+    ) -> FrameworkState:
         run_state, name = dump(result.to_state()), self._run.agent.target.name
         # A call that still waits keeps its question: with the words and facts of now it would be another one.
         open_questions = {each["id"]: each for each in data["questions"]} if data else {}
@@ -136,7 +140,7 @@ class AgentRun(StoredRun):
         data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}
         return stored(data)
 
-    def _done(self, result: RunResultStreaming) -> State:
+    def _done(self, result: RunResultStreaming) -> FrameworkState:
         values = result_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
         return stored(data)
@@ -149,7 +153,7 @@ def run_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "run_config": replace(config, tool_execution=execution)}
 
 
-async def stream(result: RunResultStreaming, writer: OutputWriter) -> None:
+async def stream(result: RunResultStreaming, writer: OpenAIOutputWriter) -> None:
     """Write the events of a run until it stops; nothing of the run goes on after an error or a cancellation."""
     try:
         async for event in result.stream_events():

@@ -18,7 +18,7 @@ from agents.tool_context import ToolContext
 
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.openai_agents.tool_pauses import Invoke, ToolInvocation, ToolPauses, nested_agent, with_agent
+from ringi.runtimes.openai_agents.tool_pauses import Invoke, OpenAIToolPauses, ToolInvocation, nested_agent, with_agent
 from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
 
 BIND = "__agents_bind_function_tool__"
@@ -77,7 +77,7 @@ class GuardedInvoker:
     """The function of a tool, which runs a decided call with the authorized arguments."""
 
     def __init__(
-        self, invoke: Invoke, tool: FunctionTool, agent: str, approved_calls: ApprovedCalls, pauses: ToolPauses
+        self, invoke: Invoke, tool: FunctionTool, agent: str, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses
     ) -> None:
         self._invoke, self._tool, self._agent = invoke, tool, agent
         self._approved_calls, self._pauses = approved_calls, pauses
@@ -149,7 +149,7 @@ class GuardedHooks:
 class GuardedAgents:
     """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
 
-    def __init__(self, approved_calls: ApprovedCalls, pauses: ToolPauses) -> None:
+    def __init__(self, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses) -> None:
         self._approved_calls, self._pauses = approved_calls, pauses
         self._copies: dict[int, Agent[Any]] = {}
         self._originals: list[Agent[Any]] = []

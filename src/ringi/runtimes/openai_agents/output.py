@@ -12,11 +12,11 @@ from agents.models import get_default_model
 from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Output, Run
+from ringi.contracts.runtime import Output, WorkerRun
 from ringi.runs.run_states import json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
 from ringi.runtimes.openai_agents.run_state import call_id_of
-from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
+from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
 from ringi.runtimes.tool_calls import args_of, counted
 
 TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
@@ -25,7 +25,7 @@ NESTED = "agents as tools"
 """The name under which the calls of agents that are tools are counted: the SDK reports only their sums."""
 
 
-class OutputWriter:
+class OpenAIOutputWriter:
     """Writes the events of one stretch of a run.
 
     The ids of messages count from the state with which the stretch begins, so a repetition gives them again.
@@ -118,7 +118,7 @@ def text_of_output(output: Any) -> str:
 class RunWatch(RunHooks[Any]):
     """Counts the model calls of one stretch of a run, and checks the tools of approved calls."""
 
-    def __init__(self, run: Run, approved_calls: ApprovedCalls, pauses: ToolPauses) -> None:
+    def __init__(self, run: WorkerRun, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses) -> None:
         self._run, self._approved_calls, self._pauses = run, approved_calls, pauses
         self._started = 0.0
         self._counted = Usage()

@@ -11,7 +11,7 @@ from agents.items import ToolApprovalItem
 from agents.run_state import CURRENT_SCHEMA_VERSION, SUPPORTED_SCHEMA_VERSIONS, RunState
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import State
+from ringi.contracts.runtime import FrameworkState
 from ringi.domain.display import Code
 from ringi.errors import InvalidError
 from ringi.runtimes.tool_calls import ToolCall, args_of, unique_ids
@@ -34,10 +34,10 @@ def readable_numbers() -> range:
     return range(min(numbers), max(numbers) + 1)
 
 
-def stored(data: dict[str, Any]) -> State:
+def stored(data: dict[str, Any]) -> FrameworkState:
     """Return the state with this data."""
     number = number_of(data.get("run_state", {}).get(VERSION_KEY, CURRENT_SCHEMA_VERSION))
-    return State(framework=FRAMEWORK, version=version(FRAMEWORK), schema_number=number, data=data)
+    return FrameworkState(framework=FRAMEWORK, version=version(FRAMEWORK), schema_number=number, data=data)
 
 
 def dump(state: RunState[Any, Any]) -> dict[str, Any]:

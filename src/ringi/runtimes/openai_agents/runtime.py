@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from ringi.contracts.runtime import Agent, Description, OpenRun, Run
+from ringi.contracts.runtime import AgentSettings, Description, OpenRun, WorkerRun
 from ringi.runtimes.tool_calls import refuse_settings
 
 OPTIONS = ("run_config", "max_turns")
@@ -19,7 +19,7 @@ class OpenAIAgentsRuntime:
     for an agent of the SDK.
     """
 
-    def describe(self, agent: Agent) -> Description | None:
+    def describe(self, agent: AgentSettings) -> Description | None:
         """Return the description of an agent; None for an object of another framework.
 
         A rejected call does not run, whatever a later deploy has dropped: the stored state has the answer. Not seen
@@ -34,8 +34,8 @@ class OpenAIAgentsRuntime:
         tools_of(agent.target).check(agent)
         return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each", checks_calls=True)
 
-    def open(self, run: Run) -> OpenRun:
+    def open(self, run: WorkerRun) -> OpenRun:
         """Return a run, before any of its code has run."""
-        from ringi.runtimes.openai_agents.agent_run import AgentRun
+        from ringi.runtimes.openai_agents.agent_run import OpenAIRun
 
-        return AgentRun(run)
+        return OpenAIRun(run)

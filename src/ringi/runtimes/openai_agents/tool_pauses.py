@@ -15,7 +15,7 @@ from agents.items import ModelResponse
 from agents.tool_context import ToolContext
 from openai.types.responses import ResponseFunctionToolCall
 
-from ringi.contracts.runtime import Run
+from ringi.contracts.runtime import WorkerRun
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
@@ -23,7 +23,7 @@ from ringi.runs.context import setting
 from ringi.runtimes.gated_tools import CURRENT, AskFirst, Gate, GatedCall, gate_of, is_by_person
 from ringi.runtimes.tool_calls import ToolCall, args_of
 
-Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
+NeedsApproval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 """Whether a tool needs approval; a function gets the SDK's context, the arguments, and the id of the call."""
 Invoke: TypeAlias = Callable[[Any, str], Awaitable[Any]]
 OUTER: ContextVar[str] = ContextVar("ringi_outer_call", default="")
@@ -52,10 +52,10 @@ class CallKey(NamedTuple):
     """The place of the call that runs the agent, if the agent is a tool."""
 
 
-class ToolPauses:
+class OpenAIToolPauses:
     """Decides at which calls a run pauses."""
 
-    def __init__(self, run: Run, turn: int) -> None:
+    def __init__(self, run: WorkerRun, turn: int) -> None:
         self._run, self.has_policy, self._turn = run, run.agent.policy is not None, turn
         self._places: dict[tuple[str, str, str], str] = {}
         """The places of calls by the name of their agent, their ids and their arguments."""
@@ -194,7 +194,7 @@ class ToolPauses:
         return paused
 
 
-async def is_needed(own: Approval, context: Any, args: Any, call_id: str) -> bool:
+async def is_needed(own: NeedsApproval, context: Any, args: Any, call_id: str) -> bool:
     """Return whether a tool's own setting asks for approval of a call."""
     if not callable(own):
         return own

@@ -42,7 +42,7 @@ Rewrites: TypeAlias = Mapping[str, Rewrite]
 """Rewrites by the ids of the calls."""
 
 
-class Approval(NamedTuple):
+class ApprovedToolCall(NamedTuple):
     """An approved call of one stretch of a run."""
 
     args: dict[str, Any]
@@ -140,7 +140,7 @@ def call_of(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> 
 
 def results_of(
     requests: DeferredToolRequests, turn: str, answers: Mapping[str, Sequence[Request]], rewrites: Rewrites
-) -> tuple[DeferredToolResults, dict[str, Approval], list[str]]:
+) -> tuple[DeferredToolResults, dict[str, ApprovedToolCall], list[str]]:
     """Return the results of all deferred calls, the approved ones by id, and what the model reads about edited ones.
 
     An approved call always runs with the arguments of its request, and never with those in the history.
@@ -148,7 +148,7 @@ def results_of(
     Raises:
         NotAuthorizedError: An approval is about another call.
     """
-    results, approvals, notes = DeferredToolResults(), dict[str, Approval](), list[str]()
+    results, approvals, notes = DeferredToolResults(), dict[str, ApprovedToolCall](), list[str]()
     for part, request in answered(requests.approvals, turn, answers):
         id, rewrite, call = part.tool_call_id, rewrites.get(part.tool_call_id), call_of(part, turn, rewrites)
         decided = call.decision(request)
@@ -157,7 +157,7 @@ def results_of(
         else:
             is_rewritten = rewrite is not None and rewrite.after == decided.args
             input_args = rewrite.before if rewrite and is_rewritten else decided.args
-            approvals[id] = Approval(decided.args, input_args, is_rewritten)
+            approvals[id] = ApprovedToolCall(decided.args, input_args, is_rewritten)
             results.approvals[id] = ToolApproved(override_args=input_args)
         if decided.decision == "edit" or (rewrite and rewrite.before != args_of(part.args)):
             # Instructions name no values: the model chose some, and would read its own words as ours.

@@ -27,7 +27,7 @@ FALLBACK = "fallback:"
 MODEL_EVENTS = (PartStartEvent, PartDeltaEvent, PartEndEvent, FinalResultEvent)
 
 
-class OutputWriter:
+class PydanticAIOutputWriter:
     """Writes the events of one stretch of a run.
 
     The ids of messages count from the state with which the stretch begins, so a repetition gives them again.

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any, get_args
 
 from pydantic import TypeAdapter
-from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai import AgentSettings as PydanticAgent
 from pydantic_ai import DeferredToolRequests, RunUsage
 from pydantic_ai.messages import (
     ModelMessage,
@@ -21,12 +21,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Agent, Description, Output, Run, State
+from ringi.contracts.runtime import AgentSettings, Description, FrameworkState, Output, WorkerRun
 from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError
-from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, questions_of, results_of
-from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
-from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
+from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, questions_of, results_of
+from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter, RequestedModel
+from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAIToolPauses, StretchCalls, tools_of
 from ringi.runtimes.tool_calls import (
     Message,
     StoredRun,
@@ -56,7 +56,7 @@ UNKNOWN = "unknown"
 class PydanticAIRuntime:
     """Runs agents of Pydantic AI."""
 
-    def describe(self, agent: Agent) -> Description | None:
+    def describe(self, agent: AgentSettings) -> Description | None:
         """Return the description of an agent; None for an object of another framework.
 
         A rejected call does not run, whatever a later deploy has dropped: the stored state has the answer. Not seen
@@ -73,21 +73,21 @@ class PydanticAIRuntime:
         readable = range(SCHEMA_NUMBER, SCHEMA_NUMBER + 1)
         return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all", checks_calls=True)
 
-    def open(self, run: Run) -> AgentRun:
+    def open(self, run: WorkerRun) -> PydanticAIRun:
         """Return a run, before any of its code has run."""
-        return AgentRun(run)
+        return PydanticAIRun(run)
 
 
-class AgentRun(StoredRun):
+class PydanticAIRun(StoredRun):
     """One run of an agent."""
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> FrameworkState:
         """Run to the next pause or the end."""
         data = self._own_data()
         turn: int = data[TURN] if data else 0
         options, approvals = self._resumed(data, turn, answers) if data else (self._begun(), {})
         out.begin()
-        writer = OutputWriter(out, self._run.id, turn)
+        writer = PydanticAIOutputWriter(out, self._run.id, turn)
         requests = {id.removeprefix(f"{self._place(turn)}/"): request for id, (request, *_) in answers.items()}
         calls = StretchCalls(self._run, turn, approvals, requests)
         result = await self._streamed(writer, calls, options)
@@ -110,7 +110,7 @@ class AgentRun(StoredRun):
 
     def _resumed(
         self, data: dict[str, Any], turn: int, answers: Mapping[str, Sequence[Request]]
-    ) -> tuple[dict[str, Any], dict[str, Approval]]:
+    ) -> tuple[dict[str, Any], dict[str, ApprovedToolCall]]:
         requests = REQUESTS.validate_python(data["requests"])
         rewrites = REWRITES.validate_python(data[REWRITTEN])
         results, approvals, notes = results_of(requests, self._place(turn), answers, rewrites)
@@ -123,14 +123,14 @@ class AgentRun(StoredRun):
         return options, approvals
 
     async def _streamed(
-        self, writer: OutputWriter, calls: StretchCalls, options: dict[str, Any]
+        self, writer: PydanticAIOutputWriter, calls: StretchCalls, options: dict[str, Any]
     ) -> AgentRunResult[Any]:
         run, target, usage = self._run, self._run.agent.target, options["usage"]
         before, result = USAGE.validate_python(jsonable(usage)), None
         output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
         deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
-            capabilities = [ToolPauses(run, calls), model]
+            capabilities = [PydanticAIToolPauses(run, calls), model]
             options |= {**run.agent.options, "output_type": output_type, "deps": deps, "capabilities": capabilities}
             async with target.run_stream_events(**options) as events:
                 async for event in events:
@@ -155,8 +155,12 @@ class AgentRun(StoredRun):
         self._run.count_usage(counted(name, calls, seconds, read=read, cached=cached, written=written))
 
     async def _paused(
-        self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter, calls: StretchCalls
-    ) -> State:
+        self,
+        result: AgentRunResult[Any],
+        requests: DeferredToolRequests,
+        writer: PydanticAIOutputWriter,
+        calls: StretchCalls,
+    ) -> FrameworkState:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
         schemas, turn = schemas_of(self._run.agent.target), self._place(calls.turn)
@@ -176,7 +180,7 @@ class AgentRun(StoredRun):
         }
         return stored(data)
 
-    def _done(self, result: AgentRunResult[Any]) -> State:
+    def _done(self, result: AgentRunResult[Any]) -> FrameworkState:
         values = result_values(self._run.agent, result, result.output)
         data = {"messages": dumped(result.all_messages()), "values": values}
         return stored(data)
@@ -192,9 +196,9 @@ def can_defer(output_type: Any) -> bool:
     return any(can_defer(part) for part in parts)
 
 
-def stored(data: dict[str, Any]) -> State:
+def stored(data: dict[str, Any]) -> FrameworkState:
     """Return the state with this data."""
-    return State(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
+    return FrameworkState(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
 
 
 def dumped(messages: list[ModelMessage]) -> list[Any]:

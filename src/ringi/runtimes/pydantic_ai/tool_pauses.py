@@ -27,7 +27,7 @@ from pydantic_ai.toolsets import (
 )
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Run
+from ringi.contracts.runtime import WorkerRun
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
@@ -44,7 +44,7 @@ from ringi.runtimes.gated_tools import (
     is_by_person,
     with_gate,
 )
-from ringi.runtimes.pydantic_ai.deferred_calls import Approval, Rewrite, call_places, newest_calls, question_id
+from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, newest_calls, question_id
 from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
@@ -65,7 +65,9 @@ class StretchCalls:
         requests: The ended requests of the calls by the ids of the calls: a person or a rule approved them.
     """
 
-    def __init__(self, run: Run, turn: int, approvals: Mapping[str, Approval], requests: Mapping[str, Request]) -> None:
+    def __init__(
+        self, run: WorkerRun, turn: int, approvals: Mapping[str, ApprovedToolCall], requests: Mapping[str, Request]
+    ) -> None:
         self._run, self._approved, self._requests = run, dict(approvals), requests
         self.turn = turn
         """The number of requests to the model in this run."""
@@ -78,7 +80,7 @@ class StretchCalls:
         self.contents: dict[str, object] = {}
         """The contents of the arguments of calls that run, by the ids of the calls."""
 
-    def approval(self, ctx: RunContext[Any]) -> Approval | None:
+    def approval(self, ctx: RunContext[Any]) -> ApprovedToolCall | None:
         """Return the approval of a call, once; None if nobody approved it in this stretch."""
         return self._approved.pop(str(ctx.tool_call_id), None) if ctx.tool_call_approved else None
 
@@ -128,10 +130,10 @@ class StretchCalls:
 
 
 @dataclass
-class ToolPauses(AbstractCapability[Any]):
+class PydanticAIToolPauses(AbstractCapability[Any]):
     """The capability of one run that pauses it; the agent keeps its own capabilities."""
 
-    run: Run
+    run: WorkerRun
     calls: StretchCalls
 
     def get_ordering(self) -> CapabilityOrdering:
@@ -152,7 +154,7 @@ class ToolPauses(AbstractCapability[Any]):
 class PausingToolset(WrapperToolset[Any]):
     """All tools of a run, with a pause before each call that the policy or a gate does not allow."""
 
-    run: Run
+    run: WorkerRun
     calls: StretchCalls
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:

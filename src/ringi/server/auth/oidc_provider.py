@@ -18,7 +18,7 @@ from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.revocations import TokenMetadata, mark_of
-from ringi.server.identity import Oidc, Person, safe_address
+from ringi.server.identity import AuthenticatedPerson, Oidc, safe_address
 from ringi.server.refusals import RefusalError, SignInError, UnauthenticatedError
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def acr_of(claims: dict[str, Any]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
+def person_of(oidc: Oidc, claims: dict[str, Any]) -> AuthenticatedPerson:
     """Return the person that the claims name, or raise the error that refuses them."""
     if oidc.name_claim == "email" and claims.get("email_verified") is not True:
         raise ForbiddenError("the provider has not verified this person's e-mail address: verify it there")

@@ -15,7 +15,7 @@ from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
 
-Check = Callable[[Principal, Request], None]
+CallerCheck = Callable[[Principal, Request], None]
 READS_ALL = frozenset({"admin", "auditor"})
 """The roles that read every request of their tenant."""
 
@@ -221,7 +221,7 @@ async def refuse_hidden_thread(store: Store, caller: Principal, id: str) -> None
         require_readable_thread(caller, thread)
 
 
-def inbox_for(inbox: Inbox, caller: Principal, check: Check = require_readable) -> Inbox:
+def inbox_for(inbox: Inbox, caller: Principal, check: CallerCheck = require_readable) -> Inbox:
     """Return the inbox of the caller's tenant.
 
     Args:

@@ -44,7 +44,7 @@ from ringi.server.sse.run_output import (
     requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, HEADERS, Connection, EventStream, LongPoll, Opening, Streams
+from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, StreamOpening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 FORMAT = frozenset({"hold", "sdk"})
@@ -110,9 +110,9 @@ class ChatRoutes:
             ),
         ]
 
-    async def _open(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         context: ChatContext = scope[STREAM_CONTEXT]
-        return Opening(lambda connection: self._feed(connection, context))
+        return StreamOpening(lambda connection: self._feed(connection, context))
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
         caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
@@ -180,7 +180,7 @@ class ChatRoutes:
             # Another answer was first, or the deadline has passed: the stream shows the result.
             return
 
-    async def _feed(self, connection: Connection, context: ChatContext) -> None:
+    async def _feed(self, connection: StreamConnection, context: ChatContext) -> None:
         connection.goodbye = STOPPING
         key, run_id = context.thread.key, str(context.thread.run_id)
         message = MessageBuilder(run_id, key.id, context.thread.agent, context.sdk)

@@ -24,7 +24,7 @@ from ringi.server.replies import reply
 from ringi.server.schemas import Access, AccessPage, AuditPage
 from ringi.server.serialize import audit_event
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
-from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
 
 
@@ -95,18 +95,18 @@ class EventRoutes:
         seen = {request.id for request in found if may_read(caller, request)}
         return [event for event in events if event.record == Request.record and event.record_id in seen]
 
-    async def _open_all(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open_all(self, scope: Scope, caller: Principal) -> StreamOpening:
         if (after := position_of(last_event_id(scope))) is None:
             tail = await self._hub.tail()
             return self._opening(ALL, tail)._replace(begins_after=tail)
         await self._hub.check(caller.tenant, after)
         return self._opening(ALL, after)
 
-    async def _open_one(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open_one(self, scope: Scope, caller: Principal) -> StreamOpening:
         id, after = scope["path_params"]["id"], position_of(last_event_id(scope)) or START
         await inbox_for(self._components.inbox, caller).get(id)
         await self._hub.check(caller.tenant, after)
         return self._opening(id, after)
 
-    def _opening(self, id: str, after: Position) -> Opening:
-        return Opening(lambda connection: self._hub.feed(connection, id, after), lambda c: self._hub.leave(c, id))
+    def _opening(self, id: str, after: Position) -> StreamOpening:
+        return StreamOpening(lambda connection: self._hub.feed(connection, id, after), lambda c: self._hub.leave(c, id))

@@ -33,7 +33,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.privacy.candidates import Sweep
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
-    Check,
+    CallerCheck,
     inbox_for,
     refuse_all_but_admins,
     require_answerable,
@@ -241,7 +241,7 @@ class RequestRoutes:
         request = await inbox.reassign(id_of(http), by=caller.decider, **names)
         return json_response(request_json(request))
 
-    def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:
+    def _inbox(self, caller: Principal, check: CallerCheck = require_readable) -> Inbox:
         return inbox_for(self._components.inbox, caller, check)
 
     def _decider(self, http: HttpRequest) -> Principal:

@@ -25,7 +25,7 @@ from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.oidc_provider import OidcProvider, acr_of, person_of, sign_in_time
-from ringi.server.identity import Oidc, Person
+from ringi.server.identity import AuthenticatedPerson, Oidc
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
 from ringi.server.problems import response_of
@@ -178,7 +178,7 @@ class SignInRoutes:
         return attempt
 
     def _create_session(
-        self, oidc: Oidc, person: Person, signed_in_at: float | None, acr: str | None
+        self, oidc: Oidc, person: AuthenticatedPerson, signed_in_at: float | None, acr: str | None
     ) -> tuple[str, float]:
         # Use does not renew it: the provider must confirm the person's access again.
         now = time.time()

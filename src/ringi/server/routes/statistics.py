@@ -24,7 +24,7 @@ from ringi.server.replies import reply
 from ringi.server.routes.requests import blank_to_none
 from ringi.server.single_flight import SingleFlight
 from ringi.statistics import Statistics
-from ringi.statistics.counting import Counts, oldest_pending
+from ringi.statistics.counting import CountedDays, oldest_pending
 from ringi.statistics.counts import Audience
 from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_of, period_of
 from ringi.statistics.report import OversightReport, report_of
@@ -34,7 +34,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "
 """The beginnings of cells that a spreadsheet would run as a formula; the last are the full-width ones of Excel."""
 SINCE = "The first day, as a time in it; by default seven days up to `until`"
 UNTIL = "The last day, as a time in it; by default today"
-Moment = Annotated[Time | None, BeforeValidator(blank_to_none)]
+OptionalTime = Annotated[Time | None, BeforeValidator(blank_to_none)]
 
 
 class StatisticsRoutes:
@@ -54,8 +54,8 @@ class StatisticsRoutes:
     async def figures(
         self,
         http: HttpRequest,
-        since: Annotated[Moment, Query(description=SINCE)] = None,
-        until: Annotated[Moment, Query(description=UNTIL)] = None,
+        since: Annotated[OptionalTime, Query(description=SINCE)] = None,
+        until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         by: Interval = "day",
         format: Annotated[Literal["json", "csv"] | None, BeforeValidator(blank_to_none)] = None,
     ) -> HttpResponse:
@@ -75,8 +75,8 @@ class StatisticsRoutes:
     async def report(
         self,
         http: HttpRequest,
-        since: Annotated[Moment, Query(description=SINCE)] = None,
-        until: Annotated[Moment, Query(description=UNTIL)] = None,
+        since: Annotated[OptionalTime, Query(description=SINCE)] = None,
+        until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_to_none)] = None,
     ) -> HttpResponse:
         """Report how people decided, by rule, tool and group. Auditors and admins only."""
@@ -92,7 +92,7 @@ class StatisticsRoutes:
         """Stop counting; what is not counted is counted by the next call."""
         await self._counting.close()
 
-    async def _count(self, tenant: str, first: date, last: date) -> Counts:
+    async def _count(self, tenant: str, first: date, last: date) -> CountedDays:
         count = partial(self._statistics.count, tenant, first, last)
         return await self._counting.read((tenant, first, last), count)
 

@@ -33,7 +33,7 @@ from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import Operation
 from ringi.server.serialize import thread_summary, thread_view
-from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.uploads import NewRun
@@ -169,7 +169,7 @@ class ThreadRoutes:
             scanned += len(page)
         return found, before if runner else None
 
-    async def _open(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         key = Key(caller.tenant, scope["path_params"]["id"])
         await self._readable(scope, key.id)
         after = await self._hub.check(key, last_event_id(scope))
@@ -177,4 +177,4 @@ class ThreadRoutes:
         if follows not in ("true", "false"):
             raise MalformedError("`follow` is true or false")
         feed = partial(self._hub.feed, key=key, after=after, follows=follows == "true")
-        return Opening(feed, lambda connection: self._hub.leave(connection, key))
+        return StreamOpening(feed, lambda connection: self._hub.leave(connection, key))

@@ -29,7 +29,7 @@ NEWEST: Sdk = 7
 
 
 @dataclass
-class ToolCall:
+class StreamedToolCall:
     """A tool call."""
 
     name: str
@@ -56,7 +56,7 @@ class MessageBuilder:
     thread_id: str
     agent: str
     sdk: Sdk = NEWEST
-    calls: dict[str, ToolCall] = field(default_factory=dict)
+    calls: dict[str, StreamedToolCall] = field(default_factory=dict)
     sent_versions: dict[str, int] = field(default_factory=dict)
     """The requests already shown, with their versions."""
     waiting: dict[str, AnswerChannel] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class MessageBuilder:
 
     def _call(self, event: Event) -> list[Part]:
         id, name = event["toolCallId"], event["toolCallName"]
-        self.calls[id] = ToolCall(name)
+        self.calls[id] = StreamedToolCall(name)
         return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OWN_TOOL}]
 
     def _call_args(self, event: Event) -> list[Part]:

@@ -24,7 +24,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import event_json, gone_json, request_json, tenant_event_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.sse import BEGINNING, Connection, encode_sse
+from ringi.server.sse.sse import BEGINNING, StreamConnection, encode_sse
 
 log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
@@ -76,7 +76,7 @@ class EventHub:
 
     def __init__(self, store: Store, notifier: Notifier, feed: Feed) -> None:
         self._store, self._notifier, self._feed = store, notifier, feed
-        self._subscribers: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
+        self._subscribers: dict[Key, dict[Principal, set[StreamConnection]]] = defaultdict(lambda: defaultdict(set))
         self._joining = 0
         self._single_flight = SingleFlight()
         self._queue: deque[Event] = deque()
@@ -113,7 +113,7 @@ class EventHub:
         """Return a position that precedes every event committed from now on."""
         return await self._single_flight.read("tail", self._store.tail)
 
-    async def feed(self, connection: Connection, id: str, after: Position) -> None:
+    async def feed(self, connection: StreamConnection, id: str, after: Position) -> None:
         """Send the events after a position, then subscribe the connection."""
         self._joining += 1
         try:
@@ -122,7 +122,7 @@ class EventHub:
         finally:
             self._joining -= 1
 
-    def leave(self, connection: Connection, id: str) -> None:
+    def leave(self, connection: StreamConnection, id: str) -> None:
         """Unsubscribe a connection."""
         key = Key(connection.caller.tenant, id)
         groups = self._subscribers.get(key)
@@ -144,7 +144,7 @@ class EventHub:
             await self._following.aclose()
             self._following = None
 
-    async def _send_history(self, connection: Connection, key: Key, after: Position) -> None:
+    async def _send_history(self, connection: StreamConnection, key: Key, after: Position) -> None:
         is_subscribed = False
         while not is_subscribed:
             # Outside a turn: a stalled feed would hold all turns and block everyone's history.
@@ -163,7 +163,7 @@ class EventHub:
         events = await self._store.events(after, PAGE, tenant=key.tenant, record_id=key.id or None)
         return HistoryPage(number, await self._items(events, is_live=False))
 
-    def _subscribe(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
+    def _subscribe(self, connection: StreamConnection, key: Key, number: int, sent: set[Position]) -> bool:
         """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
         if number < self._dropped or connection.is_over:
             return connection.is_over
@@ -296,7 +296,7 @@ class EventHub:
             if not progress.done():
                 progress.set_result(None)
 
-    def _connections(self) -> list[Connection]:
+    def _connections(self) -> list[StreamConnection]:
         return [c for groups in self._subscribers.values() for connections in groups.values() for c in connections]
 
 
@@ -319,7 +319,7 @@ def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
     return FeedItem(0, event, request, chunk)
 
 
-def _push(connection: Connection, item: FeedItem, chunk: bytes | None) -> None:
+def _push(connection: StreamConnection, item: FeedItem, chunk: bytes | None) -> None:
     if item.event.position in connection.skip:
         connection.skip.discard(item.event.position)
     elif chunk:

@@ -64,7 +64,7 @@ def last_event_id(scope: Scope) -> str | None:
     return Headers(scope=scope).get("last-event-id") or QueryParams(scope["query_string"]).get("after") or None
 
 
-class Connection:
+class StreamConnection:
     """One streaming client. Chunks are whole events, so they may come from several sources."""
 
     __slots__ = (
@@ -190,7 +190,7 @@ class Streams:
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
-        self._open: set[Connection] = set()
+        self._open: set[StreamConnection] = set()
         self._by_caller: Counter[tuple[str, str, str]] = Counter()
         self._beat_at: asyncio.TimerHandle | None = None
         self._waits: dict[asyncio.Task[object], VerifiedToken | None] = {}
@@ -199,20 +199,20 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def connection(self, send: Send, token: VerifiedToken, turns: asyncio.Semaphore) -> Connection:
+    def connection(self, send: Send, token: VerifiedToken, turns: asyncio.Semaphore) -> StreamConnection:
         """Return a new connection with its own slot, or raise the error that refuses it."""
         self._refuse(token.principal)
         if len(self._open) >= self._settings.streams_per_process:
             what = f"this server has reached its limit of {len(self._open)} open streams: retry later"
             raise LimitError(what, 5)
-        connection = Connection(send, token, self._settings.stream_buffer, turns)
+        connection = StreamConnection(send, token, self._settings.stream_buffer, turns)
         self._open.add(connection)
         self._by_caller[token.principal[:3]] += 1
         if self._beat_at is None:
             self._beat_later()
         return connection
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: StreamConnection) -> None:
         """Release a connection's slot."""
         self._open.discard(connection)
         self._release_slot(connection.caller)
@@ -320,15 +320,15 @@ class LongPoll(NamedTuple):
         self.caller()
 
 
-Feeder = Callable[[Connection], Awaitable[None]]
+Feeder = Callable[[StreamConnection], Awaitable[None]]
 """Sends the history, then subscribes the connection to new events."""
 
 
-class Opening(NamedTuple):
+class StreamOpening(NamedTuple):
     """A stream that is about to be sent."""
 
     feed: Feeder
-    leave: Callable[[Connection], None] = lambda connection: None
+    leave: Callable[[StreamConnection], None] = lambda connection: None
     """Unsubscribes the connection."""
     begins_after: str | None = None
     """The position of a stream that was opened without one: read before the headers are sent, so that nothing that is
@@ -343,7 +343,7 @@ class Opening(NamedTuple):
         return [(b"last-event-id", id.encode())], encode_sse(b"{}", id=id, name="heartbeat")
 
 
-Opener = Callable[[Scope, Principal], Awaitable[Opening]]
+StreamOpener = Callable[[Scope, Principal], Awaitable[StreamOpening]]
 """Returns the stream of a call; raises the error that refuses the call."""
 
 
@@ -354,7 +354,7 @@ class EventStream:
         self,
         auth: Authenticator,
         streams: Streams,
-        opener: Opener,
+        opener: StreamOpener,
         headers: Sequence[tuple[bytes, bytes]] = HEADERS,
         *,
         hint: Callable[[], bytes] = retry_hint,
@@ -390,14 +390,14 @@ class EventStream:
             opening.leave(connection)
             self._streams.release(connection)
 
-    async def _open_stream(self, scope: Scope, caller: Principal) -> Opening:
+    async def _open_stream(self, scope: Scope, caller: Principal) -> StreamOpening:
         try:
             return await self._opener(scope, caller)
         except InvalidError as error:
             raise MalformedError(f"{error}: send the id of an event of this stream, or none") from error
 
 
-async def feed_connection(connection: Connection, feed: Feeder, hint: bytes) -> None:
+async def feed_connection(connection: StreamConnection, feed: Feeder, hint: bytes) -> None:
     """Feed a connection; on failure the client is disconnected, and resumes."""
     try:
         if hint:

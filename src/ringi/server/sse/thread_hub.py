@@ -19,7 +19,7 @@ from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import dump_json, request_json
 from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
-from ringi.server.sse.sse import Connection, encode_sse
+from ringi.server.sse.sse import StreamConnection, encode_sse
 
 log = limited(__name__)
 PAGE = 500
@@ -79,7 +79,7 @@ class ThreadHub:
             raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
         return number
 
-    async def feed(self, connection: Connection, key: Key, after: int, *, follows: bool = True) -> None:
+    async def feed(self, connection: StreamConnection, key: Key, after: int, *, follows: bool = True) -> None:
         """Send the output after a number, then subscribe the connection, or end it if it does not follow."""
         while True:
             async with connection.turns:
@@ -92,7 +92,7 @@ class ThreadHub:
             if connection.is_over or (page.is_end and self._reader(key, after).subscribe(connection, after)):
                 return
 
-    def leave(self, connection: Connection, key: Key) -> None:
+    def leave(self, connection: StreamConnection, key: Key) -> None:
         """Unsubscribe a connection; the last one stops the reader."""
         reader = self._readers.get(key)
         if reader and reader.unsubscribe(connection):
@@ -128,17 +128,17 @@ class ThreadReader(Wakeup):
     def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
         super().__init__()
         self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
-        self._subscribers: dict[Connection, int] = {}
+        self._subscribers: dict[StreamConnection, int] = {}
         self.task = asyncio.create_task(self._run())
 
-    def subscribe(self, connection: Connection, after: int) -> bool:
+    def subscribe(self, connection: StreamConnection, after: int) -> bool:
         """Subscribe a connection that has received all up to a number, unless the reader is past it."""
         if after < self._at:
             return False
         self._subscribers[connection] = after
         return True
 
-    def unsubscribe(self, connection: Connection) -> bool:
+    def unsubscribe(self, connection: StreamConnection) -> bool:
         """Unsubscribe a connection; return whether none is left."""
         self._subscribers.pop(connection, None)
         return not self._subscribers

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ringi.contracts.backend import Handler, Job, Jobs
+from ringi.contracts.backend import Job, JobHandler, Jobs
 from ringi.errors import JobNotDueError
 
 KINDS = ("test",)
@@ -41,7 +41,7 @@ class RecordingHandler:
 
 
 @asynccontextmanager
-async def working(jobs: Jobs, handle: Handler, concurrency: int = 4) -> AsyncIterator[None]:
+async def working(jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> AsyncIterator[None]:
     """Run a worker during the block, then shut it down gracefully."""
     stop = asyncio.Event()
     worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, stop=stop))
@@ -240,7 +240,7 @@ class JobsConformance:
         shares: dict[str, int] = {"one": 0, "two": 0}
         both_at_work = asyncio.Barrier(2)
 
-        def worker(name: str) -> Handler:
+        def worker(name: str) -> JobHandler:
             async def handle(job: Job) -> None:
                 shares[name] += 1
                 if shares[name] == 1:

@@ -18,11 +18,11 @@ from ringi.runs.agent import Agent
 from ringi.runs.context import idempotency_key
 from ringi.testing.conformance.running_agents import (
     THREAD,
-    Change,
+    ArgumentChange,
     Effects,
+    ModelTurn,
     Refund,
     RestorablePath,
-    Turn,
     asking,
     running,
 )
@@ -56,12 +56,12 @@ class KeyedEffects(list[Refund]):
 class PolicyConformance:
     """The part of `RuntimeConformance` about policies."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
         raise NotImplementedError
 
     def gated_agent(
-        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+        self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
     ) -> Agent:
         """Return an agent whose tool `refund` has no gate but the policy, which covers it as usual for the framework.
 
@@ -76,7 +76,7 @@ class PolicyConformance:
         """
         raise NotImplementedError
 
-    def function_agent(self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any]) -> Agent:
+    def function_agent(self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any]) -> Agent:
         """Return an agent whose tool is the function `refund`, which `ringi.gate` gates with the policy.
 
         Call `pytest.skip` with the reason if the framework has no functions as tools.
@@ -87,10 +87,10 @@ class PolicyConformance:
     async def test_calls_that_a_rule_approves_have_the_same_keys_after_a_restore(
         self, url: str, tmp_path: Path, kind: str
     ) -> None:
-        turns: list[Turn] = [[Refund(1, LARGE)], [Refund(2), Refund(2)], [Refund(2)], "Done."]
+        turns: list[ModelTurn] = [[Refund(1, LARGE)], [Refund(2), Refund(2)], [Refund(2)], "Done."]
         policy, restored = {"rules": [AUTO_APPROVE_SMALL]}, RestorablePath(url, tmp_path)
 
-        def agent(turns: Sequence[Turn], effects: Effects) -> Agent:
+        def agent(turns: Sequence[ModelTurn], effects: Effects) -> Agent:
             made: Agent = getattr(self, kind)(turns, effects, policy)
             return made
 

@@ -14,7 +14,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import RequestEndedError
 from ringi.runs.agent import Agent
-from ringi.testing.conformance.running_agents import Effects, Refund, RunningAgent, Turn, asking, running, until
+from ringi.testing.conformance.running_agents import Effects, ModelTurn, Refund, RunningAgent, asking, running, until
 
 
 class RemovedGateConformance:
@@ -24,11 +24,11 @@ class RemovedGateConformance:
     the request is not acknowledged, and request and thread have the same attention.
     """
 
-    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
         """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
         raise NotImplementedError
 
-    def ungated_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def ungated_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         """Return the same agent after a deploy that has removed the approval: its tool runs at once."""
         raise NotImplementedError
 

@@ -61,11 +61,11 @@ class RestorablePath:
         shutil.copy(self._copy, self._store)
 
 
-Turn: TypeAlias = str | Sequence[str | Refund]
+ModelTurn: TypeAlias = str | Sequence[str | Refund]
 """One answer of the scripted model: a text, or calls of `refund` at the same time, which a text may precede."""
 Effects: TypeAlias = list[Refund]
 """The arguments with which the body of the tool has run."""
-Change: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+ArgumentChange: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """What code of the agent makes of the arguments of a call on its way to the body of the tool."""
 
 

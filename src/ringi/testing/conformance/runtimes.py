@@ -29,10 +29,10 @@ from ringi.testing.conformance.removed_gates import RemovedGateConformance
 from ringi.testing.conformance.running_agents import (
     THREAD,
     Effects,
+    ModelTurn,
     Refund,
     RestorablePath,
     RunningAgent,
-    Turn,
     asking,
     running,
     until,
@@ -41,7 +41,7 @@ from ringi.testing.conformance.running_agents import (
 MEGABYTE = 1_000_000
 
 
-async def work_forever(module: str, name: str, url: str, turns: Sequence[Turn]) -> None:
+async def work_forever(module: str, name: str, url: str, turns: Sequence[ModelTurn]) -> None:
     """Run the agent of a suite until the process is killed."""
     suite = getattr(import_module(module), name)()
     async with running(url, suite.agent(turns, [])):
@@ -65,7 +65,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     decisions: tuple[str, ...] = ("approve", "edit", "reject", "respond")
     """The decisions that people are offered about the call."""
 
-    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def nested_agent(self, turns: Sequence[ModelTurn], effects: Effects) -> Agent:
         """Return an agent that passes its work to another agent, which has the tool and the turns."""
         pytest.skip("agents of this framework do not pause within other agents")
 
@@ -182,7 +182,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         self, url: str, order: Sequence[int], is_restarted: bool
     ) -> None:
         effects = Effects()
-        turns: list[Turn] = [["I refund all three.", Refund(1), Refund(2), Refund(3)], "Done."]
+        turns: list[ModelTurn] = [["I refund all three.", Refund(1), Refund(2), Refund(3)], "Done."]
         first, later = self.agent(turns, effects), self.agent(turns[1:], effects)
         async with AsyncExitStack() as stack:
             run = await stack.enter_async_context(running(url, first))
@@ -215,14 +215,14 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert effects == [Refund()]
 
     async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:
-        turns: list[Turn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
+        turns: list[ModelTurn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
         store = RestorablePath(url, tmp_path)
         first = self.agent(turns, [])
         async with asking(url, first) as (_, [asked]):
             pass
         store.keep()
 
-        async def repeated(turns: Sequence[Turn], decision: str) -> list[list[str]]:
+        async def repeated(turns: Sequence[ModelTurn], decision: str) -> list[list[str]]:
             """Restore the store, answer all questions in new workers, and return the ids of each pause."""
             store.put_back()
             ids, agent = list[list[str]](), self.agent(turns, [])
@@ -286,7 +286,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_a_run_whose_process_was_killed_resumes_in_another(self, url: str) -> None:
         effects = Effects()
-        turns: list[Turn] = [[Refund()], "Done."]
+        turns: list[ModelTurn] = [[Refund()], "Done."]
         suite = type(self)
         arguments = (list(sys.path), suite.__module__, suite.__qualname__, url, turns)
         process = multiprocessing.get_context("spawn").Process(target=work_in_process, args=arguments)

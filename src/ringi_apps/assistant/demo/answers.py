@@ -7,7 +7,7 @@ import unicodedata
 
 from ringi_apps.assistant import CallJob, in_language
 from ringi_apps.assistant.demo.calculation import CalculationError, calculate, expression_in, format_number
-from ringi_apps.assistant.demo.office import Office, Row
+from ringi_apps.assistant.demo.office import Office, TableRow
 from ringi_apps.assistant.demo.shared import text_in
 
 MAX_RESULTS = 8
@@ -49,7 +49,7 @@ class Answers:
         more = [sentence("more", job.language, query)] if len(results) > MAX_RESULTS else []
         return "\n".join([sentence("results", job.language, query), "", *lines, *more])
 
-    async def find(self, query: str) -> list[Row]:
+    async def find(self, query: str) -> list[TableRow]:
         """Return the texts that contain every word of a query, in either language; title matches first."""
         words = words_of(query)
         if not words:
@@ -75,7 +75,7 @@ def sentence(code: str, language: str, query: str) -> str:
     return text_in(language, "answers", code, query=query)
 
 
-def line_of(row: Row, language: str) -> str:
+def line_of(row: TableRow, language: str) -> str:
     """Return a result as a line."""
     return f"- **{in_language(row['title'], language)}** ({row['id']}): {in_language(row['text'], language)}"
 
@@ -98,7 +98,7 @@ def escaped(word: str) -> str:
     return word
 
 
-def similarity(query: str, entry: Row) -> float:
+def similarity(query: str, entry: TableRow) -> float:
     """Return the part of a question that an entry contains: of its words, or of letter pairs in Japanese."""
     entries = plain(" ".join([*entry["question"].values(), entry["words"]]))
     parts = parts_of(query)

@@ -15,7 +15,7 @@ from ringi_apps.assistant import Text, in_language
 from ringi_apps.assistant.demo.shared import TEXTS, text_in
 
 PlannerInput = Mapping[str, Any]
-Step = dict[str, Any]
+DraftStep = dict[str, Any]
 
 
 def is_planning(messages: Sequence[BaseMessage]) -> bool:
@@ -32,7 +32,7 @@ def draft(messages: Sequence[BaseMessage]) -> AIMessage:
     return AIMessage("\n\n".join([*why, *remarks]), tool_calls=tool_call("Proposal", steps=steps).tool_calls)
 
 
-def draft_project(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:
+def draft_project(planner_input: PlannerInput) -> tuple[list[DraftStep], list[str]]:
     """Return the phases of the project to plan, and the reasons."""
     inputs = planner_input["inputs"]
     project = chosen_project(inputs)
@@ -65,7 +65,7 @@ def chosen_project(inputs: PlannerInput) -> PlannerInput:
     return (selected or ahead or sorted(projects, key=lambda each: each["due_on"]))[0]
 
 
-def draft_sales(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:
+def draft_sales(planner_input: PlannerInput) -> tuple[list[DraftStep], list[str]]:
     """Return a task for each lead to follow up, and the reasons."""
     inputs = planner_input["inputs"]
     steps = [
@@ -94,7 +94,7 @@ def about(planner_input: PlannerInput, lead: PlannerInput) -> str:
     return sentence(planner_input, "call", name=localized(planner_input, lead["company"]), note=note)
 
 
-def previous_steps(planner_input: PlannerInput, new_steps: list[Step]) -> list[Step]:
+def previous_steps(planner_input: PlannerInput, new_steps: list[DraftStep]) -> list[DraftStep]:
     """Return the steps of the previous version; unknown values come from the new draft."""
     previous = planner_input["previous"] or {"steps": []}
     content = previous.get("plan")
@@ -112,7 +112,7 @@ def previous_steps(planner_input: PlannerInput, new_steps: list[Step]) -> list[S
     ]
 
 
-def revise(planner_input: PlannerInput, steps: list[Step]) -> tuple[list[Step], list[str]]:
+def revise(planner_input: PlannerInput, steps: list[DraftStep]) -> tuple[list[DraftStep], list[str]]:
     """Return the steps changed by the feedback, and a sentence about each remark."""
     remarks = []
     # The previous version already includes the older feedback; a new draft needs all of it.
@@ -126,17 +126,17 @@ def revise(planner_input: PlannerInput, steps: list[Step]) -> tuple[list[Step], 
     return steps, remarks
 
 
-def lengthen(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+def lengthen(planner_input: PlannerInput, steps: list[DraftStep], text: str) -> list[DraftStep]:
     """Return the steps with half as much time again."""
     return [{**each, "weeks": math.ceil(each["weeks"] * 1.5)} for each in steps]
 
 
-def shorten(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+def shorten(planner_input: PlannerInput, steps: list[DraftStep], text: str) -> list[DraftStep]:
     """Return the steps with a third less time."""
     return [{**each, "weeks": max(1, each["weeks"] * 2 // 3)} for each in steps]
 
 
-def reassign(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+def reassign(planner_input: PlannerInput, steps: list[DraftStep], text: str) -> list[DraftStep]:
     """Assign the steps to other people, those with the most time first."""
     people = list(people_in(planner_input["inputs"]))
     busy = {each["owner"] for each in steps}
@@ -144,14 +144,14 @@ def reassign(planner_input: PlannerInput, steps: list[Step], text: str) -> list[
     return [{**each, "owner": ready[number % len(ready)]} for number, each in enumerate(steps)]
 
 
-def add_step(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+def add_step(planner_input: PlannerInput, steps: list[DraftStep], text: str) -> list[DraftStep]:
     """Return the steps and one more for a remark."""
     title = sentence(planner_input, "remark", text=text)
     return [*steps, {**steps[-1], "id": f"remark-{planner_input['version']}-{len(steps)}", "title": title, "weeks": 1}]
 
 
-Change = Callable[[PlannerInput, list[Step], str], list[Step]]
-REVISIONS: dict[str, Change] = {"longer": lengthen, "shorter": shorten, "others": reassign}
+DraftChange = Callable[[PlannerInput, list[DraftStep], str], list[DraftStep]]
+REVISIONS: dict[str, DraftChange] = {"longer": lengthen, "shorter": shorten, "others": reassign}
 """The change of a draft for each pattern of feedback."""
 
 

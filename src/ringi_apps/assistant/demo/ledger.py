@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ringi.errors import FieldError, InvalidError
 from ringi_apps.assistant import StepJob
-from ringi_apps.assistant.demo.office import Office, Row, rows
+from ringi_apps.assistant.demo.office import Office, TableRow, rows
 
 MILESTONE = """
 INSERT INTO milestones (id, project, name_en, name_ja, starts_on, due_on, status, owner, key)
@@ -85,7 +85,7 @@ class PlanExecutor:
     def __init__(self, office: Office) -> None:
         self._office = office
 
-    async def carry_out(self, job: StepJob) -> Row:
+    async def carry_out(self, job: StepJob) -> TableRow:
         """Write the row of a step and return it; for a used key, return the earlier row."""
         action = job.step.get("action")
         if action not in KINDS:
@@ -94,7 +94,7 @@ class PlanExecutor:
         return await self._office.do(lambda connection: write_once(connection, action, args, job.key))
 
 
-def validate(kind: type[StepArgs], args: Mapping[str, object]) -> Row:
+def validate(kind: type[StepArgs], args: Mapping[str, object]) -> TableRow:
     """Validate the arguments of a step."""
     try:
         return kind.model_validate(args).model_dump(mode="json")
@@ -103,7 +103,7 @@ def validate(kind: type[StepArgs], args: Mapping[str, object]) -> Row:
         raise StepError(fields, "args") from error
 
 
-def write_once(connection: sqlite3.Connection, action: str, args: Row, key: str) -> Row:
+def write_once(connection: sqlite3.Connection, action: str, args: TableRow, key: str) -> TableRow:
     """Write the row of a step unless it exists, and return it."""
     _, insert, table = KINDS[action]
     for field in TABLES.keys() & args.keys():

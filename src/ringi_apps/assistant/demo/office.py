@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ringi.connect import home
 
 T = TypeVar("T")
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 SCRIPTS = ("schema.sql", "data.sql")
 LANGUAGES = ("en", "ja")
 BUSY_SECONDS = 10.0
@@ -29,7 +29,7 @@ class Office:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
 
-    async def read(self, sql: str, params: Row | None = None) -> list[Row]:
+    async def read(self, sql: str, params: TableRow | None = None) -> list[TableRow]:
         """Return the rows of a query; texts are dicts by language."""
         return await self.do(lambda connection: rows(connection, sql, params))
 
@@ -72,14 +72,14 @@ def fill(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA user_version = 1")
 
 
-def rows(connection: sqlite3.Connection, sql: str, params: Row | None = None) -> list[Row]:
+def rows(connection: sqlite3.Connection, sql: str, params: TableRow | None = None) -> list[TableRow]:
     """Return the rows of a query."""
     return [merge_languages(row) for row in connection.execute(sql, params or {})]
 
 
-def merge_languages(row: sqlite3.Row) -> Row:
+def merge_languages(row: sqlite3.Row) -> TableRow:
     """Return a row with the columns `name_en` and `name_ja` merged into `name`, a dict by language."""
-    merged: Row = {}
+    merged: TableRow = {}
     for column, value in zip(row.keys(), row, strict=True):
         name, _, language = column.rpartition("_")
         if name and language in LANGUAGES:

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from ringi_apps.assistant import Assistant, CallJob, in_language
 from ringi_apps.assistant.demo.ledger import PlanExecutor
 from ringi_apps.assistant.demo.lookups import Lookups
-from ringi_apps.assistant.demo.office import Office, Row
+from ringi_apps.assistant.demo.office import Office, TableRow
 from ringi_apps.assistant.demo.planner import Planner
 from ringi_apps.assistant.demo.shared import Workflows, assistant_of, table, text_in
 from ringi_apps.assistant.demo.speaker import ScriptedAssistant
@@ -52,7 +52,7 @@ class ProjectReports:
         return table(text_in(job.language, "heads", "people"), lines)
 
 
-def row(project: Row, job: CallJob) -> str:
+def row(project: TableRow, job: CallJob) -> str:
     """Return a project as a row of the table."""
     name, status = in_language(project["name"], job.language), text_in(job.language, "statuses", project["status"])
     done = f"{project['done']}/{project['milestones']}"
