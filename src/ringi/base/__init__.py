@@ -1,6 +1,6 @@
 """The foundations: strict models, canonical JSON, clocks and metrics."""
 
-from ringi.base.canonical_json import canonical, digest, jsonable
+from ringi.base.canonical_json import JsonObject, canonical, digest, jsonable
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
@@ -9,6 +9,7 @@ from ringi.base.texts import Sentence, fields_text, reason_of, reason_text, sent
 
 __all__ = [
     "Clock",
+    "JsonObject",
     "Sentence",
     "StrictModel",
     "canonical",

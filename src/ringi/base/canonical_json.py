@@ -11,7 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import rfc8785
@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from ringi.errors import FieldError, InvalidError
 
+JsonObject: TypeAlias = dict[str, Any]
 PLAIN = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 )

@@ -8,14 +8,14 @@ import socket
 import ssl
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import httpx
 
+from ringi.base.settings import Network
 from ringi.errors import RingiError, SettingError
 
 Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 NO_ADDRESS = "the host has no address that may be called from here"
 """The error for a name in a private network and for a name that does not exist. They are indistinguishable, so that
 callers learn nothing about the names in the server's own network."""

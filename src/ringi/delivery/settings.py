@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.base.settings import SCHEDULE, Settings
-from ringi.delivery.addresses import Network, is_allowed, literal_address
+from ringi.base.settings import SCHEDULE, Network, Settings
+from ringi.delivery.addresses import is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body

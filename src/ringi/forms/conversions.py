@@ -6,23 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from ringi.base.canonical_json import JsonObject
 from ringi.base.validation import path_of, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.json_schema import check_schema
 
-Json: TypeAlias = dict[str, Any]
 LONG_TEXT = 200
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _CHOICES = {"type": "array", "uniqueItems": True}
-_SHAPES: dict[str, Json] = {
+_SHAPES: dict[str, JsonObject] = {
     "text": {"type": "string"},
     "textarea": {"type": "string", "x-widget": "textarea"},
     "select": {},
@@ -82,7 +82,7 @@ _NOT_BLANK = r"\S"
 _REMARKS = {"$comment", "deprecated", "readOnly", "writeOnly", "examples"}
 
 
-def schema_of(fields: Sequence[Mapping[str, Any]]) -> Json:
+def schema_of(fields: Sequence[Mapping[str, Any]]) -> JsonObject:
     """Return the JSON Schema (2020-12) of the answers to a form's fields, which are passed as JSON."""
     return {
         "$schema": _DIALECT,
@@ -93,7 +93,7 @@ def schema_of(fields: Sequence[Mapping[str, Any]]) -> Json:
     }
 
 
-def fields_of_model(model: type[BaseModel]) -> list[Json]:
+def fields_of_model(model: type[BaseModel]) -> list[JsonObject]:
     """Return the fields for a pydantic model; raise InvalidError that names each unsupported field."""
     try:
         schema = model.model_json_schema(schema_generator=_PlainSchema)
@@ -102,7 +102,7 @@ def fields_of_model(model: type[BaseModel]) -> list[Json]:
     return fields_of(schema, field=model.__name__, within="")
 
 
-def fields_of(schema: object, *, field: str, within: str = "properties") -> list[Json]:
+def fields_of(schema: object, *, field: str, within: str = "properties") -> list[JsonObject]:
     """Return the fields for a flat JSON Schema object; raise InvalidError that names each unsupported part."""
     check_schema(schema, field=field)
     assert isinstance(schema, dict)
@@ -112,7 +112,7 @@ def fields_of(schema: object, *, field: str, within: str = "properties") -> list
     if not isinstance(schema.get("additionalProperties", False), bool):
         errors.append(FieldError(f"{field}.additionalProperties", "does not fit a form: use false"))
     definitions = {**schema.get("$defs", {}), **schema.get("definitions", {})}
-    fields: list[Json] = []
+    fields: list[JsonObject] = []
     for name, part in schema.get("properties", {}).items():
         path = path_of(field, [*([within] if within else []), name])
         try:
@@ -141,21 +141,21 @@ class _PlainSchema(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
-    def date_schema(self, schema: core_schema.DateSchema) -> Json:
+    def date_schema(self, schema: core_schema.DateSchema) -> JsonObject:
         return _bounded(super().date_schema(schema), schema, timedelta(days=1))
 
-    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> Json:
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonObject:
         return _bounded(super().datetime_schema(schema), schema, timedelta(microseconds=1))
 
 
-def _bounded(found: Json, schema: Any, least: timedelta) -> Json:
+def _bounded(found: JsonObject, schema: Any, least: timedelta) -> JsonObject:
     for key, keyword, shift in _DAY_BOUNDS:
         if isinstance(bound := schema.get(key), date):
             found[keyword] = (bound + shift * least).isoformat()
     return found
 
 
-def _property(field: Mapping[str, Any]) -> Json:
+def _property(field: Mapping[str, Any]) -> JsonObject:
     kind = field["type"]
     found = dict(_SHAPES[kind])
     if "options" in field:
@@ -174,13 +174,13 @@ def _property(field: Mapping[str, Any]) -> Json:
     return found | {names[key]: value for key, value in field.items() if key in names}
 
 
-def _options(options: Sequence[Mapping[str, Any]]) -> Json:
+def _options(options: Sequence[Mapping[str, Any]]) -> JsonObject:
     kinds = {"string" if isinstance(option["value"], str) else "integer" for option in options}
     choices = [{"const": option["value"], "title": option["label"]} for option in options]
     return ({"type": kinds.pop()} if len(kinds) == 1 else {}) | {"oneOf": choices}
 
 
-def _step(field: Mapping[str, Any]) -> Json:
+def _step(field: Mapping[str, Any]) -> JsonObject:
     step = field.get("step")
     if step is None:
         return {}
@@ -198,14 +198,14 @@ def _aligned(start: float | None, step: float) -> bool:
 class _Reader:
     """Consumes a property's keywords one by one; any keyword left at the end is unsupported in a form."""
 
-    def __init__(self, schema: object, definitions: Json, path: str) -> None:
+    def __init__(self, schema: object, definitions: JsonObject, path: str) -> None:
         self.definitions, self.path = definitions, path
         self.rest, self.optional = self._unwrap(schema)
 
-    def field(self, name: str, required: bool) -> Json:
+    def field(self, name: str, required: bool) -> JsonObject:
         """Return the property as a field."""
         required = required and not self.optional
-        found: Json = {"name": name, "required": required} | self._take(_WORDS)
+        found: JsonObject = {"name": name, "required": required} | self._take(_WORDS)
         widget = self.rest.pop("widget", None)
         widget = self.rest.pop("x-widget", widget)
         shape = self._shape(found)
@@ -224,7 +224,7 @@ class _Reader:
             raise InvalidError(errors)
         return found
 
-    def _unwrap(self, schema: object) -> tuple[Json, bool]:
+    def _unwrap(self, schema: object) -> tuple[JsonObject, bool]:
         """Return the keywords with references resolved, and whether null is also an answer."""
         if not isinstance(schema, dict):
             self._refuse("", f"must be an object, not {safe_repr(schema)}: give a JSON Schema")
@@ -245,11 +245,11 @@ class _Reader:
             rest = inner | rest
         return _without_null(rest, optional)
 
-    def _take(self, names: Mapping[str, str]) -> Json:
+    def _take(self, names: Mapping[str, str]) -> JsonObject:
         found = {key: self.rest.pop(keyword) for key, keyword in names.items() if keyword in self.rest}
         return {key: value for key, value in found.items() if value is not None}
 
-    def _shape(self, found: Json) -> str:
+    def _shape(self, found: JsonObject) -> str:
         kind = self.rest.pop("type", None)
         if (options := _take_options(self.rest)) is not None:
             found["options"] = options
@@ -271,7 +271,7 @@ class _Reader:
             )
         return shape
 
-    def _text(self, found: Json, required: bool, widget: object) -> None:
+    def _text(self, found: JsonObject, required: bool, widget: object) -> None:
         found |= self._take(_LENGTHS)
         if required and self.rest.get("pattern") == _NOT_BLANK:
             del self.rest["pattern"]
@@ -281,7 +281,7 @@ class _Reader:
         if isinstance(examples, list) and examples and isinstance(examples[0], str):
             found.setdefault("placeholder", examples[0])
 
-    def _choices(self, found: Json, required: bool) -> None:
+    def _choices(self, found: JsonObject, required: bool) -> None:
         items = _Reader(self.rest.pop("items", {}), self.definitions, f"{self.path}.items")
         items.rest.pop("type", None)
         options = _take_options(items.rest)
@@ -292,7 +292,7 @@ class _Reader:
         if required and self.rest.get("minItems") == 1:
             del self.rest["minItems"]
 
-    def _number(self, found: Json) -> None:
+    def _number(self, found: JsonObject) -> None:
         whole = self.rest.pop("type", None) == "integer"
         if whole:
             _round_bounds(self.rest)
@@ -305,7 +305,7 @@ class _Reader:
         step = self.rest.pop("x-step", 1 if whole and step is None else step)
         found |= {} if step is None else {"step": step}
 
-    def _widget(self, shape: str, widget: object, found: Json) -> str:
+    def _widget(self, shape: str, widget: object, found: JsonObject) -> str:
         allowed = _WIDGETS[shape]
         if widget is None:
             return str(found.get("type", allowed[0]))
@@ -319,7 +319,7 @@ class _Reader:
         raise InvalidError.of(path_of(self.path, [keyword] if keyword else []), message)
 
 
-def _besides_null(schema: Json) -> tuple[str, Json] | None:
+def _besides_null(schema: JsonObject) -> tuple[str, JsonObject] | None:
     for keyword in ("anyOf", "oneOf", "allOf"):
         parts = schema.get(keyword)
         if isinstance(parts, list):
@@ -334,7 +334,7 @@ def _besides_null(schema: Json) -> tuple[str, Json] | None:
     return None
 
 
-def _without_null(schema: Json, optional: bool) -> tuple[Json, bool]:
+def _without_null(schema: JsonObject, optional: bool) -> tuple[JsonObject, bool]:
     kinds, values = schema.get("type"), schema.get("enum")
     if isinstance(kinds, list) and "null" in kinds and len(kinds) == 2:
         schema, optional = {**schema, "type": next(kind for kind in kinds if kind != "null")}, True
@@ -343,7 +343,7 @@ def _without_null(schema: Json, optional: bool) -> tuple[Json, bool]:
     return schema, optional
 
 
-def _take_options(schema: Json) -> list[Json] | None:
+def _take_options(schema: JsonObject) -> list[JsonObject] | None:
     if "const" in schema:
         return [{"value": schema.pop("const")}]
     if "enum" in schema:
@@ -360,7 +360,7 @@ def _is_option(part: object) -> bool:
     return isinstance(part, dict) and "const" in part and not _foreign(part, {"const", "title", "type"})
 
 
-def _round_bounds(schema: Json) -> None:
+def _round_bounds(schema: JsonObject) -> None:
     """Convert the bounds of an integer to whole, inclusive bounds."""
     lows = [math.ceil(schema["minimum"])] if "minimum" in schema else []
     highs = [math.floor(schema["maximum"])] if "maximum" in schema else []

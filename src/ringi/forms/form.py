@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Self, TypeVar, get_args
 
 import pydantic
 from pydantic import BaseModel, model_validator
 
+from ringi.base.canonical_json import JsonObject
 from ringi.base.model import StrictModel, without_nulls
 from ringi.base.validation import FieldValidationError, invalid_error, path_of, safe_repr
 from ringi.errors import FieldError, InvalidError
@@ -26,7 +27,6 @@ ASKED_FIELDS, MODEL_FIELDS = 12, 5
 """The maximum number of fields by default: of a form of code, and of one that a model writes."""
 MAX_UNKNOWN = 20
 
-Json: TypeAlias = Any
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -106,11 +106,11 @@ class Form(StrictModel):
         """
         return cls.parse({"fields": conversions.fields_of(schema, field="schema")})
 
-    def json_schema(self) -> dict[str, Json]:
+    def json_schema(self) -> JsonObject:
         """Return the JSON Schema of an answer; `from_json_schema` converts it back to this form."""
         return conversions.schema_of(self.model_dump(mode="json")["fields"])
 
-    def check(self, data: object) -> dict[str, Json]:
+    def check(self, data: object) -> JsonObject:
         """Return the answers to store.
 
         Values are not coerced: `"5"` is not a number. None means no answer. Fields without an answer are omitted, and a
@@ -129,7 +129,7 @@ class Form(StrictModel):
             raise _not_answers(data)
         present = {name: value for name, value in (data or {}).items() if value is not None}
         errors: list[FieldError] = []
-        answers: dict[str, Json] = {}
+        answers: JsonObject = {}
         for field in self.fields:
             try:
                 answers |= _answer(field, present)
@@ -191,7 +191,7 @@ def _key(name: str, field: pydantic.fields.FieldInfo) -> str:
     return field.validation_alias if isinstance(field.validation_alias, str) else name
 
 
-def _answer(field: Field, present: dict[str, object]) -> dict[str, Json]:
+def _answer(field: Field, present: dict[str, object]) -> JsonObject:
     value = present.get(field.name)
     if field.required and (value is None or field.is_empty(value)):
         raise FieldValidationError("", "is required: answer it", "required")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import timedelta
 
 from ringi.domain.record import SYSTEM, Erased, Key
@@ -15,7 +14,6 @@ from ringi.inbox.feed import TOPIC
 from ringi.privacy.candidates import Sweep
 
 log = logging.getLogger(__name__)
-Check = Callable[[Request], None]
 RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 

@@ -7,7 +7,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -46,10 +46,9 @@ from ringi.inbox.people import KnownPeople
 from ringi.inbox.reassigning import PeopleOperations
 from ringi.inbox.receipts import ReceiptOperations
 from ringi.inbox.suggestions import InboxSuggestions
-from ringi.privacy.erasure import Eraser
+from ringi.privacy.erasure import Eraser, RequestCheck
 
 log = logging.getLogger(__name__)
-Check = Callable[[Request], None]
 SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
@@ -109,10 +108,10 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         self.limits, self.eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
         self.granted, self._first_asks = GrantJournals(store, self.feed, clock), FirstAsks(store)
-        self.check: Check = allow_everybody
+        self.check: RequestCheck = allow_everybody
         self.known_people, self._admin_groups = people or KnownPeople(), tuple(admin_groups)
 
-    def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
+    def for_tenant(self, tenant: str, check: RequestCheck = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
 
         Args:
@@ -529,7 +528,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         return stored
 
     async def change(
-        self, id: str, step: RequestStep, read: Request | None = None, check: Check | None = None
+        self, id: str, step: RequestStep, read: Request | None = None, check: RequestCheck | None = None
     ) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
             (check or self.check)(request)

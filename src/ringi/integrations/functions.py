@@ -12,14 +12,14 @@ from contextlib import AsyncExitStack
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from ringi import sync
-from ringi.base.canonical_json import digest
+from ringi.base.canonical_json import JsonObject, digest
 from ringi.base.loops import running_loop, without_await
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Asker, Call, CallAsker, InboxAsker, InboxOptions, NoAsker
-from ringi.integrations.signatures import Args, CallSignature, is_json
+from ringi.integrations.signatures import CallSignature, is_json
 from ringi.policy.question import FactFunction, edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import APPROVAL, setting
@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-RequestKey = Callable[[Args], str] | str
+RequestKey = Callable[[JsonObject], str] | str
 """A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
 AnyInbox = InboxAPI | sync.Inbox
-When = Callable[[Args], bool]
+When = Callable[[JsonObject], bool]
 """Whether people are asked about a call with these arguments."""
 
 
@@ -246,7 +246,7 @@ def refuse_timeout_without_key(timeout: float | None, key: RequestKey | None) ->
 class Authorized(NamedTuple):
     """A call that may run."""
 
-    args: Args
+    args: JsonObject
     """The authorized arguments."""
     asker: Asker | None = None
     """The place where the call was asked about."""
@@ -304,7 +304,7 @@ class FunctionGate:
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
-    async def authorize(self, args: Args, key: RequestKey | None, options: InboxOptions) -> Authorized:
+    async def authorize(self, args: JsonObject, key: RequestKey | None, options: InboxOptions) -> Authorized:
         """Return the authorized call.
 
         Args:
@@ -328,7 +328,7 @@ class FunctionGate:
         async with AsyncExitStack() as stack:
             return await self.authorize_at(call, InboxAsker(stack, options, key_of(key, args)))
 
-    def authorize_blocking(self, args: Args, key: RequestKey | None, options: InboxOptions) -> Authorized:
+    def authorize_blocking(self, args: JsonObject, key: RequestKey | None, options: InboxOptions) -> Authorized:
         """Do the same without await."""
         call = Call(self._name, args)
         if run := current_run():
@@ -344,7 +344,7 @@ class FunctionGate:
         # These reports never wait.
         return granted._replace(run=lambda report: without_await(report()))
 
-    async def authorize_call(self, call: GatedCall) -> Args:
+    async def authorize_call(self, call: GatedCall) -> JsonObject:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
         signature = self._signature
         args = signature.bind((), dict(call.args)) if signature else dict(call.args)
@@ -410,7 +410,7 @@ class FunctionGate:
     async def _find(self, asker: Asker, names: Collection[str], call: Call) -> dict[str, Any]:
         return await asker.find_facts(self._facts, sorted(names), call)
 
-    def _granted(self, request: Request) -> Args:
+    def _granted(self, request: Request) -> JsonObject:
         granted, response = request.granted, request.response
         if granted is None:
             why = f"it is {request.status}"
@@ -438,7 +438,7 @@ def current_run() -> Any:
     return run_askers.current_run()
 
 
-def key_of(key: RequestKey | None, args: Args) -> str | None:
+def key_of(key: RequestKey | None, args: JsonObject) -> str | None:
     """Return the key of a call's question.
 
     Raises:

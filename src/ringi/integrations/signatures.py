@@ -12,11 +12,10 @@ from typing import Any, get_type_hints
 from pydantic import ConfigDict, Field, PydanticUserError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
-from ringi.base.canonical_json import canonical
+from ringi.base.canonical_json import JsonObject, canonical
 from ringi.errors import InvalidError
 from ringi.forms.arguments import CallCheck
 
-Args = dict[str, Any]
 NOT_JSON = "is not plain JSON, so a person could neither read nor edit it: pass text, numbers, lists and dicts"
 MOST_PARTS = 100_000
 """The number of values in one argument; a list that contains itself has no end."""
@@ -42,7 +41,7 @@ class CallSignature:
         """The names of the arguments."""
         return frozenset(self._signature.parameters)
 
-    def bind(self, args: tuple[Any, ...], kwargs: Args) -> Args:
+    def bind(self, args: tuple[Any, ...], kwargs: JsonObject) -> JsonObject:
         """Return the arguments of a call by name, with the defaults that are JSON, as a copy.
 
         Args:
@@ -67,7 +66,7 @@ class CallSignature:
         self.check(found)
         return copy.deepcopy(found)
 
-    def check(self, args: Args) -> None:
+    def check(self, args: JsonObject) -> None:
         """Raise `InvalidError` unless the function can be called with these arguments.
 
         Args:
@@ -86,7 +85,7 @@ class CallSignature:
             if name in args and not isinstance(args[name], _kind(parameter)):
                 raise InvalidError.of(f"args.{name}", "has another type than the function takes: correct it")
 
-    def call(self, function: Callable[..., Any], args: Args) -> Any:
+    def call(self, function: Callable[..., Any], args: JsonObject) -> Any:
         """Call the function with arguments that were checked.
 
         Args:
@@ -125,7 +124,7 @@ def is_json(value: object) -> bool:
     return True
 
 
-def schema_of(function: Callable[..., Any], signature: inspect.Signature) -> Args | None:
+def schema_of(function: Callable[..., Any], signature: inspect.Signature) -> JsonObject | None:
     """Return the JSON Schema of a function's arguments; None if an annotation has none.
 
     Args:
@@ -139,7 +138,7 @@ def schema_of(function: Callable[..., Any], signature: inspect.Signature) -> Arg
             for number, (name, parameter) in enumerate(signature.parameters.items())
         }
         model = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-        schema: Args = model.model_json_schema()
+        schema: JsonObject = model.model_json_schema()
     except (PydanticUserError, PydanticSchemaGenerationError, NameError, TypeError, AttributeError, ValueError):
         return None
     return schema

@@ -73,7 +73,7 @@ MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
 CREATED: FeedEventName = "request.created"
 IDLE = ("done", "error", "cancelled", "abandoned", "reserved")
 ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
-Check = Callable[[Request], None]
+RequestCheck = Callable[[Request], None]
 
 
 class Eraser:
@@ -83,7 +83,7 @@ class Eraser:
         self._store, self._stream, self._savers = store, stream, savers
         self.attachments, self._images = Attachments(stream), Images(stream)
 
-    async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
+    async def request(self, key: Key, erased: Erased, check: RequestCheck, person: str | None = None) -> Request:
         """Erase an ended request and its thread's content, or only one person's part; idempotent.
 
         The review of an override is erased first. While it is open, only the rest is erased; the request waits for the
@@ -96,7 +96,7 @@ class Eraser:
         await self._end_wait(request, erased, person)
         return request
 
-    async def _erased_request(self, key: Key, erased: Erased, check: Check, person: str | None) -> Request:
+    async def _erased_request(self, key: Key, erased: Erased, check: RequestCheck, person: str | None) -> Request:
         for _ in range(TRIES):
             request = await self._store.get(Request, *key)
             check(request)

@@ -41,7 +41,7 @@ from ringi.server.message_parts import UserMessage, parse_message
 from ringi.server.openapi import problem, schema_reference
 from ringi.server.problems import status_of
 from ringi.server.serialize import dump_json
-from ringi.server.sse.chat_parts import Event, MessageBuilder
+from ringi.server.sse.chat_parts import MessageBuilder
 from ringi.server.sse.conversation import (
     STREAM_CONTEXT,
     Conversations,
@@ -51,6 +51,7 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import (
     HIDDEN_REASON,
+    AguiEvent,
     ImageLocation,
     RunHistory,
     interrupt_id_of,
@@ -99,7 +100,7 @@ class AguiContext(NamedTuple):
     thread: Thread | None = None
     after: int = 0
     """The start of the stretch: after the pause whose questions the client has answered."""
-    error: Event | None = None
+    error: AguiEvent | None = None
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
@@ -265,9 +266,9 @@ class AguiRoutes:
             end = await self._send_live(connection, context, thread)
         await connection.write(encode_event(with_run_id(end, context.run_id), 0))
 
-    async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> Event:
+    async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> AguiEvent:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
-        pause: Event | None = None
+        pause: AguiEvent | None = None
         message = MessageBuilder(str(thread.run_id), thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
             if not items and pause:
@@ -299,7 +300,7 @@ class AguiRoutes:
             runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
             await connection.write(encode_event(snapshot_of(runs, ImageLocation(context.base, thread.id)), 0))
 
-    async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: Event) -> Event:
+    async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: AguiEvent) -> AguiEvent:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
         interrupts = open_interrupts(event)
         if not interrupts:
@@ -315,7 +316,7 @@ class AguiRoutes:
         return {**event, "outcome": {**event["outcome"], "interrupts": bound_interrupts}}
 
 
-def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> Event:
+def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> AguiEvent:
     """Return all messages of runs as one event."""
     # A plain dict: the models of AG-UI would add fields that its older clients refuse.
     return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, location)}
@@ -367,7 +368,7 @@ def decision_of(payload: object) -> dict[str, Any]:
     return {"decision": "edit", "args": decision["editedArgs"], **message}
 
 
-def with_run_id(event: Event, run_id: str) -> Event:
+def with_run_id(event: AguiEvent, run_id: str) -> AguiEvent:
     """Return an event under the client's run id, including the input that it repeats."""
     if "runId" not in event:
         return event
@@ -375,14 +376,14 @@ def with_run_id(event: Event, run_id: str) -> Event:
     return {**event, "runId": run_id, **input}
 
 
-def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
+def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[AguiEvent]:
     """Return the final events of a run that was canceled while it waited, or before it began."""
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
     return [event_json(end)] if has_begun else [event_json(begin), event_json(end)]
 
 
-def repeat_questions(pause: Event, context: AguiContext) -> bytes:
+def repeat_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     """Return a stretch that only repeats the open questions of a pause."""
     begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
     left = [each for each in open_interrupts(pause) if each["id"] in (context.still_open or ())]
@@ -390,12 +391,12 @@ def repeat_questions(pause: Event, context: AguiContext) -> bytes:
     return encode_event(event_json(begin), 0) + encode_event(end, 0)
 
 
-def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
+def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> AguiEvent:
     """Return an event as JSON data."""
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def encode_event(event: Event, number: int) -> bytes:
+def encode_event(event: AguiEvent, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
     return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.domain.ask import Ask, Decision, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import json_schema
+from ringi.forms.arguments import Schema
 from ringi.runs.model_form import clean_text
 
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")
 UNAPPROVABLE = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
-Schema: TypeAlias = dict[str, Any]
 
 
 class CallDecision(NamedTuple):

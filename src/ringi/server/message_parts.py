@@ -24,7 +24,7 @@ MAX_ENCODED_IMAGES = MAX_IMAGES * MAX_ENCODED
 DATA_URL = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100}){0,4};base64,", re.I)
 OWN_IMAGE = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
 FOREIGN_URL = "images are not fetched from URLs: send the bytes, as base64 or as a data: URL"
-Part = dict[str, Any]
+MessagePart = dict[str, Any]
 
 
 class UserMessage(NamedTuple):
@@ -44,12 +44,12 @@ class ImageSource(NamedTuple):
     url: object = None
 
 
-def ai_sdk_file(part: Part) -> ImageSource:
+def ai_sdk_file(part: MessagePart) -> ImageSource:
     """Return the source of the AI SDK's `file`; LangChain has a part of the same name."""
     return ImageSource(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
 
 
-def media_part(part: Part) -> ImageSource:
+def media_part(part: MessagePart) -> ImageSource:
     """Return the source of an `image` of AG-UI or LangChain, or of AG-UI's `binary` before 1.0."""
     source, metadata = part.get("source"), part.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
@@ -61,13 +61,13 @@ def media_part(part: Part) -> ImageSource:
     return ImageSource(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
 
 
-def image_url(part: Part) -> ImageSource:
+def image_url(part: MessagePart) -> ImageSource:
     """Return the source of LangChain's `image_url`, in OpenAI's format."""
     value = part.get("image_url")
     return ImageSource(url=value.get("url") if isinstance(value, dict) else value)
 
 
-SOURCE_PARSERS: dict[str, Callable[[Part], ImageSource]] = {
+SOURCE_PARSERS: dict[str, Callable[[MessagePart], ImageSource]] = {
     "file": ai_sdk_file, "image": media_part, "binary": media_part, "image_url": image_url,
 }  # fmt: skip
 
@@ -138,7 +138,7 @@ def image_address(base: str, thread_id: str, number: int) -> str:
     return f"{base}/v1/threads/{quote(thread_id, safe='')}/images/{number}"
 
 
-def file_part(base: str, thread_id: str, file: AttachedFile) -> Part:
+def file_part(base: str, thread_id: str, file: AttachedFile) -> MessagePart:
     """Return an image as a part of the AI SDK."""
     url = image_address(base, thread_id, file["number"])
     return {"type": "file", "mediaType": file["media_type"], "filename": file["name"], "url": url}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ringi.base import JsonObject
 from ringi.contracts import Wakeup, find_record
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import LimitError, NotFoundError, ThreadBusyError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
-from ringi_apps.assistant.action_commands import Event
 from ringi_apps.assistant.assistant import AssistantAgent
 from ringi_apps.assistant.declarations import Action
 from ringi_apps.assistant.memory import ContextMemory, with_defaults
@@ -67,7 +67,9 @@ class ConversationAccess:
         memory = with_defaults(with_current_values(memory, definitions, now), definitions, now)
         return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
-    async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:
+    async def send(
+        self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], JsonObject]
+    ) -> Thread:
         """Build an event from the current conversation and send it, as soon as the conversation is free.
 
         Raises `ThreadBusyError` if the conversation stays busy for `WAIT_SECONDS`.
@@ -124,7 +126,7 @@ class ConversationAccess:
         return next((request for request in requests if may_read(self._principal, request)), None)
 
     async def _start(
-        self, conversation: ConversationSnapshot, build_event: Callable[[ConversationSnapshot], Event]
+        self, conversation: ConversationSnapshot, build_event: Callable[[ConversationSnapshot], JsonObject]
     ) -> Thread:
         thread = conversation.thread
         if thread and thread.is_live:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from ringi.base import JsonObject
 from ringi.errors import InvalidError, NotFoundError
 from ringi.server import RefusalError
 from ringi_apps.assistant.declarations import Action
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.models import ActionReason, AssistantAction
-
-Event = dict[str, Any]
 
 
 def not_possible(what: str, why: str, reasons: Sequence[ActionReason] = ()) -> RefusalError:
@@ -51,7 +49,7 @@ class ActionCommands:
         reasons = self._actions[id].reasons
         return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
-    def build_event(self, command: str, args: Mapping[str, object]) -> Event:
+    def build_event(self, command: str, args: Mapping[str, object]) -> JsonObject:
         """Return the event of a command: an action id, or a verb and a name.
 
         The verbs are `ask:`, `any:`, `refresh:`, `again:` and `unchanged:`.
@@ -63,7 +61,7 @@ class ActionCommands:
         if not colon:
             self.find_action(command).check_args(args)
             return {"type": "action", "action": self.require_startable(command).id, "args": dict(args)}
-        builders: dict[str, Callable[[str], Event]] = {
+        builders: dict[str, Callable[[str], JsonObject]] = {
             "ask": self._ask,
             "any": self._any,
             "refresh": self._refresh,
@@ -76,23 +74,23 @@ class ActionCommands:
             raise InvalidError.of("args", f"{verb}: takes no arguments: remove them")
         return {"type": verb, **builders[verb](name)}
 
-    def _ask(self, key: str) -> Event:
+    def _ask(self, key: str) -> JsonObject:
         return {"info": self._info(key, "ask", "is not asked of people")}
 
-    def _any(self, key: str) -> Event:
+    def _any(self, key: str) -> JsonObject:
         event = self._ask(key)
         if not self._definitions.info(key).may_be_any:
             raise InvalidError.of("action_id", f"info {key!r} may not be any: give it a value")
         return event
 
-    def _refresh(self, key: str) -> Event:
+    def _refresh(self, key: str) -> JsonObject:
         return {"info": self._info(key, "handler", "has no handler to fetch it")}
 
-    def _again(self, id: str) -> Event:
+    def _again(self, id: str) -> JsonObject:
         self._plan(id)
         return {"action": self.require_startable(id).id}
 
-    def _unchanged(self, id: str) -> Event:
+    def _unchanged(self, id: str) -> JsonObject:
         plan = self._memory.plans.get(self._plan(id).workflow or "")
         is_asked = plan is not None and plan.status == "planned" and plan.thread_id is not None
         if plan is None or not plan.is_applicable or is_asked:

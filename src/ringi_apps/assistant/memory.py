@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from ringi.base import StrictModel, canonical, digest, jsonable
+from ringi.base import JsonObject, StrictModel, canonical, digest, jsonable
 from ringi.errors import InvalidError, UnreadableError
 from ringi_apps.assistant.declarations import Info
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory_ops import MemoryOp, RejectedOp, check_value, find_rejection
 from ringi_apps.assistant.plans import Plan
 
-Json: TypeAlias = dict[str, Any]
-
-MIGRATIONS: tuple[Callable[[Json], Json], ...] = ()
+MIGRATIONS: tuple[Callable[[JsonObject], JsonObject], ...] = ()
 """The first migrates schema version 1 to 2, the second 2 to 3, and so on."""
 MAX_HISTORY = 200
 """The maximum number of changes in the history. The newest change of each key is never dropped."""
@@ -94,7 +92,7 @@ class ContextMemory(StrictModel):
     """The status of each workflow, by name."""
     asks: dict[str, str] = {}
     """The threads that ask people for an info, by info."""
-    log: tuple[Json, ...] = Field(default=(), alias="history")
+    log: tuple[JsonObject, ...] = Field(default=(), alias="history")
     """The changes as JSON. They are written in each turn, and parsed only when somebody reads the history."""
     changes: int = 0
     """The total number of changes."""
@@ -267,7 +265,7 @@ def clear_context(memory: ContextMemory, definitions: Definitions, source: Prove
     return left._with_change(now, "cancel", "", source, plans=plans, runs=runs, asks={})
 
 
-def memory_from_json(data: Json) -> ContextMemory:
+def memory_from_json(data: JsonObject) -> ContextMemory:
     """Return a stored memory, migrated to the current schema version, or raise `UnreadableError`."""
     newest, version = 1 + len(MIGRATIONS), data.get("schema_version", 1)
     if not isinstance(version, int) or not 0 < version <= newest:
@@ -316,7 +314,7 @@ def with_defaults(memory: ContextMemory, definitions: Definitions, now: datetime
     return memory
 
 
-def memory_to_json(memory: ContextMemory) -> Json:
+def memory_to_json(memory: ContextMemory) -> JsonObject:
     """Return a memory as it is stored. `memory_from_json` reads it."""
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
 
@@ -406,11 +404,11 @@ def _is_defined(definitions: Definitions, plan: Plan) -> bool:
     return plan.status != "executing" or definitions.apply_of(maker) is not None
 
 
-def _plan_summary(plan: Plan | None) -> Json | None:
+def _plan_summary(plan: Plan | None) -> JsonObject | None:
     return {"version": plan.version, "status": plan.status} if plan else None
 
 
-def _trim_history(log: tuple[Json, ...]) -> tuple[Json, ...]:
+def _trim_history(log: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     if len(log) <= MAX_HISTORY:
         return log
     newest = {change["key"]: change["number"] for change in log}

@@ -13,12 +13,12 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from ringi.base import StrictModel
+from ringi.base import JsonObject, StrictModel
 from ringi.domain import SYSTEM, parse_body
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
@@ -27,8 +27,6 @@ from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, InfoEntry, Provenance
 from ringi_apps.assistant.views import CONVERSATION_SOURCE, memory_view
-
-Json: TypeAlias = dict[str, Any]
 
 
 class _SeedModel(StrictModel):
@@ -144,7 +142,7 @@ class SeedData(NamedTuple):
     memory: ContextMemory
 
 
-def load_memory(document: Json, now: datetime) -> SeedData:
+def load_memory(document: JsonObject, now: datetime) -> SeedData:
     """Return the definitions and the memory of a context memory document.
 
     A claim that an info without a value was collected is ignored.
@@ -174,7 +172,7 @@ def load_memory(document: Json, now: datetime) -> SeedData:
     return SeedData(definitions, memory)
 
 
-def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> SeedData:
+def load_actions(document: JsonObject, now: datetime, known: ContextMemory | None = None) -> SeedData:
     """Return the definitions of an action document, and a memory with the document's planned data.
 
     Args:
@@ -194,7 +192,7 @@ def load_actions(document: Json, now: datetime, known: ContextMemory | None = No
     return SeedData(definitions, memory)
 
 
-def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
+def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> JsonObject:
     """Return a context memory document. Absent fields are omitted, except those of `planData`.
 
     Args:
@@ -209,7 +207,9 @@ def memory_document(definitions: Definitions, memory: ContextMemory, now: dateti
     return {name: lists.get(name, view[name]) for name in names}
 
 
-def actions_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
+def actions_document(
+    definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja"
+) -> JsonObject:
     """Return an action document, with the number of collected infos and the newest plans.
 
     Args:
@@ -340,11 +340,11 @@ def _with_plan(
     return memory
 
 
-def _present(fields: Json) -> Json:
+def _present(fields: JsonObject) -> JsonObject:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _dependency(action: Action, language: str) -> Json:
+def _dependency(action: Action, language: str) -> JsonObject:
     text, wanted = partial(in_language, language=language), action.requires_workflow
     return {
         "workflowName": action.workflow,
@@ -357,7 +357,7 @@ def _dependency(action: Action, language: str) -> Json:
     }
 
 
-def _action(action: Action, language: str) -> Json:
+def _action(action: Action, language: str) -> JsonObject:
     groups = groupby(action.needs, lambda need: (in_language(need.description, language), need.optional))
     long = [
         {"infoTypes": [need.info for need in needs], "description": description, "optional": optional}

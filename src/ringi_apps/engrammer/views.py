@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ringi.base import jsonable
+from ringi.base import JsonObject, jsonable
 from ringi.domain import Request
 from ringi_apps.engrammer import models, playbook_models
 from ringi_apps.engrammer.access import EngrammerSnapshot, answer_message
@@ -16,7 +16,6 @@ from ringi_apps.engrammer.notes import Note
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import estimate_tokens, render
 
-Json = dict[str, Any]
 ContinueStatus = Literal["done", "error", "interrupted"]
 REFLECTED = {
     "verdict": "verdict",
@@ -78,7 +77,7 @@ def insight_view(
     )
 
 
-def edited_content(request: Request | None, status: str) -> Json:
+def edited_content(request: Request | None, status: str) -> JsonObject:
     """Return the edited text, section and scope if the insight was learned as edited."""
     if status != "edited":
         return {}
@@ -94,7 +93,7 @@ def request_for(conversation: EngrammerSnapshot, insight_id: str, request_id: st
     return next((r for r in newest if r.id == request_id or learning_context_of(r).get("insight") == insight_id), None)
 
 
-def derive_outcome(conversation: EngrammerSnapshot, request: Request | None, *, is_over: bool) -> Json:
+def derive_outcome(conversation: EngrammerSnapshot, request: Request | None, *, is_over: bool) -> JsonObject:
     """Return the outcome of an insight that its turn does not have yet."""
     if request is None or not request.is_final:
         return make_outcome("cancelled" if is_over else "pending")
@@ -108,7 +107,7 @@ def derive_outcome(conversation: EngrammerSnapshot, request: Request | None, *, 
     return make_outcome("edited" if response.decision == "edit" else "learned", version)
 
 
-def make_outcome(status: str, version: int | None = None, reason: str | None = None) -> Json:
+def make_outcome(status: str, version: int | None = None, reason: str | None = None) -> JsonObject:
     """Return an outcome in the form of a turn."""
     return {"status": status, "version": version, "reason": reason}
 
@@ -231,7 +230,7 @@ def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
     return playbook_models.PlaybookBullet.model_validate(bullet_json(bullet))
 
 
-def bullet_json(bullet: Bullet) -> Json:
+def bullet_json(bullet: Bullet) -> JsonObject:
     """Return the fields of a bullet by their Python names."""
     return {
         **bullet.model_dump(mode="json", exclude={"content", "created_at"}),

@@ -16,7 +16,7 @@ from acp import spawn_stdio_transport, stdio_streams
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionRequest
 
-from ringi.base.canonical_json import unique_keys
+from ringi.base.canonical_json import JsonObject, unique_keys
 from ringi.client.client import Client
 from ringi.connect import open
 from ringi.domain.ask import Outcome
@@ -39,7 +39,6 @@ CANCELLED = {"outcome": {"outcome": "cancelled"}}
 STOPPED = "the editor has stopped this turn"
 ASK = Policy(rules=(Rule(tools=("execute",)),), otherwise="ask")
 """The policy without a file: people are asked about every call for which the agent wants permission."""
-Json = dict[str, Any]
 DESCRIBING = ("title", "kind", "content", "rawInput")
 """The fields of a tool call that say what it does."""
 
@@ -64,13 +63,13 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
         return process.returncode or 0
 
 
-def params_of(message: Json) -> Json:
+def params_of(message: JsonObject) -> JsonObject:
     """Return the parameters of a message; empty ones if they are no object."""
     params = message.get("params")
     return params if isinstance(params, dict) else {}
 
 
-def line_of(message: Json) -> bytes:
+def line_of(message: JsonObject) -> bytes:
     """Return a message as it is sent."""
     return json.dumps(message).encode() + b"\n"
 
@@ -96,7 +95,7 @@ class AcpProxy:
     ) -> None:
         self._inbox, self._policy, self._agent = inbox, policy, agent
         self._to_agent, self._to_editor = to_agent, to_editor
-        self._calls: dict[tuple[str, str], Json] = {}
+        self._calls: dict[tuple[str, str], JsonObject] = {}
         """All that is known of each tool call; an update may leave out what an earlier one said."""
         self._gates: dict[str, ClientGate] = {}
         self._folders: dict[str, str] = {}
@@ -124,7 +123,7 @@ class AcpProxy:
             await self._stop(session)
         await asyncio.gather(*self._reports)
 
-    async def _pump(self, reader: StreamReader, writer: StreamWriter, takes: Callable[[Json], Any]) -> None:
+    async def _pump(self, reader: StreamReader, writer: StreamWriter, takes: Callable[[JsonObject], Any]) -> None:
         while line := await reader.readline():
             try:
                 message = json.loads(line, object_pairs_hook=unique_keys)
@@ -138,7 +137,7 @@ class AcpProxy:
             with suppress(ConnectionError):
                 await writer.drain()
 
-    async def _taken_from_editor(self, message: Json) -> bool:
+    async def _taken_from_editor(self, message: JsonObject) -> bool:
         """Note what the editor says of sessions, and return True for a message that is sent on changed."""
         method, params = message.get("method"), params_of(message)
         session, folder = params.get("sessionId"), params.get("cwd")
@@ -156,7 +155,7 @@ class AcpProxy:
             self._new[json.dumps(message["id"])] = folder
         return False
 
-    async def _taken_from_agent(self, message: Json) -> bool:
+    async def _taken_from_agent(self, message: JsonObject) -> bool:
         """Note what the agent says, and return True for a message that is answered here."""
         method, params = message.get("method"), params_of(message)
         session = str(params.get("sessionId") or "")
@@ -176,7 +175,7 @@ class AcpProxy:
             return True
         return False
 
-    def _hold(self, session: str, id: object, answer: Coroutine[Any, Any, Json], refused: Json) -> None:
+    def _hold(self, session: str, id: object, answer: Coroutine[Any, Any, JsonObject], refused: JsonObject) -> None:
         task = asyncio.create_task(self._answer(id, answer, refused))
         self._held[task] = session
         task.add_done_callback(self._held.pop)
@@ -191,7 +190,7 @@ class AcpProxy:
             if granted := self._running.pop((session, call), None):
                 self._in_background(granted.report(outcome))
 
-    async def _answer(self, id: object, answer: Coroutine[Any, Any, Json], refused: Json) -> None:
+    async def _answer(self, id: object, answer: Coroutine[Any, Any, JsonObject], refused: JsonObject) -> None:
         result = refused
         try:
             result = await answer
@@ -202,12 +201,12 @@ class AcpProxy:
             answer.close()  # One that is cancelled before it begins.
             self._to_agent.write(line_of({"jsonrpc": "2.0", "id": id, "result": result}))
 
-    async def _permission(self, params: object) -> Json:
+    async def _permission(self, params: object) -> JsonObject:
         request = RequestPermissionRequest.model_validate(params)
         option = option_of(request, "allow_once" if await self._is_allowed(request) else "reject_once")
         return {"outcome": {"outcome": "selected", "optionId": option.option_id}} if option else CANCELLED
 
-    async def _form(self, session: str, params: Json) -> Json:
+    async def _form(self, session: str, params: JsonObject) -> JsonObject:
         # The SDK of agents sends null for what a schema leaves out.
         asked = ElicitationSchema.model_validate(params.get("requestedSchema"))
         message, schema = str(params.get("message")), asked.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -256,7 +255,7 @@ class AcpProxy:
         except RingiError as error:
             log.warning("the requests of a stopped turn stay open: %s", error)
 
-    def _updated(self, session: str, update: Json) -> Json:
+    def _updated(self, session: str, update: JsonObject) -> JsonObject:
         """Return all that is known of a tool call after an update."""
         call = self._calls.setdefault((session, str(update.get("toolCallId"))), {})
         call.update({name: update[name] for name in DESCRIBING if update.get(name) is not None})

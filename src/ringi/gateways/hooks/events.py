@@ -6,9 +6,9 @@ import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
-from ringi.base.canonical_json import hashed
+from ringi.base.canonical_json import JsonObject, hashed
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
@@ -23,9 +23,8 @@ from ringi.policy.rules import Policy, PolicyFile, Rule
 
 HookClient = Literal["claude-code", "codex"]
 CLIENTS: tuple[HookClient, ...] = get_args(HookClient)
-Json = dict[str, Any]
 MAX_ID = 200
-HookReply = Json | None
+HookReply = JsonObject | None
 """What the hook prints; None prints nothing: the client goes on by its own rules."""
 READING = (
     *("AskUserQuestion", "Glob", "Grep", "LS", "ListAgents", "NotebookRead", "Read", "TodoWrite", "ToolSearch"),
@@ -49,7 +48,7 @@ class HookEvent(NamedTuple):
     name: str
     """`hook_event_name`, such as `PreToolUse`."""
     session: ClientSession
-    data: Json
+    data: JsonObject
     """Everything that the client wrote."""
 
     @classmethod
@@ -76,7 +75,7 @@ class HookEvent(NamedTuple):
         return text_in(self.data, "tool_name")
 
     @property
-    def args(self) -> Json:
+    def args(self) -> JsonObject:
         """The arguments of the tool."""
         args = self.data.get("tool_input")
         if not isinstance(args, dict):
@@ -94,12 +93,12 @@ class HookEvent(NamedTuple):
         """The id of the turn; empty if the client does not name it."""
         return str(self.data.get("prompt_id") or self.data.get("turn_id") or "")
 
-    def specific(self, **output: object) -> Json:
+    def specific(self, **output: object) -> JsonObject:
         """Return a reply of this kind of event."""
         return {"hookSpecificOutput": {"hookEventName": self.name, **output}}
 
 
-def text_in(data: Json, name: str) -> str:
+def text_in(data: JsonObject, name: str) -> str:
     """Return a text of an event.
 
     Raises:

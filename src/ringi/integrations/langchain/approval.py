@@ -9,16 +9,14 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import RequestedCall, ToolGate, gate_request
+from ringi.integrations.langchain.tool_gate import RequestedCall, ToolGate, ToolResult, gate_request
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
 
-Result = ToolMessage | Command[Any]
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 
 
@@ -61,7 +59,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         own = [each for each in tools if not isinstance(each, dict)]
         self.policy.check_tools(dict(arguments_of(each) for each in own), self.facts)
 
-    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Run the call, or return a message to the model instead."""
         is_asking = asks()
         if not is_asking and not self.policy.denies:
@@ -73,8 +71,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
 
     async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
-    ) -> Result:
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
         """Run the call, or return a message to the model instead."""
         is_asking = asks()
         if not is_asking and not self.policy.denies:

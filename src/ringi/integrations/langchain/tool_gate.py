@@ -45,7 +45,7 @@ TRIED = (
 RENAMED = "This call was changed from {tool} to {name} on its way. It did not run."
 BEGUN = "ringi_begun"
 """The configuration key that records that a step's tool has begun."""
-Result = ToolMessage | Command[Any]
+ToolResult = ToolMessage | Command[Any]
 
 
 class RequestedCall(NamedTuple):

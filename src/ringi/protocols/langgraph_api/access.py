@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from starlette.requests import Request as HttpRequest
 
+from ringi.base.canonical_json import JsonObject
 from ringi.base.texts import reason_of
 from ringi.domain.ask import Answer
 from ringi.domain.record import Query, cursor_of
@@ -23,7 +24,6 @@ from ringi.protocols.langgraph_api.models import ThreadSearch
 from ringi.protocols.langgraph_api.views import (
     ALL_REQUESTS,
     REQUEST_PREFIX,
-    Json,
     assistant_id,
     langchain_message,
     request_values,
@@ -71,7 +71,7 @@ class ThreadTarget(NamedTuple):
     waiting: Request | None
 
     @property
-    def view(self) -> Json:
+    def view(self) -> JsonObject:
         """The thread in LangGraph's list format."""
         if self.thread:
             return thread_view(self.thread, self.waiting)
@@ -122,7 +122,7 @@ class CallerAccess:
         """Record the request that the caller is shown on a thread."""
         self._served.record(self.caller.tenant, self._token, id, waiting)
 
-    async def search(self, criteria: ThreadSearch) -> list[Json]:
+    async def search(self, criteria: ThreadSearch) -> list[JsonObject]:
         """Return threads, newest first; an unknown assistant has none."""
         try:
             graph = await self.graph(criteria.graph) if criteria.graph else None
@@ -144,7 +144,7 @@ class CallerAccess:
             self.record_served(each.id, each.waiting)
         return [each.view for each in page]
 
-    async def state(self, id: str) -> Json:
+    async def state(self, id: str) -> JsonObject:
         """Return the state of a thread with its messages."""
         found = await self.find(id)
         if found.thread is None:
@@ -159,7 +159,7 @@ class CallerAccess:
         """Return the location of the thread's images."""
         return ImageLocation(self._base, thread.id)
 
-    async def values(self, thread: Thread) -> Json:
+    async def values(self, thread: Thread) -> JsonObject:
         """Return the visible state of an agent, with the messages of the thread."""
         runs, _ = await newest_runs(
             self._components.backend.stream, thread.key, self._components.settings.max_list, None
@@ -167,7 +167,9 @@ class CallerAccess:
         messages = [langchain_message(message) for message in messages_of(runs, self.image_location(thread))]
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
-    async def answer(self, id: str, resume: object, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
+    async def answer(
+        self, id: str, resume: object, checkpoint: JsonObject | None = None
+    ) -> tuple[Thread | None, Request]:
         """Answer the request served on a thread with a tool's resume value; the first answer wins."""
         require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)
@@ -191,7 +193,7 @@ class CallerAccess:
             )
         return await self._thread(id), await ending
 
-    async def _served_request(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
+    async def _served_request(self, id: str, checkpoint: JsonObject | None) -> tuple[Request, str]:
         """Return the request of an answer, and the digest with which it was served."""
         inbox = inbox_for(self._components.inbox, self.caller)
         if id.startswith(REQUEST_PREFIX):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ringi.base.canonical_json import JsonObject
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
@@ -13,14 +14,13 @@ from ringi.forms.json_schema import check_instance
 from ringi.protocols.langgraph_api.views import ANSWER, TASK, args_of, content_of
 
 RESUME = "command.resume"
-Json = dict[str, Any]
 EXPECTED = (
     'send [{"type": "accept", "edit", "response" or "ignore", "args"}] as Agent Inbox does, '
     '{"decisions": [{"type": "approve", "edit" or "reject"}]} as LangChain does, or the answer to a question as text'
 )
 
 
-def answer_of(request: Request, resume: object) -> Json:
+def answer_of(request: Request, resume: object) -> JsonObject:
     """Return decision, data, arguments and message; raises `InvalidError` for an unknown format."""
     if isinstance(resume, dict) and set(resume) == {request.id}:
         resume = resume[request.id]
@@ -31,15 +31,15 @@ def answer_of(request: Request, resume: object) -> Json:
     return agent_inbox_answer(request, single_answer(resume if isinstance(resume, list) else [resume]))
 
 
-def single_answer(answers: object) -> Json:
+def single_answer(answers: object) -> JsonObject:
     """Return the only answer of a list."""
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], dict):
         raise InvalidError.of(RESUME, f"answer one request at a time: {EXPECTED}")
-    answer: Json = answers[0]
+    answer: JsonObject = answers[0]
     return answer
 
 
-def agent_inbox_answer(request: Request, response: Json) -> Json:
+def agent_inbox_answer(request: Request, response: JsonObject) -> JsonObject:
     """Return Agent Inbox's `HumanResponse` as an answer."""
     match response.get("type"):
         case "accept":
@@ -55,7 +55,7 @@ def agent_inbox_answer(request: Request, response: Json) -> Json:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def langchain_answer(request: Request, decision: Json) -> Json:
+def langchain_answer(request: Request, decision: JsonObject) -> JsonObject:
     """Return LangChain's decision as an answer."""
     match decision.get("type"):
         case "approve":
@@ -70,7 +70,7 @@ def langchain_answer(request: Request, decision: Json) -> Json:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def approval_of(request: Request) -> Json:
+def approval_of(request: Request) -> JsonObject:
     """Return consent to exactly the served content."""
     if request.action or request.kind == "finish":
         return {"decision": "approve"}
@@ -78,11 +78,11 @@ def approval_of(request: Request) -> Json:
     return {"decision": "approve", "data": data or None}
 
 
-def edit_of(request: Request, action: Json) -> Json:
+def edit_of(request: Request, action: JsonObject) -> JsonObject:
     """Return the changed arguments, or the answers of a form, converted from text to their original types."""
     if action["action"] != content_of(request).action:
         raise InvalidError.of(f"{RESUME}.action", "the action differs from the displayed one: load the thread again")
-    edited_args: Json = action["args"]
+    edited_args: JsonObject = action["args"]
     if request.action:
         args = {name: typed_argument(request.action, name, value) for name, value in edited_args.items()}
         return {"decision": "edit", "args": args}
@@ -92,7 +92,7 @@ def edit_of(request: Request, action: Json) -> Json:
     return {"decision": decision, "data": form_data(request, edited_args)}
 
 
-def text_answer(request: Request, text: object) -> Json:
+def text_answer(request: Request, text: object) -> JsonObject:
     """Return a person's text: the answer, or the reason for refusing a call."""
     if not isinstance(text, str):
         raise InvalidError.of(f"{RESUME}.args", "send the answer as text")
@@ -109,7 +109,7 @@ def refuse_other_args(request: Request, args: object) -> None:
         raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
 
 
-def edited_call(call: object, name: str, field: str) -> Json:
+def edited_call(call: object, name: str, field: str) -> JsonObject:
     """Return an edited call as its action and arguments."""
     if not isinstance(call, dict) or not isinstance(call.get(name), str) or not isinstance(call.get("args"), dict):
         raise InvalidError.of(field, f"send an object with {name} and args")
@@ -123,7 +123,7 @@ def text_or_none(value: object) -> str | None:
     return value or None
 
 
-def form_data(request: Request, answers: Json) -> Json:
+def form_data(request: Request, answers: JsonObject) -> JsonObject:
     """Return the answers of a form or a schema; an empty text is no answer."""
     if request.form:
         fields = {field.name: field for field in request.form.fields}
@@ -162,7 +162,7 @@ def typed_argument(action: Action, name: str, value: object) -> Any:
     return value if accepts_text(action.args_schema, name, value) else parse_if_json(value)
 
 
-def accepts_text(schema: Json | None, name: str, text: str) -> bool:
+def accepts_text(schema: JsonObject | None, name: str, text: str) -> bool:
     """Return whether a schema accepts text for an argument."""
     whole = schema or {}
     properties = whole.get("properties")

@@ -16,7 +16,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ringi.base.canonical_json import jsonable
+from ringi.base.canonical_json import JsonObject, jsonable
 from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
@@ -24,14 +24,7 @@ from ringi.files.images import NewImage
 from ringi.protocols.langgraph_api import models
 from ringi.protocols.langgraph_api.access import CallerAccess, ServedRequests
 from ringi.protocols.langgraph_api.runs import StartedRun, send_run
-from ringi.protocols.langgraph_api.views import (
-    ALL_REQUESTS,
-    REQUEST_PREFIX,
-    Json,
-    assistant_id,
-    assistants,
-    thread_json,
-)
+from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, assistant_id, assistants, thread_json
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -237,7 +230,7 @@ def with_bearer(scope: Scope) -> Scope:
     return {**scope, "headers": [*scope["headers"], bearer]}
 
 
-def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
+def input_of(agent: AgentDescription, input: JsonObject) -> tuple[JsonObject, Sequence[NewImage | str]]:
     """Return the client's input as a run input: only the newest message counts, as a user message."""
     if not accepts_messages(agent):
         return input, ()
@@ -249,7 +242,7 @@ def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewIm
     return message_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
 
 
-def refuse_old_checkpoint(thread: Thread | None, checkpoint: Json | None) -> None:
+def refuse_old_checkpoint(thread: Thread | None, checkpoint: JsonObject | None) -> None:
     """Raise `InvalidError` for an input to another checkpoint than the newest of a thread: a run cannot begin there."""
     id = (checkpoint or {}).get("checkpoint_id")
     if id is not None and (thread is None or not str(id).startswith(f"{thread.run_id}.")):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ringi.base.canonical_json import JsonObject
 from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import CallerAccess
-from ringi.protocols.langgraph_api.views import Json, interrupt, langchain_message, review_request
+from ringi.protocols.langgraph_api.views import interrupt, langchain_message, review_request
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
 from ringi.server.sse.run_output import (
+    AguiEvent,
     Transcript,
     interrupt_id_of,
     messages_of,
@@ -24,7 +26,6 @@ from ringi.server.sse.run_output import (
 )
 from ringi.server.sse.sse import StreamConnection
 
-Event = dict[str, Any]
 VALUE_EVENTS = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"})
 """Events after which the values are sent again."""
 
@@ -103,7 +104,7 @@ class RunSender:
         open_at = {interrupt_id_of(request) for request in found.values() if not request.is_final}
         return number, interrupt_id_of(answered_request) in open_at
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: AguiEvent) -> None:
         if event["type"] == "RUN_STARTED" and event.get("input"):
             known_ids = {message["id"] for message in self._transcript.messages}
             messages = [each for each in event["input"].get("messages", ()) if each["id"] not in known_ids]
@@ -112,7 +113,7 @@ class RunSender:
             self._state = event["snapshot"]
         self._transcript.add(event)
 
-    async def _encode(self, event: Event) -> list[bytes]:
+    async def _encode(self, event: AguiEvent) -> list[bytes]:
         modes = self._started.modes
         if event["type"] == "RUN_ERROR":
             return [encode_event("error", {"error": event.get("code") or "Error", "message": event["message"]})]
@@ -135,6 +136,6 @@ class RunSender:
         asked = {"__interrupt__": [interrupt(waiting, review_request(waiting))]} if waiting else {}
         return self._values(asked)
 
-    def _values(self, asked: Json | None = None) -> bytes:
+    def _values(self, asked: JsonObject | None = None) -> bytes:
         messages = [langchain_message(message) for message in self._transcript.messages]
         return encode_event("values", {**self._state, **({"messages": messages} if messages else {}), **(asked or {})})

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ringi.base.canonical_json import jsonable
+from ringi.base.canonical_json import JsonObject, jsonable
 from ringi.domain.display import summary_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
@@ -16,7 +16,6 @@ from ringi.forms.fields import Field
 from ringi.runs.announcements import AgentDescription
 from ringi.runtimes.tool_calls import args_of as args_of_call
 
-Json = dict[str, Any]
 ALL_REQUESTS = "ringi"
 """The assistant whose threads are requests: each request that the caller may answer is a thread."""
 REQUEST_PREFIX = "request:"
@@ -34,7 +33,7 @@ def assistant_id(graph_id: str) -> str:
     return str(uuid.uuid5(NAMES, graph_id))
 
 
-def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json:
+def assistant_json(graph_id: str, title: str, description: str, at: str) -> JsonObject:
     """Return one assistant."""
     return {
         **{"assistant_id": assistant_id(graph_id), "graph_id": graph_id, "name": title or graph_id},
@@ -43,7 +42,7 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
     }
 
 
-def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Json]:
+def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[JsonObject]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
     description = "All requests that you may answer, each as its own thread"
     agents_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
@@ -53,7 +52,7 @@ def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Json]:
     ]
 
 
-def thread_view(thread: Thread, waiting: Request | None) -> Json:
+def thread_view(thread: Thread, waiting: Request | None) -> JsonObject:
     """Return a thread of an agent, with the caller's current request."""
     messages = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
     values = {**thread.values, "messages": messages} if messages else dict(thread.values)
@@ -63,7 +62,7 @@ def thread_view(thread: Thread, waiting: Request | None) -> Json:
     return {**thread_json(thread.id, thread.agent, status, values, waiting, **times), **error}
 
 
-def request_view(request: Request) -> Json:
+def request_view(request: Request) -> JsonObject:
     """Return a request as a thread of its own."""
     times = {"created_at": request.created_at, "updated_at": request.ended_at or request.created_at}
     status = "idle" if request.is_final else "interrupted"
@@ -71,7 +70,7 @@ def request_view(request: Request) -> Json:
     return thread_json(f"{REQUEST_PREFIX}{request.id}", ALL_REQUESTS, status, request_values(request), waiting, **times)
 
 
-def request_values(request: Request) -> Json:
+def request_values(request: Request) -> JsonObject:
     """Return the values of a request besides the question."""
     about = {"request_id": request.id, "status": request.status, "thread_id": request.thread_id}
     values = {**about, "asked_by": request.asked_by, "expires_at": jsonable(request.expires_at)}
@@ -79,7 +78,9 @@ def request_values(request: Request) -> Json:
     return {name: value for name, value in {**values, "response": response}.items() if value is not None}
 
 
-def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Request | None, **times: object) -> Json:
+def thread_json(
+    id: str, graph_id: str, status: str, values: JsonObject, waiting: Request | None, **times: object
+) -> JsonObject:
     """Return a thread in LangGraph's shape."""
     interrupts = {waiting.id: [interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
     at = {name: jsonable(time) for name, time in times.items()}
@@ -88,7 +89,7 @@ def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Requ
     return {**head, "status": status, "values": values, "interrupts": interrupts}
 
 
-def state_view(id: str, values: Json, checkpoint: str, at: object, waiting: Request | None) -> Json:
+def state_view(id: str, values: JsonObject, checkpoint: str, at: object, waiting: Request | None) -> JsonObject:
     """Return the state of a thread; the waiting request is in LangChain's format."""
     asked = [interrupt(waiting, review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
@@ -100,7 +101,7 @@ def state_view(id: str, values: Json, checkpoint: str, at: object, waiting: Requ
     }
 
 
-def langchain_message(message: Json) -> Json:
+def langchain_message(message: JsonObject) -> JsonObject:
     """Return a message of AG-UI as one of LangChain."""
     if message["role"] == "user":
         return human_message(message["id"], message["content"])
@@ -115,13 +116,13 @@ def langchain_message(message: Json) -> Json:
     return {**bare, "type": "ai", "tool_calls": tool_calls, "invalid_tool_calls": [], "response_metadata": {}}
 
 
-def human_message(id: str, content: str | list[Json]) -> Json:
+def human_message(id: str, content: str | list[JsonObject]) -> JsonObject:
     """Return a user message."""
     blocks = content if isinstance(content, str) else [content_block(part) for part in content]
     return {"type": "human", "id": id, "content": blocks, "additional_kwargs": {}, "response_metadata": {}}
 
 
-def content_block(part: Json) -> Json:
+def content_block(part: JsonObject) -> JsonObject:
     """Return a part of AG-UI as LangChain's content block."""
     if part["type"] != "image":
         return part
@@ -132,7 +133,7 @@ class InterruptContent(NamedTuple):
     """The content of a request for a person, and the available actions."""
 
     action: str
-    args: Json
+    args: JsonObject
     """In the form that the tools can display: Agent Inbox fails on null."""
     description: str
     can_accept: bool
@@ -160,7 +161,7 @@ def content_of(request: Request) -> InterruptContent:
     )
 
 
-def human_interrupt(request: Request) -> Json:
+def human_interrupt(request: Request) -> JsonObject:
     """Return the request in Agent Inbox's format."""
     content = content_of(request)
     config = {
@@ -173,7 +174,7 @@ def human_interrupt(request: Request) -> Json:
     return {"action_request": action, "config": config, "description": content.description}
 
 
-def review_request(request: Request) -> Json:
+def review_request(request: Request) -> JsonObject:
     """Return the request in the format of LangChain's human-in-the-loop middleware, which agent-chat-ui displays."""
     content = content_of(request)
     is_question = not content.args and "respond" in request.allowed
@@ -189,12 +190,12 @@ def review_request(request: Request) -> Json:
     return {"action_requests": [action], "review_configs": [config]}
 
 
-def interrupt(request: Request, value: Json) -> Json:
+def interrupt(request: Request, value: JsonObject) -> JsonObject:
     """Return an interrupt in LangGraph's list format."""
     return {"id": request.id, "value": value, "when": "during", "resumable": True, "ns": []}
 
 
-def args_of(request: Request) -> Json:
+def args_of(request: Request) -> JsonObject:
     """Return the arguments of a call, the fields of a form with their defaults, or the task of a finish."""
     if request.action:
         return dict(request.action.args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from langgraph.types import Interrupt
 from pydantic import BaseModel, Field, ValidationError
@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from ringi.backends.fenced_saver import without_place
 from ringi.domain.ask import Ask, Button, Decision, digest_of
 from ringi.domain.request import Request
+from ringi.forms.arguments import Schema
 from ringi.runs.calls import DECISIONS, approval_ask, decision_on
 from ringi.runtimes.langgraph import plain_interrupts
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
@@ -20,7 +21,6 @@ from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
-Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
 

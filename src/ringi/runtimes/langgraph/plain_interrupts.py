@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -15,6 +15,7 @@ from ringi.domain.ask import ANSWER, Ask, Button, Decision
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, SettingError, UndecidedError
 from ringi.forms import json_schema
+from ringi.forms.arguments import Schema
 from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
@@ -25,7 +26,6 @@ MAX_TITLE, MAX_DESCRIPTION = 500, 20_000
 CUT = "\n\n*… cut: {left} more characters*"
 UNTITLED = "The agent asks"
 FENCES = re.compile(r"`{3,}")
-Schema: TypeAlias = dict[str, Any]
 EVERY_NODE = ""
 """The key of the schema that applies to every node."""
 CONSTRAINTS = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf", "not", "if", "$ref"}

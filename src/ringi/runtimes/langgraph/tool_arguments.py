@@ -15,12 +15,12 @@ from langgraph.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRunti
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from ringi.base.canonical_json import JsonObject
 from ringi.base.validation import MAX_ERRORS, path_of, rule_of
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
 T = TypeVar("T")
-Args = dict[str, Any]
 Kinds = tuple[type, ...]
 LANGGRAPH_KINDS: Kinds = (InjectedState, InjectedStore, ToolRuntime)
 ADDITIONAL = "additionalProperties"
@@ -92,7 +92,7 @@ def extra_arguments_schema(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
     return schema.get("properties", {}).get(variable, {}).get(ADDITIONAL) if variable else None
 
 
-def check_tool(tool: BaseTool | None, args: Args) -> None:
+def check_tool(tool: BaseTool | None, args: JsonObject) -> None:
     """Raise `InvalidError` for arguments that a tool's own schema refuses, and for those that it does not name."""
     if tool is None or (schema := call_schema(tool)) is None:
         return
@@ -112,7 +112,7 @@ def check_tool(tool: BaseTool | None, args: Args) -> None:
         check_call({"type": "object", ADDITIONAL: schema.get(ADDITIONAL, False)}, unnamed)
 
 
-def accept_all_arguments(tool: BaseTool, args: Args) -> BaseTool:
+def accept_all_arguments(tool: BaseTool, args: JsonObject) -> BaseTool:
     """Return the tool as one that receives all of these arguments: LangChain drops those meant for `**kwargs`."""
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or args.keys() <= model.model_fields.keys():
@@ -123,7 +123,7 @@ def accept_all_arguments(tool: BaseTool, args: Args) -> BaseTool:
     return tool.model_copy(update={"args_schema": whole})
 
 
-def check_model(model: type[BaseModel], args: Args, injected_names: frozenset[str]) -> None:
+def check_model(model: type[BaseModel], args: JsonObject, injected_names: frozenset[str]) -> None:
     """Raise `InvalidError` for arguments that the tool's model refuses."""
     try:
         model.model_validate(copy.deepcopy(args))
@@ -136,7 +136,7 @@ def check_model(model: type[BaseModel], args: Args, injected_names: frozenset[st
             raise InvalidError(found) from error
 
 
-def refuse_dropped(tool: BaseTool, args: Args) -> None:
+def refuse_dropped(tool: BaseTool, args: JsonObject) -> None:
     """Raise `InvalidError` for each part of the arguments that the tool would drop."""
     model: Any = tool.tool_call_schema
     try:
@@ -172,7 +172,7 @@ def tools_of(graph: Any) -> dict[str, BaseTool]:
     return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
 
 
-def refusal_reason(tool: BaseTool, args: Args) -> str | None:
+def refusal_reason(tool: BaseTool, args: JsonObject) -> str | None:
     """Return the validation error of a tool call; None if it is valid."""
     try:
         check_tool(tool, args)

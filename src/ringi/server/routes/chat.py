@@ -29,12 +29,12 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import file_part, parse_message
+from ringi.server.message_parts import MessagePart, file_part, parse_message
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import RefusalError
 from ringi.server.replies import reply
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
-from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
+from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import (
     RunHistory,
@@ -187,7 +187,7 @@ class ChatRoutes:
         await connection.write(encode_parts([message.start()]))
         reason, after = "stop", context.after
         async for items in run_output(self._backend, key, run_id, connection.turns):
-            parts: list[Part] = []
+            parts: list[MessagePart] = []
             for item in items:
                 fresh = message.add(item.event) + await self._event_parts(context.caller, message, item.event)
                 parts += fresh if item.number > context.after else []
@@ -208,18 +208,20 @@ class ChatRoutes:
         connection.goodbye = b""
         connection.end()
 
-    async def _event_parts(self, caller: Principal, message: MessageBuilder, event: dict[str, Any]) -> list[Part]:
+    async def _event_parts(
+        self, caller: Principal, message: MessageBuilder, event: dict[str, Any]
+    ) -> list[MessagePart]:
         """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
             return await self._waiting_parts(caller, message)
         return await self._request_parts(caller, message, [interrupt["id"] for interrupt in open_interrupts(event)])
 
-    async def _waiting_parts(self, caller: Principal, message: MessageBuilder) -> list[Part]:
+    async def _waiting_parts(self, caller: Principal, message: MessageBuilder) -> list[MessagePart]:
         return await self._request_parts(caller, message, list(message.waiting))
 
-    async def _request_parts(self, caller: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[Part]:
+    async def _request_parts(self, caller: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[MessagePart]:
         requests = await requests_by_id(self._backend.store, caller.tenant, ids)
-        parts: list[Part] = []
+        parts: list[MessagePart] = []
         for id in ids:
             request = requests.get(id)
             if request and may_read(caller, request):
@@ -302,15 +304,15 @@ def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base
     return ChatRun(id=run.id, messages=messages, parts=list(merge_deltas(parts)))
 
 
-def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:
+def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[MessagePart]:
     """Return a user message as parts: its text, if any, and its images."""
     text = [{"type": "text", "text": message["content"]}] if message["content"] else []
     return text + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
 
 
-def merge_deltas(parts: Iterable[Part]) -> Iterable[Part]:
+def merge_deltas(parts: Iterable[MessagePart]) -> Iterable[MessagePart]:
     """Yield the parts, with the deltas of one text merged into one part."""
-    last: Part | None = None
+    last: MessagePart | None = None
     for part in parts:
         if last and part["type"] == last["type"] == "text-delta" and part["id"] == last["id"]:
             last = {**last, "delta": last["delta"] + part["delta"]}

@@ -11,10 +11,10 @@ from ringi.domain.ask import AGREEING
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.stream_writer import superseded_by
+from ringi.server.message_parts import MessagePart
 from ringi.server.serialize import dump_json, request_json
+from ringi.server.sse.run_output import AguiEvent
 
-Part = dict[str, Any]
-Event = dict[str, Any]
 NO_RESULT = reason_of("no_result")
 STOPPED = "the run was cancelled"
 
@@ -65,20 +65,20 @@ class MessageBuilder:
     """The texts that have begun and not ended."""
     superseded: set[str] = field(default_factory=set)
     """The superseded texts."""
-    last: Event | None = None
+    last: AguiEvent | None = None
 
-    def start(self) -> Part:
+    def start(self) -> MessagePart:
         """Return the first part."""
         metadata = {"threadId": self.thread_id, "runId": self.id, "agent": self.agent}
         return {"type": "start", "messageId": self.id, "messageMetadata": metadata}
 
-    def add(self, event: Event) -> list[Part]:
+    def add(self, event: AguiEvent) -> list[MessagePart]:
         """Return the parts that an event adds."""
         self.last = event
         handler = HANDLERS.get(event["type"])
         return handler(self, event) if handler else []
 
-    def show_request(self, request: Request, *, can_answer: bool) -> list[Part]:
+    def show_request(self, request: Request, *, can_answer: bool) -> list[MessagePart]:
         """Return the parts that show a request's current version; empty if it was already shown.
 
         `is_theirs` states whether the reader may answer it, so that a part of the protocol may ask them.
@@ -94,7 +94,7 @@ class MessageBuilder:
         part = {"type": "data-ringi-request", "id": request.id, "data": json.loads(request_json(request))}
         return [part, *(self._approval(request, call_id) if call_id else [])]
 
-    def hide_request(self, id: str) -> list[Part]:
+    def hide_request(self, id: str) -> list[MessagePart]:
         """Return the parts stating that other people are asked."""
         if id in self.sent_versions:
             return []
@@ -108,7 +108,7 @@ class MessageBuilder:
         ways = set(self.waiting.values())
         return "protocol" in ways and "api" not in ways
 
-    def waits_for_others(self, text: str, after: int) -> list[Part]:
+    def waits_for_others(self, text: str, after: int) -> list[MessagePart]:
         """Return the parts stating that the stream ends while others are asked; empty if nobody else is asked."""
         if "others" not in self.waiting.values():
             return []
@@ -119,10 +119,10 @@ class MessageBuilder:
             {"type": "text-end", "id": id},
         ]
 
-    def end(self, thread: Thread) -> list[Part]:
+    def end(self, thread: Thread) -> list[MessagePart]:
         """Return the last parts of an ended run."""
         left = [id for id, call in self.calls.items() if not call.is_over]
-        parts: list[Part] = [
+        parts: list[MessagePart] = [
             {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in left
         ]
         if self.last and self.last["type"] == "RUN_ERROR":
@@ -130,7 +130,7 @@ class MessageBuilder:
         is_stopped = thread.run_id != self.id or thread.status == "idle"
         return [*parts, {"type": "abort", "reason": thread.reason or STOPPED}] if is_stopped else parts
 
-    def finish(self, reason: str, after: int) -> Part:
+    def finish(self, reason: str, after: int) -> MessagePart:
         """Return the part that ends the stream."""
         return {"type": "finish", "finishReason": reason, "messageMetadata": {"after": after}}
 
@@ -147,9 +147,9 @@ class MessageBuilder:
                 return id
         return None
 
-    def _approval(self, request: Request, call_id: str) -> list[Part]:
+    def _approval(self, request: Request, call_id: str) -> list[MessagePart]:
         call = self.calls[call_id]
-        parts: list[Part] = [{"type": "tool-approval-request", "approvalId": request.id, "toolCallId": call_id}]
+        parts: list[MessagePart] = [{"type": "tool-approval-request", "approvalId": request.id, "toolCallId": call_id}]
         if not request.is_final or call.is_decided:
             return [] if call.is_decided else parts
         call.is_decided = True
@@ -165,7 +165,7 @@ class MessageBuilder:
             parts.append({"type": "tool-output-denied", "toolCallId": call_id})
         return parts
 
-    def _text(self, event: Event) -> list[Part]:
+    def _text(self, event: AguiEvent) -> list[MessagePart]:
         kind = event["type"].rpartition("_")[2].lower()
         part = {"type": TEXT[kind], "id": event["messageId"]}
         if kind == "start":
@@ -176,22 +176,22 @@ class MessageBuilder:
             self.open_texts.discard(event["messageId"])
         return [{**part, "delta": event["delta"]} if kind == "content" else part]
 
-    def _call(self, event: Event) -> list[Part]:
+    def _call(self, event: AguiEvent) -> list[MessagePart]:
         id, name = event["toolCallId"], event["toolCallName"]
         self.calls[id] = StreamedToolCall(name)
         return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OWN_TOOL}]
 
-    def _call_args(self, event: Event) -> list[Part]:
+    def _call_args(self, event: AguiEvent) -> list[MessagePart]:
         id, delta = event["toolCallId"], event["delta"]
         self.calls[id].args_text += delta
         return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": delta}]
 
-    def _call_end(self, event: Event) -> list[Part]:
+    def _call_end(self, event: AguiEvent) -> list[MessagePart]:
         call = self.calls[event["toolCallId"]]
         content = {"toolCallId": event["toolCallId"], "toolName": call.name, "input": call.args}
         return [{"type": "tool-input-available", **content, **OWN_TOOL}]
 
-    def _result(self, event: Event) -> list[Part]:
+    def _result(self, event: AguiEvent) -> list[MessagePart]:
         call = self.calls.get(event["toolCallId"])
         if call is None or call.is_over:
             return []
@@ -199,13 +199,13 @@ class MessageBuilder:
         content = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
         return [{"type": "tool-output-available", **content}]
 
-    def _values(self, event: Event) -> list[Part]:
+    def _values(self, event: AguiEvent) -> list[MessagePart]:
         values = event["snapshot"]
         if values.keys() == {"messages"}:  # They are the content of this message.
             return []
         return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
 
-    def _custom(self, event: Event) -> list[Part]:
+    def _custom(self, event: AguiEvent) -> list[MessagePart]:
         message_id = superseded_by(event)
         if message_id is not None:
             self.superseded.add(message_id)
@@ -231,6 +231,6 @@ HANDLERS = {
 }
 
 
-def encode_parts(parts: list[Part]) -> bytes:
+def encode_parts(parts: list[MessagePart]) -> bytes:
     """Return parts as server-sent events."""
     return b"".join(b"data: " + dump_json(part) + b"\n\n" for part in parts)

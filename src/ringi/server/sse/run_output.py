@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ringi.base.canonical_json import JsonObject
 from ringi.connect import Backend
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import Store, find_record, readable
@@ -23,8 +24,7 @@ PAGE = 500
 HIDDEN_REASON = "confirmation"
 """The reason of a pause for readers who may not read the request."""
 MAX_DIGITS = 18
-Event = dict[str, Any]
-Message = dict[str, Any]
+AguiEvent = dict[str, Any]
 
 
 async def run_output(
@@ -163,11 +163,11 @@ class RunHistory:
     """The output of one run."""
 
     id: str
-    user_messages: list[Event]
+    user_messages: list[AguiEvent]
     """The user messages that began it."""
     first: int = 0
     """The number of its first item."""
-    events: list[Event] = field(default_factory=list)
+    events: list[AguiEvent] = field(default_factory=list)
 
     @property
     def request_ids(self) -> list[str]:
@@ -251,7 +251,7 @@ class ImageLocation(NamedTuple):
     thread_id: str
 
 
-def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[Message]:
+def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[JsonObject]:
     """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
     transcript = Transcript()
     for run in runs:
@@ -261,7 +261,7 @@ def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[Mes
     return transcript.messages
 
 
-def user_message(message: Event, location: ImageLocation) -> Message:
+def user_message(message: AguiEvent, location: ImageLocation) -> JsonObject:
     """Return a user message: text, or parts if there are images."""
     files, content = named_by(message.get("metadata")), message["content"]
     images = [image_part(file, location) for file in files]
@@ -269,7 +269,7 @@ def user_message(message: Event, location: ImageLocation) -> Message:
     return {"id": message["id"], "role": "user", "content": [*text, *images] if files else content}
 
 
-def image_part(file: AttachedFile, location: ImageLocation) -> Message:
+def image_part(file: AttachedFile, location: ImageLocation) -> JsonObject:
     """Return an image as a part of AG-UI."""
     source = {"type": "url", "value": image_address(*location, file["number"]), "mimeType": file["media_type"]}
     return {"type": "image", "source": source, "metadata": {"filename": file["name"]}}
@@ -279,11 +279,11 @@ class Transcript:
     """Messages that grow with the events of a run."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self._texts: dict[str, Message] = {}
-        self._calls: dict[str, Message] = {}
+        self.messages: list[JsonObject] = []
+        self._texts: dict[str, JsonObject] = {}
+        self._calls: dict[str, JsonObject] = {}
 
-    def add(self, event: Event) -> None:
+    def add(self, event: AguiEvent) -> None:
         """Apply one event."""
         match event["type"]:
             case "TEXT_MESSAGE_START":

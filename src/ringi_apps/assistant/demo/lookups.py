@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Any
 
 from pydantic import TypeAdapter
 
+from ringi.base import JsonObject
 from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 from ringi_apps.assistant import InfoHandler
 from ringi_apps.assistant.demo.office import Office, TableRow
 
-Params = dict[str, Any]
 HANDLERS = TypeAdapter(tuple[InfoHandler, ...])
 MOST = 50
 QUALIFIED = ("qualified", "proposal", "won")
@@ -64,24 +63,24 @@ class Lookups:
     def __init__(self, office: Office) -> None:
         self._office = office
 
-    async def projects(self, params: Params) -> list[TableRow]:
+    async def projects(self, params: JsonObject) -> list[TableRow]:
         """Return projects with their state: those of a `status`, at most `limit`."""
         limit = whole(params, "limit", MOST)
         found = await self._office.read(PROJECTS, {"status": params.get("status"), "limit": limit})
         return [each | {"progress": percent(each["done"], each["milestones"])} for each in found]
 
-    async def person(self, params: Params) -> TableRow:
+    async def person(self, params: JsonObject) -> TableRow:
         """Return a person with their preferences."""
         found = await self._office.read(PERSON, {"id": params["userId"]})
         if not found:
             raise InvalidError.of("userId", f"there is nobody {params['userId']!r}: give an id such as 'user-001'")
         return found[0] | {"preferences": json.loads(found[0]["preferences"])}
 
-    async def free(self, params: Params) -> list[TableRow]:
+    async def free(self, params: JsonObject) -> list[TableRow]:
         """Return the free hours per week of a `team`, or of everybody but sales."""
         return await self._office.read(FREE, {"team": params.get("team")})
 
-    async def sales(self, params: Params) -> TableRow:
+    async def sales(self, params: JsonObject) -> TableRow:
         """Return sales and target in the months from `startDate` to `endDate`."""
         span = {"first": month(params, "startDate"), "last": month(params, "endDate")}
         months = await self._office.read(SALES_BY_MONTH, span)
@@ -91,11 +90,11 @@ class Lookups:
         rate = percent(amount, target)
         return {**period, "target": target, "amount": amount, "rate": rate, "months": months, "top_performers": best}
 
-    async def trends(self, params: Params) -> list[TableRow]:
+    async def trends(self, params: JsonObject) -> list[TableRow]:
         """Return the newest notes on the market: of an `industry`, of a `region`."""
         return await self._office.read(TRENDS, {name: params.get(name) for name in ("industry", "region")})
 
-    async def leads(self, params: Params) -> TableRow:
+    async def leads(self, params: JsonObject) -> TableRow:
         """Return the status of the leads, and the twenty most valuable open ones."""
         found = await self._office.read(LEADS, {"stage": params.get("stage")})
         qualified = [each for each in found if each["stage"] in QUALIFIED]
@@ -108,12 +107,12 @@ class Lookups:
             "leads": still_open[:20],
         }
 
-    async def lead_choices(self, params: Params) -> list[TableRow]:
+    async def lead_choices(self, params: JsonObject) -> list[TableRow]:
         """Return the leads to choose from, the most valuable first."""
         found = await self._office.read(LEADS, {"stage": params.get("stage")})
         return [each | {"name": each["company"]} for each in found if each["stage"] not in ("won", "lost")]
 
-    async def feedback(self, params: Params) -> TableRow:
+    async def feedback(self, params: JsonObject) -> TableRow:
         """Return the scores of customers by topic, and their newest comments."""
         found = await self._office.read(FEEDBACK)
         topics = sorted({each["topic"] for each in found})
@@ -121,7 +120,7 @@ class Lookups:
         average = mean([each["score"] for each in found])
         return {"count": len(found), "average_score": average, "by_topic": scores, "latest": found[:5]}
 
-    async def industries(self, params: Params) -> list[TableRow]:
+    async def industries(self, params: JsonObject) -> list[TableRow]:
         """Return the industries of the leads."""
         found = await self._office.read(INDUSTRIES)
         return [
@@ -139,7 +138,7 @@ def percent(part: int, whole: int) -> int:
     return round(100 * part / whole) if whole else 0
 
 
-def whole(params: Params, name: str, otherwise: int) -> int:
+def whole(params: JsonObject, name: str, otherwise: int) -> int:
     """Return a positive number from the parameters, at most `otherwise`, which is the default."""
     number = params.get(name, otherwise)
     if type(number) is not int or number < 1:
@@ -147,7 +146,7 @@ def whole(params: Params, name: str, otherwise: int) -> int:
     return min(number, otherwise)
 
 
-def month(params: Params, name: str) -> str:
+def month(params: JsonObject, name: str) -> str:
     """Return the month of a date in the parameters."""
     try:
         return date.fromisoformat(params[name]).isoformat()[:7]
