@@ -356,7 +356,7 @@ def away_of(person: str, body: dict[str, Any]) -> Away:
     own = body["absence"]
     defaults = {"person": person, "deputy": person}
     deputy_for = tuple(absence_of(defaults | each) for each in body["deputy_for"])
-    return Away(absence_of(defaults | own) if own else None, deputy_for)
+    return Away(absence=absence_of(defaults | own) if own else None, deputy_for=deputy_for)
 
 
 def absence_of(body: dict[str, Any]) -> Absence:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ringi.base.model import StrictModel, Time
 from ringi.base.validation import Name
@@ -33,13 +33,15 @@ class Leave(StrictModel):
 class Absence(StrictModel):
     """A person who is away until a time, and their deputy."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     person: Name
     deputy: Name
     """The person who may see and answer what is open to the absent person."""
     until: Time
     """The end of the absence."""
-    groups: tuple[Name, ...] = Field(default=(), exclude=True)
-    """The groups of the absent person at the start of the absence."""
+    groups: tuple[Name, ...] = ()
+    """The groups of the absent person at the start of the absence, for whose members the deputy may answer."""
     subject: str = Field(default="", exclude=True)
     """The issuer and the subject of the absent person's sign-in; empty if only the name is known."""
 
@@ -66,11 +68,11 @@ class Absence(StrictModel):
         return self
 
 
-class Away(NamedTuple):
+class Away(StrictModel):
     """A person's own absence, and those in which the person is the deputy."""
 
     absence: Absence | None
-    deputy_for: tuple[Absence, ...] = ()
+    deputy_for: tuple[Absence, ...]
 
 
 def active(journal: Journal | None, now: datetime) -> list[Absence]:
@@ -89,7 +91,7 @@ def away_of(absences: list[Absence], person: str) -> Away:
     """Return what concerns a person."""
     own = next((absence for absence in absences if absence.person == person), None)
     # Not those of the people for whom an absent person stands: a deputy has no deputy.
-    return Away(own, tuple(absence for absence in absences if absence.deputy == person))
+    return Away(absence=own, deputy_for=tuple(absence for absence in absences if absence.deputy == person))
 
 
 def begun(now: datetime, tenant: str = DEFAULT_TENANT, *, by: str) -> tuple[Journal, Event]:

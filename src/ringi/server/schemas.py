@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -10,20 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 from ringi.base.model import StrictModel, Time
 from ringi.base.validation import NOT_BLANK, Name
 from ringi.delivery.attempts import Delivery
-from ringi.domain import request
-from ringi.domain.absence import Leave
+from ringi.domain.absence import Absence, Away, Leave
 from ringi.domain.ask import Answer, Ask, Decision, Id, Receipt
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
 from ringi.domain.grants import GrantPage
+from ringi.domain.memories import Memory
 from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.people import Reassignment
 from ringi.domain.precedent import Precedent
 from ringi.domain.record import Erased
+from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
 from ringi.domain.voting import Tier
-from ringi.forms.form import Form
 from ringi.privacy.candidates import Erasure, Sweep
 from ringi.runs.operations import Trouble
 from ringi.server.identity import Role
@@ -35,6 +36,14 @@ from ringi.statistics.report import OversightReport
 def absent_if_none() -> Any:
     """Return a field that is absent from a reply while it is None."""
     return Field(default=None, exclude_if=lambda value: value is None)
+
+
+class View(BaseModel):
+    """A model whose name in the API is not that of its class."""
+
+    def __init_subclass__(cls, *, name: str, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__name__ = cls.__qualname__ = name
 
 
 class Count(BaseModel):
@@ -174,23 +183,22 @@ class SignIn(StrictModel):
     """True to replace the session of another person."""
 
 
-def _public_request() -> type[BaseModel]:
+def _public(model: type[BaseModel], private: Set[str], description: str) -> type[BaseModel]:
+    """Return the model of a domain's model without its private fields; in the API it has the same name."""
     fields: dict[str, Any] = {
-        name: (field.annotation, field) for name, field in request.Request.model_fields.items() if name not in PRIVATE
+        name: (field.annotation, field) for name, field in model.model_fields.items() if name not in private
     }
     always = ConfigDict(json_schema_serialization_defaults_required=True, serialize_by_alias=True)
-    return create_model(
-        "Request", __doc__="A question for a person, its status and its answer.", __config__=always, **fields
-    )
+    return create_model(model.__name__, __doc__=description, __config__=always, **fields)
 
 
-Request = _public_request()
+PublicRequest = _public(Request, PRIVATE, "A question for a person, its status and its answer.")
 
 
 class RequestPage(BaseModel):
     """A page of requests, newest first or in the order `urgent` or `ended`."""
 
-    items: list[Request]  # type: ignore[valid-type]
+    items: list[PublicRequest]  # type: ignore[valid-type]
     next: str | None
     now: datetime | None = absent_if_none()
     """In the order `urgent`: the time of the first page. A request is overdue if its deadline, the nearer of due_at and
@@ -239,7 +247,7 @@ class BulkOutcome(BaseModel):
 
     id: str | None
     status: int
-    request: Request | None = absent_if_none()  # type: ignore[valid-type]
+    request: PublicRequest | None = absent_if_none()  # type: ignore[valid-type]
     problem: Problem | None = absent_if_none()
 
 
@@ -250,7 +258,7 @@ class BulkResult(BaseModel):
     next: None
 
 
-class Agent(BaseModel):
+class AgentView(View, name="Agent"):
     """An agent that callers can start."""
 
     name: str
@@ -264,7 +272,7 @@ class Agent(BaseModel):
 class AgentPage(BaseModel):
     """All agents."""
 
-    items: list[Agent]
+    items: list[AgentView]
     next: None
 
 
@@ -294,7 +302,7 @@ class ThreadSummary(BaseModel):
     erased: Erased | None
 
 
-class ModelCalls(BaseModel):
+class PricedCalls(View, name="ModelCalls"):
     """The calls of one model by the newest run of a thread."""
 
     model: str
@@ -316,11 +324,11 @@ class ModelCalls(BaseModel):
     """The currency of `cost`, as a code of ISO 4217."""
 
 
-class Thread(ThreadSummary):
+class ThreadView(ThreadSummary, View, name="Thread"):
     """A conversation with an agent, and its pending requests."""
 
-    pending: list[Request]  # type: ignore[valid-type]
-    usage: list[ModelCalls]
+    pending: list[PublicRequest]  # type: ignore[valid-type]
+    usage: list[PricedCalls]
     """The newest run's calls of models, in the order of their first calls."""
     traceback: str | None = Field(default=None, description="For admins only")
 
@@ -339,23 +347,6 @@ class TroublePage(BaseModel):
     next: str | None
 
 
-class Absence(BaseModel):
-    """A person who is away until a time, and their deputy."""
-
-    person: str
-    deputy: str
-    until: datetime
-    groups: tuple[str, ...]
-    """The groups of the absent person, for whose members the deputy may answer."""
-
-
-class Away(BaseModel):
-    """The caller's absence, and those in which the caller is the deputy."""
-
-    absence: Absence | None
-    deputy_for: list[Absence]
-
-
 class AbsencePage(BaseModel):
     """All absences of the tenant, the first to end first."""
 
@@ -363,37 +354,20 @@ class AbsencePage(BaseModel):
     next: None
 
 
-class People(BaseModel):
+class KnownNames(View, name="People"):
     """People and groups that the caller knows of, the most frequent first."""
 
     people: list[str]
     groups: list[str]
 
 
-class Memory(BaseModel):
-    """An answer that the caller allowed agents to use in later threads."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    id: str
-    """The id of the request that asked the question."""
-    category: str
-    question: str
-    answer: dict[str, Any]
-    """The answer after its last edit."""
-    form: Form | None
-    data_schema: dict[str, Any] | None = Field(alias="schema")
-    answered_at: datetime
-    edited_at: datetime | None
-    thread_id: str | None
-    place: str
-    """The `cursor` for the page that follows this memory."""
+MemoryView = _public(Memory, {"person"}, "An answer that the caller allowed agents to use in later threads.")
 
 
 class MemoryPage(BaseModel):
     """A page of memories, newest question first."""
 
-    items: list[Memory]
+    items: list[MemoryView]  # type: ignore[valid-type]
     next: str | None
 
 
@@ -411,7 +385,7 @@ class FeedEvent(BaseModel):
     position: str
     at: datetime
     actor: str
-    request: Request | None = None  # type: ignore[valid-type]
+    request: PublicRequest | None = None  # type: ignore[valid-type]
     gone: str | None = None
     """Sent instead of `request`: the id of a reassigned request that the reader may no longer read."""
 
@@ -452,7 +426,7 @@ class Ways(BaseModel):
     """True if `GET /v1/session/oidc` redirects to a provider."""
 
 
-class Info(BaseModel):
+class ServerInfo(View, name="Info"):
     """Information about this server."""
 
     scripted: bool
@@ -475,7 +449,7 @@ INPUTS: tuple[type[BaseModel], ...] = (
     Receipt)  # fmt: skip
 
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
+    PublicRequest, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, ThreadView, PricedCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
-    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, OverviewFigures, OversightReport, SuggestionPage, Away,
-    AbsencePage, People, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip
+    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, MemoryView, OverviewFigures, OversightReport, SuggestionPage,
+    Away, AbsencePage, KnownNames, MemoryPage, Session, Ways, ServerInfo, Health, AttachedFile)  # fmt: skip

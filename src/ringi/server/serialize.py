@@ -43,7 +43,7 @@ def view(model: type[M], source: object, **more: Any) -> M:
 
 def public_request(request: Request) -> BaseModel:
     """Return the public part of a request."""
-    return view(schemas.Request, request.for_readers())
+    return view(schemas.PublicRequest, request.for_readers())
 
 
 def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
@@ -51,22 +51,24 @@ def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
     return view(schemas.ThreadSummary, thread, **_failure(thread))
 
 
-def thread_view(thread: thread.Thread, pending: Iterable[Request] = (), prices: Prices | None = None) -> schemas.Thread:
+def thread_view(
+    thread: thread.Thread, pending: Iterable[Request] = (), prices: Prices | None = None
+) -> schemas.ThreadView:
     """Return a thread with its pending requests and the use of models by its newest run."""
     more = {
         "pending": list(map(public_request, pending)),
         "usage": [usage_view(usage, prices) for usage in thread.usage or ()],
         "traceback": thread.error.traceback if thread.error else None,
     }
-    return view(schemas.Thread, thread, **_failure(thread), **more)
+    return view(schemas.ThreadView, thread, **_failure(thread), **more)
 
 
-def usage_view(usage: ModelCalls, prices: Prices | None) -> schemas.ModelCalls:
+def usage_view(usage: ModelCalls, prices: Prices | None) -> schemas.PricedCalls:
     """Return the use of a model, with its cost if the model has a price."""
     price = prices.models.get(usage.model) if prices else None
     cost = price.cost(usage) if price else None
     currency = prices.currency if prices and cost is not None else None
-    return view(schemas.ModelCalls, usage, cost=cost, currency=currency)
+    return view(schemas.PricedCalls, usage, cost=cost, currency=currency)
 
 
 def _failure(thread: thread.Thread) -> dict[str, Any]:
@@ -93,9 +95,9 @@ def for_readers(name: str, value: Any) -> Any:
     return value
 
 
-def memory_view(memory: memories.Memory) -> schemas.Memory:
+def memory_view(memory: memories.Memory) -> BaseModel:
     """Return a memory."""
-    return view(schemas.Memory, memory)
+    return view(schemas.MemoryView, memory)
 
 
 def request_json(request: Request) -> bytes:

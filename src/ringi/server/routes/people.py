@@ -21,8 +21,7 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import Absence, AbsencePage, Away, People
-from ringi.server.serialize import view
+from ringi.server.schemas import AbsencePage, KnownNames
 
 RECENT, MOST = 300, 20
 GROUP = "group:"
@@ -57,7 +56,7 @@ class PeopleRoutes:
         found = [name for name in ordered if wanted in name.removeprefix(GROUP).casefold()]
         groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
         people = [name for name in found if is_person(name)]
-        return reply(People(people=people[:MOST], groups=groups[:MOST]))
+        return reply(KnownNames(people=people[:MOST], groups=groups[:MOST]))
 
 
 def names_on(request: Request) -> Iterator[str]:
@@ -112,7 +111,7 @@ class AwayRoutes:
         caller = self._auth.caller(http.scope)
         refuse_all_but_auditors(caller)
         found = await self._components.inbox.for_tenant(caller.tenant).people.absences()
-        return reply(AbsencePage(items=[view(Absence, each) for each in found], next=None))
+        return reply(AbsencePage(items=found, next=None))
 
     async def end(self, http: HttpRequest, person: str) -> HttpResponse:
         """End the absence of another person now, as an administrator."""
@@ -122,9 +121,7 @@ class AwayRoutes:
         return HttpResponse(status_code=204)
 
     async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:
-        away = await inbox.people.away(by=caller.name)
-        own = view(Absence, away.absence) if away.absence else None
-        return reply(Away(absence=own, deputy_for=[view(Absence, each) for each in away.deputy_for]))
+        return reply(await inbox.people.away(by=caller.name))
 
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, Principal]:
         caller = self._auth.caller(http.scope)

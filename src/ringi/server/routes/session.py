@@ -18,7 +18,7 @@ from ringi.server.body import json_body
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import reply
-from ringi.server.schemas import Info, Session, SignIn
+from ringi.server.schemas import ServerInfo, Session, SignIn
 from ringi.server.settings import ServerSettings
 
 
@@ -92,7 +92,7 @@ class SessionRoutes:
         """Return the version and the settings that the page displays."""
         self._auth.caller(http.scope)
         settings = self._settings
-        return reply(Info(scripted=settings.scripted, model=settings.model, version=version("ringi")))
+        return reply(ServerInfo(scripted=settings.scripted, model=settings.model, version=version("ringi")))
 
 
 def session_reply(caller: Principal) -> HttpResponse:

@@ -84,7 +84,7 @@ class ThreadRoutes:
         """List the agents that callers can start."""
         self._auth.caller(http.scope)
         agents = (await self._components.runner.available_agents()).values() if self._components.runner else ()
-        items = [schemas.Agent.model_validate(agent, from_attributes=True) for agent in agents]
+        items = [schemas.AgentView.model_validate(agent, from_attributes=True) for agent in agents]
         return reply(schemas.AgentPage(items=items, next=None))
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
