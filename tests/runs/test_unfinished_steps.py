@@ -12,11 +12,15 @@ from tests.runs.test_stream import Log
 from tests.runs.world import World, at_work, checked, until
 
 from ringi import ask
+from ringi.backends.fenced_saver import FencedSaver
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change_record
+from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread
+from ringi.runs import operations
 from ringi.runs.agent import Agent
+from ringi.runs.lease import Lease
+from ringi.runs.leased_run import LeasedRun
 from ringi.runtimes.langgraph.graph_run import INTERRUPTS
 
 KEY = Key("default", "t1")
@@ -135,3 +139,63 @@ async def test_a_plain_step_ends_though_a_worker_died_in_it_and_another_still_as
         assert ended == ["acted"]
         thread = await world.answer(await world.one(), "respond", message="b")
         assert (thread.status, ended) == ("done", ["acted"])
+
+
+def choosing(choose: Any) -> Agent:
+    """Return an agent with a second step, which the function chooses after the first one."""
+    graph = StateGraph(Log)
+    graph.add_node("first", lambda _: {"log": ["first"]})
+    graph.add_node("second", lambda _: {"log": ["second"]})
+    graph.add_edge(START, "first")
+    graph.add_conditional_edges("first", choose, ["second", END])
+    graph.add_edge("second", END)
+    return Agent("agent", graph.compile(), input=lambda _: {"log": []}, output=dict)
+
+
+async def test_a_step_whose_worker_loses_its_lease_before_the_next_step_is_chosen_runs_again(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halting, stored = Halting(), asyncio.Event()
+    renew, put, release = Lease.renew, FencedSaver.aput_writes, LeasedRun.release
+
+    async def choose(state: Log) -> str:
+        await halting()
+        return "second"
+
+    async def renew_later_ones(lease: Lease, *stores: Store) -> None:
+        await (renew(lease, *stores) if lease.fence > 1 else asyncio.Event().wait())
+
+    async def put_first(saver: FencedSaver, config: Any, writes: Any, *task: str) -> None:
+        await put(saver, config, writes, *task)
+        if any(isinstance(value, asyncio.CancelledError) for _, value in writes):
+            stored.set()
+
+    async def release_then(run: LeasedRun, *, is_outage: bool) -> None:
+        await asyncio.wait_for(stored.wait(), 20)
+        await release(run, is_outage=is_outage)
+
+    monkeypatch.setattr("ringi.runs.lease.LEASE_SECONDS", 2.0)
+    monkeypatch.setattr(Lease, "renew", renew_later_ones)
+    monkeypatch.setattr(FencedSaver, "aput_writes", put_first)
+    monkeypatch.setattr(LeasedRun, "release", release_then)
+    async with at_work(url, [choosing(choose)]) as world:
+        thread = await world.run("agent", {})
+        assert stored.is_set()
+        assert (thread.status, thread.values) == ("done", {"log": ["first", "second"]})
+        checked(await world.items())
+
+
+async def test_a_retry_repeats_a_step_whose_next_step_could_not_be_chosen(url: str) -> None:
+    choices = iter([KeyError("nobody"), "second"])
+
+    def choose(state: Log) -> str:
+        chosen = next(choices)
+        if isinstance(chosen, Exception):
+            raise chosen
+        return chosen
+
+    async with at_work(url, [choosing(choose)]) as world:
+        assert (await world.run("agent", {})).status == "error"
+        await operations.retry(world.backend, world.inbox, "t1", by="root")
+        thread = await world.rest()
+        assert (thread.status, thread.values) == ("done", {"log": ["first", "second"]})

@@ -112,25 +112,25 @@ class FencedSaver(Saver):
     def _stored_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> Sequence[tuple[str, Any]]:
-        remaining = self._without_failed(config, writes, task_id)
-        return self._places.placed(config["configurable"], remaining, task_path)
+        completed = self._without_unfinished(config, writes, task_id)
+        return self._places.placed(config["configurable"], completed, task_path)
 
-    def _without_failed(
+    def _without_unfinished(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str
     ) -> Sequence[tuple[str, Any]]:
-        """Return a task's writes without the answers that it failed on, and record the failed step of the graph.
+        """Return a task's writes, only the error of a failed or cancelled one; record a step that failed on an answer.
 
-        LangGraph would give a failed step these answers forever, regardless of later answers.
+        LangGraph takes a task with any result for a finished one: its conditional edges, which come after the results,
+        would never run. It would also give a failed step its answers forever, regardless of later answers.
         """
         error = next((value for channel, value in writes if channel == ERROR), None)
         if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
             return writes
-        remaining = [write for write in writes if write[0] != RESUME]
-        if len(remaining) < len(writes) and not isinstance(error, asyncio.CancelledError):
+        if not isinstance(error, asyncio.CancelledError) and any(channel == RESUME for channel, _ in writes):
             # A subgraph's namespace begins with the outermost step: `name:task|name:task`.
             outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
             self.failed.add(outermost or task_id)
-        return remaining
+        return [(ERROR, error)]
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
