@@ -23,7 +23,7 @@ from ringi.domain.thread import Failure, Run, Thread
 from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError, UnreadableError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
-from ringi.runs.lease import LEASE_SECONDS, PendingReleases, leased
+from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, leased
 from ringi.runs.reconciler import Reconciler
 from ringi.testing import a_thread
 
@@ -262,6 +262,19 @@ async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_i
         await holding
     await debts.settle()
     assert (await store.get(Thread, *KEY)).attempts == 2
+
+
+async def test_a_lease_that_is_lost_as_its_block_ends_cancels_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, lost = MemoryStore(), asyncio.Event()
+    await begun(store)
+
+    async def lose(_: Lease) -> None:
+        lost.set()
+        raise FenceError("t1", 1)
+
+    monkeypatch.setattr(Lease, "renew", lose)
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
+        await lost.wait()
 
 
 async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:

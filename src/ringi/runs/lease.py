@@ -130,7 +130,8 @@ async def leased(
     lost: list[FenceError] = []
 
     def stop(task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and holder:
+        # The block may have ended at the same moment.
+        if not task.cancelled() and holder and lease in held_leases:
             lost.append(FenceError(key.id, thread.fence))
             holder.cancel()
 
@@ -144,7 +145,6 @@ async def leased(
         raise
     finally:
         held_leases.discard(lease)
-        renewing.remove_done_callback(stop)
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
         if lease.is_cut_off and not lease.is_ended:
