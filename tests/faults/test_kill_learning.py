@@ -15,10 +15,11 @@ from tests.warm import FORKS
 
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
+from ringi.runs.lease import LEASE_SECONDS
 from ringi_apps.engrammer.persistence import append_entry, read_entries, read_playbook, turns_of
 from ringi_apps.engrammer.playbook import Playbook, fold
 
-LEASE = 0.5
+LEASE = 2.0
 MANY = 40
 TALK, NAME = "talk", "engrammer"
 FIRST, SECOND = learner.LESSONS
@@ -35,7 +36,7 @@ class School:
     def __init__(self, world: World) -> None:
         self.world, self.workers = world, list[Process]()
 
-    def worker(self, failpoint: str = "", lease: float = LEASE) -> Process:
+    def worker(self, failpoint: str = "", lease: float = LEASE_SECONDS) -> Process:
         process = FORKS.Process(target=learner.work, args=(self.world.backend.url, lease, failpoint))
         process.start()
         self.workers.append(process)
@@ -86,7 +87,7 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
         now=world.inbox.clock(),
     )
     await world.start(NAME, {"query": "How?"}, TALK)
-    dying = school.worker(point)
+    dying = school.worker(point, LEASE)
 
     async def is_over() -> bool:
         return await school.decided() or not dying.is_alive()
@@ -118,7 +119,7 @@ async def test_what_a_person_approves_in_many_conversations_at_once_two_workers_
 ) -> None:
     world, names = school.world, [f"talk-{number}" for number in range(MANY)]
     lessons = [f"Rule {number}: wait {number * 7919} seconds." for number in range(MANY)]
-    both = [school.worker(lease=10.0), school.worker(lease=10.0)]
+    both = [school.worker(), school.worker()]
     for name, lesson in zip(names, lessons, strict=True):
         await world.start(NAME, {"query": f"{learner.TEACHES}{lesson}"}, name)
     for name in names:
