@@ -56,7 +56,7 @@ from ringi.errors import (
 )
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock, a_thread
+from ringi.testing import ManualClock, a_thread
 
 ACTION = Action("refund", {"amount": 40})
 LEASE = timedelta(seconds=30)
@@ -74,12 +74,12 @@ async def database(path: Path) -> AsyncIterator[SqliteDatabase]:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def inbox(database: SqliteDatabase, clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(database: SqliteDatabase, clock: ManualClock) -> AsyncIterator[Inbox]:
     inbox = Inbox(SqliteStore(database), PollingNotifier(0.2), clock=clock)
     async with inbox.feed:
         yield inbox
@@ -108,7 +108,7 @@ async def test_g1_an_answer_is_there_after_the_process_that_acknowledged_it_was_
 
 
 async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
-    inbox: Inbox, path: Path, clock: Clock
+    inbox: Inbox, path: Path, clock: ManualClock
 ) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
 
@@ -155,14 +155,14 @@ async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_i
     assert loop.time() - answered < inbox.notifier.recheck_after + 0.5
 
 
-async def held(inbox: Inbox, clock: Clock, worker: str) -> Thread:
+async def held(inbox: Inbox, clock: ManualClock, worker: str) -> Thread:
     """Take the thread for a worker, as the runner does."""
     key = Key("tenant-1", "thread-1")
     _, thread = await change_record(inbox.store, Thread, key, lambda thread: thread.acquired(worker, clock(), LEASE))
     return thread
 
 
-async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: Clock) -> None:
+async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: ManualClock) -> None:
     await inbox.store.put(*a_thread(at=clock()))
 
     outcomes = await asyncio.gather(*(held(inbox, clock, f"worker-{n}") for n in range(8)), return_exceptions=True)
@@ -172,7 +172,7 @@ async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: Clock
 
 
 async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
-    inbox: Inbox, clock: Clock, database: SqliteDatabase
+    inbox: Inbox, clock: ManualClock, database: SqliteDatabase
 ) -> None:
     await inbox.store.put(*a_thread(at=clock()))
     stream = SqliteStream(database)
@@ -190,7 +190,7 @@ async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
     assert [item.event for item in await stream.read(late.key)] == [{"n": 1}]
 
 
-async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox: Inbox, clock: Clock) -> None:
+async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox: Inbox, clock: ManualClock) -> None:
     asked = await inbox.ask("Which colour?", expires_in=60, fallback={"colour": "blue"})
     clock.advance(60)
 
@@ -202,7 +202,9 @@ async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox
     assert (await inbox.wait(asked.id, 0)).response is None
 
 
-async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep(inbox: Inbox, clock: Clock) -> None:
+async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep(
+    inbox: Inbox, clock: ManualClock
+) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, expires_in=60)
     clock.advance(60)
 
@@ -212,7 +214,7 @@ async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep
     assert (await inbox.get(asked.id)).status == "expired"
 
 
-async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: Clock) -> None:
+async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: ManualClock) -> None:
     won = await decided(inbox)
     clock.advance(10**6)
 
@@ -290,40 +292,40 @@ async def test_g7_only_what_was_edited_may_run(inbox: Inbox) -> None:
         edited.authorize("refund", {"amount": 40})
 
 
-async def pending(inbox: Inbox, clock: Clock) -> Request:
+async def pending(inbox: Inbox, clock: ManualClock) -> Request:
     return await inbox.ask("Refund?", action=ACTION)
 
 
-async def rejected(inbox: Inbox, clock: Clock) -> Request:
+async def rejected(inbox: Inbox, clock: ManualClock) -> Request:
     return await decided(inbox, "reject")
 
 
-async def cancelled(inbox: Inbox, clock: Clock) -> Request:
+async def cancelled(inbox: Inbox, clock: ManualClock) -> Request:
     return await inbox.cancel((await pending(inbox, clock)).id, by="ann")
 
 
-async def expired(inbox: Inbox, clock: Clock) -> Request:
+async def expired(inbox: Inbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Refund?", action=ACTION, expires_in=1)
     clock.advance(1)
     await inbox.expire_due()
     return await inbox.get(asked.id)
 
 
-async def only_words(inbox: Inbox, clock: Clock) -> Request:
+async def only_words(inbox: Inbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Refund?", action=ACTION, allowed=["approve", "respond"])
     return await inbox.respond(asked, "respond", by="ann", message="approve!")
 
 
-async def without_an_action(inbox: Inbox, clock: Clock) -> Request:
+async def without_an_action(inbox: Inbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Done?", kind="finish")
     return await inbox.respond(asked, "approve", by="ann")
 
 
-Ending = Callable[[Inbox, Clock], Awaitable[Request]]
+Ending = Callable[[Inbox, ManualClock], Awaitable[Request]]
 
 
 @pytest.mark.parametrize("end", [pending, rejected, cancelled, expired, only_words, without_an_action])
-async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: Clock, end: Ending) -> None:
+async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: ManualClock, end: Ending) -> None:
     request = await end(inbox, clock)
 
     with pytest.raises(NotAuthorizedError):

@@ -22,7 +22,7 @@ from ringi.domain import Ask, Button, Query
 from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
@@ -44,7 +44,7 @@ class Trip(BaseModel):
 
 @pytest.fixture
 async def inbox() -> AsyncIterator[Inbox]:
-    async with store_inbox("memory://", clock=Clock()) as inbox:
+    async with store_inbox("memory://", clock=ManualClock()) as inbox:
         yield inbox
 
 

@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ringi import sync
-    from ringi.testing import Clock, ScriptedPerson, TestHarness
+    from ringi.testing import ManualClock, ScriptedPerson, TestHarness
     from ringi.testing.harness import HarnessInbox
 
 
@@ -27,11 +27,11 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture
-def ringi_clock() -> Clock:
+def ringi_clock() -> ManualClock:
     """A clock that stands still until the test advances it."""
-    from ringi.testing import Clock
+    from ringi.testing import ManualClock
 
-    return Clock()
+    return ManualClock()
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def ringi_person() -> ScriptedPerson:
 
 @pytest.fixture
 def ringi_harness(
-    request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: Clock
+    request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: ManualClock
 ) -> Iterator[TestHarness]:
     """A harness with that person and that clock; a rule that answered no request fails the test."""
     from ringi.testing import TestHarness

@@ -165,21 +165,21 @@ class _Part:
         self._api, self._run = api, whole._run
 
 
-class Grants(_Part):
+class BlockingGrants(_Part):
     """The same as `ringi.inbox.Grants`, blocking."""
 
     list = blocking(api.Grants.list)
     revoke = blocking(api.Grants.revoke)
 
 
-class Suggestions(_Part):
+class BlockingSuggestions(_Part):
     """The same as `ringi.inbox.Suggestions`, blocking."""
 
     list = blocking(api.Suggestions.list)
     accept = blocking(api.Suggestions.accept)
 
 
-class Pauses(_Part):
+class BlockingPauses(_Part):
     """The same as `ringi.inbox.Pauses`, blocking."""
 
     begin = blocking(api.Pauses.begin)
@@ -188,7 +188,7 @@ class Pauses(_Part):
     check = blocking(api.Pauses.check)
 
 
-class People(_Part):
+class BlockingPeople(_Part):
     """The same as `ringi.inbox.People`, blocking."""
 
     leave = blocking(api.People.leave)
@@ -198,14 +198,14 @@ class People(_Part):
     end_absence = blocking(api.People.end_absence)
 
 
-class Checks(_Part):
+class BlockingChecks(_Part):
     """The same as `ringi.inbox.Checks`, blocking."""
 
     plant = blocking(api.Checks.plant)
     report = blocking(api.Checks.report)
 
 
-class Memories(_Part):
+class BlockingMemories(_Part):
     """The same as `ringi.inbox.Memories`, blocking."""
 
     list = blocking(api.Memories.list)
@@ -214,7 +214,7 @@ class Memories(_Part):
     delete = blocking(api.Memories.delete)
 
 
-class Trail(_Part):
+class BlockingTrail(_Part):
     """The same as `ringi.inbox.Trail`, blocking."""
 
     erase = blocking(api.Trail.erase)
@@ -244,10 +244,10 @@ class Inbox(_Blocking):
 
     def __init__(self, api: InboxAPI, portal: BlockingPortal) -> None:
         super().__init__(api, portal)
-        self.grants, self.suggestions = Grants(self, api.grants), Suggestions(self, api.suggestions)
-        self.pauses, self.people = Pauses(self, api.pauses), People(self, api.people)
-        self.checks, self.memories = Checks(self, api.checks), Memories(self, api.memories)
-        self.trail = Trail(self, api.trail)
+        self.grants, self.suggestions = BlockingGrants(self, api.grants), BlockingSuggestions(self, api.suggestions)
+        self.pauses, self.people = BlockingPauses(self, api.pauses), BlockingPeople(self, api.people)
+        self.checks, self.memories = BlockingChecks(self, api.checks), BlockingMemories(self, api.memories)
+        self.trail = BlockingTrail(self, api.trail)
 
 
 def blocking_open(

@@ -17,7 +17,7 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.ask import Action
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 KEY = "a key that is not in the store"
 
@@ -31,7 +31,7 @@ class Sealed:
     @asynccontextmanager
     async def inbox(self) -> AsyncIterator[Inbox]:
         async with SqliteDatabase(self.path) as database:
-            yield Inbox(SqliteStore(database), MemoryNotifier(1), clock=Clock())
+            yield Inbox(SqliteStore(database), MemoryNotifier(1), clock=ManualClock())
 
     async def asked(self, *ids: str, title: str = "Refund?") -> None:
         async with self.inbox() as inbox:
@@ -40,7 +40,7 @@ class Sealed:
 
     async def seal(self, key: str = KEY) -> None:
         async with self.inbox() as inbox:
-            await Sealer(inbox.store, self.seals, key, Clock()).seal()
+            await Sealer(inbox.store, self.seals, key, ManualClock()).seal()
 
     async def verdict(self, key: str = KEY) -> SealReport:
         async with self.inbox() as inbox:
@@ -186,7 +186,7 @@ async def test_an_idle_store_gets_no_seals(sealed: Sealed) -> None:
 
 
 def test_a_seal_is_what_its_key_signed() -> None:
-    seal = Seal(count=1, head="h", position="1", at=Clock()()).signed(KEY)
+    seal = Seal(count=1, head="h", position="1", at=ManualClock()()).signed(KEY)
 
     assert seal.is_by(KEY)
     assert not seal.model_copy(update={"position": "2"}).is_by(KEY)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ringi.base.clock import SharedClock, utc_now
 from ringi.contracts.backend import Wakeup
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 from ringi.testing.clock import NOON
 
 MOMENT = timedelta(seconds=30)
@@ -15,7 +15,7 @@ MOMENT = timedelta(seconds=30)
 
 
 async def test_it_tells_the_time_of_the_store_and_goes_on_by_itself() -> None:
-    clock = SharedClock(look_at(Clock()))
+    clock = SharedClock(look_at(ManualClock()))
     await clock.look()
     first = clock()
     assert NOON <= first < NOON + MOMENT
@@ -23,7 +23,7 @@ async def test_it_tells_the_time_of_the_store_and_goes_on_by_itself() -> None:
 
 
 async def test_it_follows_a_store_whose_time_jumps() -> None:
-    store = Clock()
+    store = ManualClock()
     clock = SharedClock(look_at(store))
     await clock.look()
     for seconds in (3600, -7200):
@@ -44,7 +44,7 @@ async def test_it_is_never_ahead_of_the_store_when_the_way_there_is_long() -> No
         assert clock() <= utc_now()
 
 
-def look_at(clock: Clock) -> Callable[[], Awaitable[datetime]]:
+def look_at(clock: ManualClock) -> Callable[[], Awaitable[datetime]]:
     """Return a way to look at a clock that is another machine's."""
 
     async def look() -> datetime:

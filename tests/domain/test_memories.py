@@ -20,7 +20,7 @@ from ringi.forms.field_parts import Option
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.candidates import Sweep
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 FORM = Form(
     [
@@ -33,19 +33,19 @@ NOTE = {"note": "no fish"}
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def inbox(url: str, clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(url: str, clock: ManualClock) -> AsyncIterator[Inbox]:
     async with store_inbox(url, clock=clock) as inbox:
         yield inbox
         assert (await verify(inbox.store))[1] == []
 
 
 @pytest.fixture
-async def here(clock: Clock) -> AsyncIterator[Inbox]:
+async def here(clock: ManualClock) -> AsyncIterator[Inbox]:
     """Memory alone: rules are the same everywhere."""
     async with store_inbox("memory://", clock=clock) as inbox:
         yield inbox
@@ -63,7 +63,9 @@ async def answers(inbox: Inbox, person: str = "ann") -> list[dict[str, Any]]:
     return [memory.answer for memory in await inbox.memories.list(person)]
 
 
-async def test_an_approved_answer_is_remembered_edited_and_deleted_on_every_store(inbox: Inbox, clock: Clock) -> None:
+async def test_an_approved_answer_is_remembered_edited_and_deleted_on_every_store(
+    inbox: Inbox, clock: ManualClock
+) -> None:
     await answered(inbox)
     (memory,) = await inbox.memories.list("ann")
     assert (memory.id, memory.category, memory.question, memory.answer) == ("r1", "food", "What do you eat?", NOTE)
@@ -88,7 +90,7 @@ async def test_an_approved_answer_is_remembered_edited_and_deleted_on_every_stor
             await after
 
 
-async def test_memories_are_paged_from_the_newest_question_on_every_store(inbox: Inbox, clock: Clock) -> None:
+async def test_memories_are_paged_from_the_newest_question_on_every_store(inbox: Inbox, clock: ManualClock) -> None:
     for n in range(5):
         clock.advance(1)
         await answered(inbox, f"r{n}")
@@ -126,7 +128,7 @@ async def test_an_edit_is_remembered_as_an_approval_is(here: Inbox) -> None:
     assert await answers(here) == [NOTE]
 
 
-async def test_what_nobody_answered_leaves_nothing(here: Inbox, clock: Clock) -> None:
+async def test_what_nobody_answered_leaves_nothing(here: Inbox, clock: ManualClock) -> None:
     for id in ("cancelled", "superseded", "expired", "open"):
         await here.ask("What?", id=id, form=FORM, context=FOOD, expires_in=5 if id == "expired" else None)
     await here.cancel("cancelled", by="ann")
@@ -258,7 +260,9 @@ async def test_an_erased_person_has_no_memories_and_their_words_are_gone_on_ever
     assert [memory.id for memory in await inbox.memories.list("bob")] == ["of-bob"]
 
 
-async def test_an_erased_request_and_one_past_its_retention_are_not_remembered(inbox: Inbox, clock: Clock) -> None:
+async def test_an_erased_request_and_one_past_its_retention_are_not_remembered(
+    inbox: Inbox, clock: ManualClock
+) -> None:
     for id in ("r1", "r2"):
         await answered(inbox, id)
         await inbox.memories.edit(id, {"note": "zwetschge4711"}, by="ann")

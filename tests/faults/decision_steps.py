@@ -20,7 +20,7 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Decider, Person, Vote
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 
 ARGS = {"amount": 40}
 GROUPS = {
@@ -72,7 +72,7 @@ class Effect(NamedTuple):
 async def open_desk(url: str, tenant: str) -> AsyncIterator[tuple[Backend, Inbox]]:
     """Open the store as one process, whose clock stands still."""
     async with open_backend(url, poll_interval=30) as backend:
-        inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=Clock())
+        inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=ManualClock())
         yield backend, inbox
 
 
@@ -90,7 +90,7 @@ async def begin(inbox: Inbox) -> list[str]:
 
 async def perform(inbox: Inbox, step: Step, ran: Callable[[Effect], None]) -> Request | None:
     """Do a step; return the request if the step has one as its result."""
-    inbox.clock = Clock(NOON + timedelta(seconds=step.at))
+    inbox.clock = ManualClock(NOON + timedelta(seconds=step.at))
     id = f"r{step.request}"
     match step.verb:
         case "approve" | "edit" | "reject" as decision:

@@ -24,7 +24,7 @@ from ringi.errors import ConflictError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import Inbox
 from ringi.policy.rules import Policy
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 CALL = Action("refund", {"order": 7, "amount": 40})
@@ -140,7 +140,7 @@ async def test_what_counts_as_noticed(expect: str, decision: str, args: dict[str
 
 
 async def test_a_share_plants_one_at_a_time_and_no_more_than_the_share() -> None:
-    clock = Clock()
+    clock = ManualClock()
     inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
     numbers = []
     for number in range(300):

@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, UnavailableError
 from ringi.inbox import first_asks
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 RUN = Continuation(runner="test", target="payer", key="thread-1")
 
@@ -38,8 +38,8 @@ class CountingStore(MemoryStore):
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def store() -> CountingStore:
 
 
 @pytest.fixture
-async def inbox(store: CountingStore, clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(store: CountingStore, clock: ManualClock) -> AsyncIterator[Inbox]:
     inbox = Inbox(store, MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         yield inbox
@@ -63,7 +63,7 @@ async def asked(inbox: Inbox, tool: str | None = "pay", **more: Any) -> Request:
     return await inbox.submit(Ask(title="?", action=action), by="agent:bot", **more)
 
 
-async def test_a_request_is_the_first_of_its_kind_once_in_30_days(inbox: Inbox, clock: Clock) -> None:
+async def test_a_request_is_the_first_of_its_kind_once_in_30_days(inbox: Inbox, clock: ManualClock) -> None:
     assert (await asked(inbox)).first_of_kind
     assert not (await asked(inbox)).first_of_kind
     clock.advance(days=30, seconds=-1)
@@ -88,7 +88,7 @@ async def test_of_requests_at_the_same_time_one_is_the_first(inbox: Inbox) -> No
 
 
 async def test_a_request_that_came_later_and_was_stored_sooner_is_not_the_first(
-    inbox: Inbox, store: CountingStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    inbox: Inbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[Request] = []
 
@@ -113,7 +113,7 @@ async def test_a_call_that_a_rule_allows_asks_nobody(inbox: Inbox) -> None:
 
 
 async def test_only_the_first_request_about_a_tool_reads_the_store(
-    inbox: Inbox, store: CountingStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    inbox: Inbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
         await asked(inbox)

@@ -30,7 +30,7 @@ from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox, Limits
-from ringi.testing import Clock, store_request
+from ringi.testing import ManualClock, store_request
 
 ACTION = Action("refund", {"amount": 40})
 
@@ -49,12 +49,12 @@ class RacingStore(MemoryStore):
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def inbox(clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(clock: ManualClock) -> AsyncIterator[Inbox]:
     inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock, limits=Limits(claim_seconds=60))
     async with inbox.feed:
         yield inbox
@@ -163,7 +163,7 @@ async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_noth
     assert await inbox.get(asked.id) == asked
 
 
-async def test_a_form_has_no_more_fields_than_allowed(clock: Clock) -> None:
+async def test_a_form_has_no_more_fields_than_allowed(clock: ManualClock) -> None:
     inbox = Inbox(MemoryStore(), MemoryNotifier(1), clock=clock, limits=Limits(max_fields=1))
 
     with pytest.raises(InvalidError, match="ask in two steps"):
@@ -179,7 +179,7 @@ async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
     assert await inbox.get(asked.id) == asked
 
 
-async def test_a_claim_ends_by_itself(inbox: Inbox, clock: Clock) -> None:
+async def test_a_claim_ends_by_itself(inbox: Inbox, clock: ManualClock) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     await inbox.claim(asked.id, by="ann")
     with pytest.raises(ClaimedError):
@@ -209,7 +209,7 @@ async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
     assert (await inbox.get(asked.id)).groups == ("legal",)
 
 
-async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: Clock) -> None:
+async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: ManualClock) -> None:
     for tenant in ("ours", "theirs"):
         await inbox.for_tenant(tenant).ask("Refund?", id="r1", expires_in=60)
         await inbox.for_tenant(tenant).ask("Refund?", id="r2", expires_in=61)
@@ -265,7 +265,7 @@ async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:
 
 
 async def test_an_inbox_opened_on_memory_ends_what_is_overdue_by_itself() -> None:
-    clock = Clock()
+    clock = ManualClock()
     async with store_inbox("memory://", poll_interval=0.02, clock=clock) as inbox:
         asked = await inbox.ask("Refund?", expires_in=60)
         clock.advance(61)

@@ -30,18 +30,18 @@ from ringi.domain.suggestions import (
 )
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock
+from ringi.testing import ManualClock
 
 COUNTRIES = ("CN", "DE", "JP")
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def inbox(clock: Clock) -> AsyncIterator[Inbox]:
+async def inbox(clock: ManualClock) -> AsyncIterator[Inbox]:
     inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         yield inbox
@@ -61,7 +61,9 @@ async def answered(inbox: Inbox, request: Request, decision: str = "approve", by
     return await inbox.respond(request, decision, by=by, **more)  # type: ignore[arg-type]
 
 
-async def decide_all(inbox: Inbox, clock: Clock, count: int = 220, refused: tuple[int, ...] = (), **more: Any) -> None:
+async def decide_all(
+    inbox: Inbox, clock: ManualClock, count: int = 220, refused: tuple[int, ...] = (), **more: Any
+) -> None:
     """Ask and decide calls; the refused ones pay more."""
     for number in range(count):
         clock.advance(1)
@@ -70,7 +72,7 @@ async def decide_all(inbox: Inbox, clock: Clock, count: int = 220, refused: tupl
         await answered(inbox, request, "reject" if wrong else "approve")
 
 
-async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock: Clock) -> None:
+async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock, refused=(50, 150))
     (rule,) = await inbox.suggestions.list()
     assert (rule.tool, rule.decisions, rule.approved, rule.replayed, rule.covered) == ("refund", 220, 218, 220, 218)
@@ -82,7 +84,7 @@ async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock
 
 
 async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_side_with_more_of_them(
-    inbox: Inbox, clock: Clock
+    inbox: Inbox, clock: ManualClock
 ) -> None:
     for number in range(220):
         clock.advance(1)
@@ -104,14 +106,14 @@ async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_sid
     ],
 )
 async def test_too_few_or_too_doubtful_decisions_suggest_nothing(
-    inbox: Inbox, clock: Clock, count: int, refused: tuple[int, ...], more: dict[str, Any]
+    inbox: Inbox, clock: ManualClock, count: int, refused: tuple[int, ...], more: dict[str, Any]
 ) -> None:
     await decide_all(inbox, clock, count, refused, **more)
     assert await inbox.suggestions.list() == []
 
 
 async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
-    inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    inbox: Inbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RINGI_CHECKS", "1")
     await decide_all(inbox, clock, 150)
@@ -127,7 +129,7 @@ async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
     assert await inbox.suggestions.list() == []
 
 
-async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inbox: Inbox, clock: Clock) -> None:
+async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inbox: Inbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=4, max_uses=1_000)
@@ -149,7 +151,7 @@ async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inb
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock: Clock) -> None:
+async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     rule = await inbox.suggestions.accept(suggestion.id, by="ann")
@@ -165,7 +167,7 @@ async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock
 
 @pytest.mark.parametrize("decision", ["reject", "edit"])
 async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
-    inbox: Inbox, clock: Clock, decision: str
+    inbox: Inbox, clock: ManualClock, decision: str
 ) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -197,7 +199,7 @@ class SlowStore(MemoryStore):
         await super().put(record, event, others)
 
 
-async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: Clock) -> None:
+async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: ManualClock) -> None:
     store = SlowStore()
     inbox = Inbox(store, MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
@@ -219,7 +221,9 @@ async def pending_one(inbox: Inbox, **more: Any) -> Request:
 
 
 @pytest.mark.parametrize("how", ["withdrawal", "expiry"])
-async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: Inbox, clock: Clock, how: str) -> None:
+async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(
+    inbox: Inbox, clock: ManualClock, how: str
+) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
@@ -235,7 +239,7 @@ async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: I
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: Clock) -> None:
+async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
@@ -243,7 +247,7 @@ async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: 
     assert [view.status for view in await inbox.grants.list()] == ["active"]
 
 
-async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_CHECKS", "1")
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -257,11 +261,11 @@ async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: Clock, monkeyp
 
 @pytest.mark.parametrize(("limits", "error"), [
     ({"one_in": 1}, InvalidError), ({"one_in": 101}, InvalidError), ({"max_uses": 0}, InvalidError),
-    ({"max_uses": 10_001}, InvalidError), ({"until": Clock()() + timedelta(days=31)}, InvalidError),
-    ({"until": Clock()() - timedelta(days=1)}, InvalidError),
+    ({"max_uses": 10_001}, InvalidError), ({"until": ManualClock()() + timedelta(days=31)}, InvalidError),
+    ({"until": ManualClock()() - timedelta(days=1)}, InvalidError),
 ])  # fmt: skip
 async def test_no_limit_can_be_exceeded(
-    inbox: Inbox, clock: Clock, limits: dict[str, Any], error: type[Exception]
+    inbox: Inbox, clock: ManualClock, limits: dict[str, Any], error: type[Exception]
 ) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -272,7 +276,7 @@ async def test_no_limit_can_be_exceeded(
     assert await inbox.grants.list() == []
 
 
-async def test_the_excluded_asker_cannot_switch_on_a_rule(inbox: Inbox, clock: Clock) -> None:
+async def test_the_excluded_asker_cannot_switch_on_a_rule(inbox: Inbox, clock: ManualClock) -> None:
     for number in range(220):
         clock.advance(1)
         await answered(inbox, await asked(inbox, call(number), by="eve", exclude=("asker",)))
@@ -316,7 +320,7 @@ def test_no_rule_lets_through_what_people_did_not_approve(
     found: Suggested | None = next(iter(suggested_from(replay)), None)
     if found is None:
         return
-    grant = found.grant(NewRule(), Clock()())
+    grant = found.grant(NewRule(), ManualClock()())
     let_through = [each for each in replay if grant.covers(each.call)]
     assert all(each.is_approved for each in let_through)
     assert len(let_through) == found.suggestion.covered
@@ -327,7 +331,7 @@ def test_no_rule_lets_through_what_people_did_not_approve(
     assert not grant.covers(let_through[0].call._replace(args=beyond))
 
 
-async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox: Inbox, clock: Clock) -> None:
+async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox: Inbox, clock: ManualClock) -> None:
     clock.advance(1)
     refused = await asked(inbox, call(7, order="o-9999"))
     await answered(inbox, refused, "reject")

@@ -56,7 +56,7 @@ from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep
 from ringi.privacy.erasure import Eraser
 from ringi.server.serialize import request_json
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 
 PLANTED = "zwetschge4711"
 TIME_LIMIT = 15.0
@@ -66,7 +66,7 @@ THREADED = ("memory", "sqlite", "postgres")
 class Place:
     """A store, its inbox, and all bytes that it holds."""
 
-    def __init__(self, url: str, world: World, clock: Clock) -> None:
+    def __init__(self, url: str, world: World, clock: ManualClock) -> None:
         self.url, self.world, self.inbox, self.clock = url, world, world.inbox, clock
         self.store, self.stream = world.backend.store, world.backend.stream
 
@@ -124,7 +124,7 @@ async def dumped_keys(url: str) -> str:
 
 @asynccontextmanager
 async def placed(url: str) -> AsyncIterator[Place]:
-    clock = Clock()
+    clock = ManualClock()
     async with opened(url, clock=clock) as world:
         yield Place(url, world, clock)
 
@@ -447,7 +447,7 @@ async def test_the_tries_of_its_deliveries_are_forgotten(file: Place) -> None:
 async def test_seals_from_before_an_erasure_still_hold(file: Place, tmp_path: Path) -> None:
     await file.answered()
     path = tmp_path / "seals.jsonl"
-    await Sealer(file.store, path, "key", Clock()).seal()
+    await Sealer(file.store, path, "key", ManualClock()).seal()
 
     await file.inbox.erase("r1", by="root")
 

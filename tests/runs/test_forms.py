@@ -23,7 +23,7 @@ from ringi.inbox import Limits
 from ringi.integrations.langchain import Forms
 from ringi.integrations.langchain.forms import IMITATION_NOTE as NOTE
 from ringi.runs.agent import Agent
-from ringi.testing.clock import Clock
+from ringi.testing.clock import ManualClock
 from ringi.testing.model import ScriptedModel
 
 SPORT = form(FIELDS[:1], context={"intent": "collect_preference", "memory_category": "preference"})
@@ -164,7 +164,7 @@ async def test_an_answer_without_a_form_is_left_as_it_is(file: str) -> None:
 
 
 async def test_silence_is_told_and_not_asked_again(file: str, caplog: pytest.LogCaptureFixture) -> None:
-    clock, talk = Clock(), Talk(answer(SPORT), answer(SPORT, "Once more"))
+    clock, talk = ManualClock(), Talk(answer(SPORT), answer(SPORT, "Once more"))
     async with at_work(file, [chat(talk)], clock=clock) as world:
         await world.run("chat", {})
         clock.advance(301)
@@ -179,7 +179,7 @@ async def test_silence_is_told_and_not_asked_again(file: str, caplog: pytest.Log
 
 async def test_silence_after_a_called_form_is_not_asked_again(file: str) -> None:
     again = [call({"title": "Which?", "fields": FIELDS[:1]}, id=f"c{n}") for n in range(3)]
-    clock, talk = Clock(), Talk(*again)
+    clock, talk = ManualClock(), Talk(*again)
     async with at_work(file, [chat(talk, Forms(as_tool=True))], clock=clock) as world:
         await world.run("chat", {})
         clock.advance(301)
@@ -192,7 +192,7 @@ async def test_silence_after_a_called_form_is_not_asked_again(file: str) -> None
 
 
 async def test_who_speaks_after_a_silence_may_be_asked(file: str) -> None:
-    clock = Clock()
+    clock = ManualClock()
     forms: list[str | AIMessage] = [call({"title": "Which?", "fields": FIELDS[:1]}, id="c1"), "Later then."]
     graph = create_agent(
         ScriptedModel(script=Talk(*forms, call({"title": "Now?", "fields": FIELDS[:1]}, id="c2"))),

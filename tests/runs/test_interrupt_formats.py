@@ -29,7 +29,7 @@ from ringi.errors import InvalidError
 from ringi.runs import operations
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runtimes.langgraph.interrupt_formats import read_interrupt
-from ringi.testing.clock import Clock
+from ringi.testing.clock import ManualClock
 from ringi.testing.model import ScriptedModel
 
 WORDS = [
@@ -266,7 +266,7 @@ async def test_a_call_that_no_digest_can_be_made_of_can_only_be_refused(file: st
 
 
 async def test_what_a_graph_asks_by_itself_is_for_whom_and_until_when_its_agent_says(file: str) -> None:
-    clock = Clock()
+    clock = ManualClock()
     agent = replace(asking("Delete all?"), expires_in=60, assignee="carl", groups=("ops",))
     async with at_work(file, [agent], clock=clock) as world:
         await world.run("agent", {})

@@ -83,7 +83,7 @@ async def test_a_question_for_others_can_be_ignored(ringi_harness: TestHarness, 
 
 
 def test_who_wants_a_clock_does_not_load_what_runs_agents() -> None:
-    look = "import sys; from ringi.testing import Clock; sys.exit('ringi.testing.harness' in sys.modules)"
+    look = "import sys; from ringi.testing import ManualClock; sys.exit('ringi.testing.harness' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", look], timeout=60, check=False).returncode == 0
 
 

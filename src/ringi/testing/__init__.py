@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ringi.base.extras import lazy_exports
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 from ringi.testing.factories import a_journal, a_request, a_thread, answer_to, store_request
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedRuleError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NOON",
     "AgentResult",
-    "Clock",
+    "ManualClock",
     "ModelOutput",
     "ModelScript",
     "Reply",

@@ -8,7 +8,7 @@ NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """The start time of a test clock."""
 
 
-class Clock:
+class ManualClock:
     """A clock that stands still until a test advances it; pass it as any `clock` argument.
 
     Args:

@@ -33,7 +33,7 @@ from ringi.runs.cleanup import is_asked_by
 from ringi.runs.messages import saver_of
 from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker
-from ringi.testing.clock import Clock
+from ringi.testing.clock import ManualClock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, suggest_person, suggest_rule
 
 __tracebackhide__ = True
@@ -172,9 +172,9 @@ class TestHarness:
     __test__ = False  # pytest collects classes whose names begin with "Test".
 
     def __init__(
-        self, person: ScriptedPerson | None = None, clock: Clock | None = None, agents: Iterable[Agent] = ()
+        self, person: ScriptedPerson | None = None, clock: ManualClock | None = None, agents: Iterable[Agent] = ()
     ) -> None:
-        self.person, self.clock = person or ScriptedPerson(), clock or Clock()
+        self.person, self.clock = person or ScriptedPerson(), clock or ManualClock()
         store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
         self._jobs = HarnessJobs(store, notifier)
         parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))

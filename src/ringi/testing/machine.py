@@ -26,7 +26,7 @@ from ringi.forms.form import Form
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.privacy.candidates import Erasure
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
 TENANTS = st.sampled_from(["ours", "ours", "theirs"])
@@ -115,7 +115,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock, self.ended = Clock(), dict[tuple[str, str], Request]()
+        self.clock, self.ended = ManualClock(), dict[tuple[str, str], Request]()
         self.digests = dict[tuple[str, str], str]()
         self.runner = asyncio.Runner()
         self.opened = self.open()

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from ringi.forms import CallCheck, Form, InstanceCheck
 
-Text: TypeAlias = str | Mapping[str, str]
+LocalizedText: TypeAlias = str | Mapping[str, str]
 """A text, or texts by language: `{"en": "Projects", "ja": "プロジェクト"}`."""
 InfoKind: TypeAlias = Literal["ask", "handler", "derived", "static"]
 ActionKind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
@@ -18,7 +18,7 @@ ANY = "any"
 """The value of an info of which a person does not mind the value. Only an info that `may_be_any` can have it."""
 
 
-def in_language(text: Text, language: str) -> str:
+def in_language(text: LocalizedText, language: str) -> str:
     """Return a text in a language.
 
     Args:
@@ -81,8 +81,8 @@ class Info:
     """
 
     key: str
-    title: Text = ""
-    description: Text = ""
+    title: LocalizedText = ""
+    description: LocalizedText = ""
     schema: Mapping[str, Any] = field(default_factory=dict)
     handler: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Needs:
     """
 
     info: str
-    description: Text = ""
+    description: LocalizedText = ""
     optional: bool = False
     max_age: float | None = None
 
@@ -168,7 +168,7 @@ class WorkflowNeeds:
 
     workflow: str
     status: str = "completed"
-    description: Text = ""
+    description: LocalizedText = ""
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,8 @@ class Action:
 
     id: str
     kind: ActionKind
-    label: Text
-    description: Text = ""
+    label: LocalizedText
+    description: LocalizedText = ""
     workflow: str | None = None
     handler: str | None = None
     requires: tuple[Needs | str, ...] = ()
@@ -260,8 +260,8 @@ class InfoHandler:
 
     name: str
     handler: Callable[[dict[str, Any]], Awaitable[Any]]
-    title: Text = ""
-    description: Text = ""
+    title: LocalizedText = ""
+    description: LocalizedText = ""
     required_params: tuple[str, ...] = ()
     cache_duration: float | None = None
     timeout: float = 10.0

@@ -13,7 +13,7 @@ from ringi.base import StrictModel
 from ringi.domain import THREAD
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import Availability, Fix, availability_of
-from ringi_apps.assistant.declarations import Action, Text, in_language
+from ringi_apps.assistant.declarations import Action, LocalizedText, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import MAX_NAMES, next_step_after, next_step_text, reasons_text, rejection_text
 from ringi_apps.assistant.freshness import Freshness
@@ -108,7 +108,7 @@ class EventContext:
             "disabled", action=action.label, why=why, todo=self.next_steps(memory, *(each.fix for each in found))
         )
 
-    def next_steps(self, memory: ContextMemory, *fixes: Fix) -> Text:
+    def next_steps(self, memory: ContextMemory, *fixes: Fix) -> LocalizedText:
         """Return the next steps for a person, in each language."""
         ways = list(dict.fromkeys(self._first_possible_fix(memory, fix) for fix in fixes))[:MAX_NAMES]
         return {
@@ -148,11 +148,11 @@ class EventContext:
         makers = [each.label for each in self.definitions.actions if each.kind == "plan"]
         return sentence("no_plan", actions=makers) if makers else self.not_understood()
 
-    def _possible_actions(self) -> Text:
+    def _possible_actions(self) -> LocalizedText:
         ids = [each.id for each in self.definitions.actions]
         return {language: next_step_text("do", ids, self.definitions, language) for language in LANGUAGES}
 
-    def title(self, key: str) -> Text:
+    def title(self, key: str) -> LocalizedText:
         """Return the title of an info, or its key."""
         info = self.definitions.infos_by_key.get(key)
         return (info.title if info else "") or key
@@ -169,12 +169,12 @@ class EventContext:
         """Return the current hashes of the infos that a plan was made from or is applied with."""
         return self.inputs(memory, self.definitions.action(plan.action_id))
 
-    def default_texts(self, memory: ContextMemory, action: Action) -> list[Text]:
+    def default_texts(self, memory: ContextMemory, action: Action) -> list[LocalizedText]:
         """Return the defaults that a plan is made from or applied with, each with the title of its info."""
         items = {key: memory.items[key] for key in self.inputs(memory, action) if key in memory.items}
         return [self.value_text(key, item.value) for key, item in items.items() if item.is_default]
 
-    def value_text(self, key: str, value: object) -> Text:
+    def value_text(self, key: str, value: object) -> LocalizedText:
         """Return a value with the title of its info."""
         text = ANY_TEXT if self.definitions.info(key).is_any(value) else value_text(value)
         return {

@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 
 from ringi.base import utc_now
 from ringi.errors import DefinitionError, FieldError
-from ringi_apps.assistant.declarations import Action, Text
+from ringi_apps.assistant.declarations import Action, LocalizedText
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.handlers import Handlers
 
@@ -37,8 +37,8 @@ class AssistantSettings:
     model: BaseChatModel
     workflows: Mapping[str, Workflow] = field(default_factory=dict)
     """The workflows, by the names that the actions use."""
-    title: Text = ""
-    description: Text = ""
+    title: LocalizedText = ""
+    description: LocalizedText = ""
     prompt: str = ""
     """Instructions for the front model, added to those of Ringi."""
     confirms_in_words: bool = False

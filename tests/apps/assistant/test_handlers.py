@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 from ringi_apps.assistant import handlers as module
 from ringi_apps.assistant.declarations import Choices, InfoHandler
 from ringi_apps.assistant.definitions import Definitions
@@ -54,8 +54,8 @@ class FakeSource:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_PAUSE", 0)
 
 
-def handlers(clock: Clock, source: Any, **options: Any) -> Handlers:
+def handlers(clock: ManualClock, source: Any, **options: Any) -> Handlers:
     return Handlers(Definitions(handlers=(InfoHandler("fetch_projects", source, **options),)), clock)
 
 
@@ -81,7 +81,7 @@ async def error(handlers: Handlers, name: str = "fetch_projects", **params: Any)
     return str(caught.value)
 
 
-async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_remedy(clock: Clock) -> None:
+async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_remedy(clock: ManualClock) -> None:
     source = FakeSource()
     asked = handlers(clock, source, required_params=("start", "end"))
 
@@ -96,7 +96,7 @@ async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_re
     assert await value(asked, start=None, end="2026-02-01") == 1
 
 
-async def test_a_thousand_who_ask_at_once_wait_for_one_call(clock: Clock) -> None:
+async def test_a_thousand_who_ask_at_once_wait_for_one_call(clock: ManualClock) -> None:
     source = FakeSource(PROJECTS)
     source.hold()
     waiting = asking(handlers(clock, source), 1000, status="active", limit=3)
@@ -108,7 +108,7 @@ async def test_a_thousand_who_ask_at_once_wait_for_one_call(clock: Clock) -> Non
     assert source.calls == [{"status": "active", "limit": 3}]
 
 
-async def test_parameters_in_another_order_are_the_same_and_other_ones_are_not(clock: Clock) -> None:
+async def test_parameters_in_another_order_are_the_same_and_other_ones_are_not(clock: ManualClock) -> None:
     source = FakeSource()
     asked = handlers(clock, source, cache_duration=60)
 
@@ -118,7 +118,7 @@ async def test_parameters_in_another_order_are_the_same_and_other_ones_are_not(c
 
 
 @pytest.mark.parametrize("other", [BEN, Scope("elsewhere", "ann")])
-async def test_nobody_is_given_what_was_fetched_for_another(clock: Clock, other: Scope) -> None:
+async def test_nobody_is_given_what_was_fetched_for_another(clock: ManualClock, other: Scope) -> None:
     source = FakeSource()
     source.hold()
     asked = handlers(clock, source, cache_duration=60)
@@ -133,7 +133,7 @@ async def test_nobody_is_given_what_was_fetched_for_another(clock: Clock, other:
     assert len(source.calls) == 2
 
 
-async def test_a_result_is_kept_for_its_duration_from_when_the_call_began(clock: Clock) -> None:
+async def test_a_result_is_kept_for_its_duration_from_when_the_call_began(clock: ManualClock) -> None:
     source = FakeSource()
     source.hold()
     asked = handlers(clock, source, cache_duration=300)
@@ -149,13 +149,13 @@ async def test_a_result_is_kept_for_its_duration_from_when_the_call_began(clock:
     assert await value(asked) == 2
 
 
-async def test_without_a_duration_nothing_is_kept(clock: Clock) -> None:
+async def test_without_a_duration_nothing_is_kept(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource())
 
     assert [await value(asked), await value(asked)] == [1, 2]
 
 
-async def test_who_needs_it_newer_gets_it_newer_and_all_others_with_them(clock: Clock) -> None:
+async def test_who_needs_it_newer_gets_it_newer_and_all_others_with_them(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource(), cache_duration=300)
     await value(asked)
     clock.advance(30)
@@ -166,7 +166,7 @@ async def test_who_needs_it_newer_gets_it_newer_and_all_others_with_them(clock: 
     assert await value(asked) == 3
 
 
-async def test_a_clock_that_was_set_back_makes_nothing_last_longer(clock: Clock) -> None:
+async def test_a_clock_that_was_set_back_makes_nothing_last_longer(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource(), cache_duration=300)
     await value(asked)
     clock.advance(hours=-1)
@@ -174,7 +174,7 @@ async def test_a_clock_that_was_set_back_makes_nothing_last_longer(clock: Clock)
     assert await value(asked) == 2
 
 
-async def test_one_who_leaves_takes_nothing_from_the_others(clock: Clock) -> None:
+async def test_one_who_leaves_takes_nothing_from_the_others(clock: ManualClock) -> None:
     source = FakeSource()
     source.hold()
     first, second, third = asking(handlers(clock, source), 3)
@@ -189,7 +189,7 @@ async def test_one_who_leaves_takes_nothing_from_the_others(clock: Clock) -> Non
     assert (first.cancelled(), third.cancelled(), source.cancelled) == (True, True, 0)
 
 
-async def test_the_call_ends_with_the_last_who_waits_and_the_next_one_begins_anew(clock: Clock) -> None:
+async def test_the_call_ends_with_the_last_who_waits_and_the_next_one_begins_anew(clock: ManualClock) -> None:
     source = FakeSource()
     source.hold()
     asked = handlers(clock, source)
@@ -205,7 +205,7 @@ async def test_the_call_ends_with_the_last_who_waits_and_the_next_one_begins_ane
     assert source.cancelled == 1
 
 
-async def test_a_call_that_is_slow_to_be_cancelled_is_not_joined_and_ends_nobody_elses(clock: Clock) -> None:
+async def test_a_call_that_is_slow_to_be_cancelled_is_not_joined_and_ends_nobody_elses(clock: ManualClock) -> None:
     ended, let_go = asyncio.Event(), asyncio.Event()
     began: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
     calls = iter(range(1, 10))
@@ -237,7 +237,7 @@ async def test_a_call_that_is_slow_to_be_cancelled_is_not_joined_and_ends_nobody
     assert slow.cancelled(), "called again for nobody"
 
 
-async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_kept(clock: Clock) -> None:
+async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_kept(clock: ManualClock) -> None:
     away = ConnectionError("postgresql://ann:secret@db/crm does not answer")
     source = FakeSource(ValueError("no"), ValueError("no"), "well", away, away, away, "well again")
     asked = handlers(clock, source, cache_duration=0.001)
@@ -253,7 +253,7 @@ async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_k
     assert await value(asked) == "well again"
 
 
-async def test_who_tries_again_while_others_are_still_told_of_the_error_makes_another_call(clock: Clock) -> None:
+async def test_who_tries_again_while_others_are_still_told_of_the_error_makes_another_call(clock: ManualClock) -> None:
     source = FakeSource(ValueError("no"), "well")
     asked = handlers(clock, source, max_attempts=1)
 
@@ -267,7 +267,7 @@ async def test_who_tries_again_while_others_are_still_told_of_the_error_makes_an
 
 
 async def test_an_error_that_nobody_was_left_to_be_told_of_is_no_complaint(
-    clock: Clock, caplog: pytest.LogCaptureFixture
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
     complaints: list[Any] = []
@@ -287,7 +287,7 @@ async def test_an_error_that_nobody_was_left_to_be_told_of_is_no_complaint(
     assert complaints == []
 
 
-async def test_a_call_that_takes_too_long_is_cancelled_and_told(clock: Clock) -> None:
+async def test_a_call_that_takes_too_long_is_cancelled_and_told(clock: ManualClock) -> None:
     source = FakeSource()
     source.hold()
     asked = handlers(clock, source, timeout=0.01, max_attempts=2)
@@ -298,24 +298,24 @@ async def test_a_call_that_takes_too_long_is_cancelled_and_told(clock: Clock) ->
     assert await value(asked) == 3
 
 
-async def test_a_timeout_of_the_handlers_own_is_told_as_its_own(clock: Clock) -> None:
+async def test_a_timeout_of_the_handlers_own_is_told_as_its_own(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource(TimeoutError("the CRM is slow")), max_attempts=1)
 
     assert "failed once (TimeoutError: the CRM is slow)" in await error(asked)
 
 
-async def test_a_handler_that_cancels_itself_fails_and_cancels_nobody(clock: Clock) -> None:
+async def test_a_handler_that_cancels_itself_fails_and_cancels_nobody(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource(asyncio.CancelledError()))
 
     assert "cancelled itself" in await error(asked)
 
 
 @pytest.mark.parametrize(("returned", "names"), [(object(), "Unable to serialize"), ([float("nan")], "portable JSON")])
-async def test_what_is_no_json_is_an_error_and_not_a_value(clock: Clock, returned: Any, names: str) -> None:
+async def test_what_is_no_json_is_an_error_and_not_a_value(clock: ManualClock, returned: Any, names: str) -> None:
     assert names in await error(handlers(clock, FakeSource(returned), max_attempts=1, cache_duration=60))
 
 
-async def test_at_most_so_many_results_are_kept_and_the_longest_unused_goes_first(clock: Clock) -> None:
+async def test_at_most_so_many_results_are_kept_and_the_longest_unused_goes_first(clock: ManualClock) -> None:
     source = FakeSource()
     asked = handlers(clock, source, cache_duration=300)
     for number in range(MAX_CACHED):
@@ -349,7 +349,7 @@ def value_labels(options: Any) -> list[tuple[Any, str]]:
     ids=["all", "filtered", "one of", "none", "at most", "at most of the filtered", "without labels"],
 )
 async def test_options_are_live_data_filtered_distinct_and_not_too_many(
-    clock: Clock, choices: dict[str, Any], expected: list[tuple[str, str]]
+    clock: ManualClock, choices: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     asked = handlers(clock, FakeSource(PROJECTS))
 
@@ -358,14 +358,14 @@ async def test_options_are_live_data_filtered_distinct_and_not_too_many(
 
 @pytest.mark.parametrize(("language", "label"), [("en", "Website"), ("ja", "ウェブサイト"), ("zh", "Website")])
 async def test_labels_by_language_are_shown_in_that_of_the_conversation(
-    clock: Clock, language: str, label: str
+    clock: ManualClock, language: str, label: str
 ) -> None:
     asked = handlers(clock, FakeSource([{"id": "p1", "name": {"en": "Website", "ja": "ウェブサイト"}}]))
 
     assert value_labels(await asked.options(Choices("fetch_projects"), ANN, language)) == [("p1", label)]
 
 
-async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
+async def test_texts_and_numbers_are_options_as_they_are(clock: ManualClock) -> None:
     asked = handlers(clock, FakeSource(["late", "damaged", 3, "late"]))
 
     assert value_labels(await asked.options(Choices("fetch_projects"), ANN)) == [
@@ -387,13 +387,15 @@ async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-async def test_data_that_cannot_be_chosen_from_is_told_with_the_remedy(clock: Clock, returned: Any, names: str) -> None:
+async def test_data_that_cannot_be_chosen_from_is_told_with_the_remedy(
+    clock: ManualClock, returned: Any, names: str
+) -> None:
     with pytest.raises(HandlerError, match=names) as caught:
         await handlers(clock, FakeSource(returned)).options(Choices("fetch_projects"), ANN)
 
     assert str(caught.value).startswith("handler fetch_projects returns no options")
 
 
-async def test_options_of_an_unknown_handler_are_an_error(clock: Clock) -> None:
+async def test_options_of_an_unknown_handler_are_an_error(clock: ManualClock) -> None:
     with pytest.raises(HandlerError, match="Handler not found: nobody"):
         await handlers(clock, FakeSource()).options(Choices("nobody"), ANN)

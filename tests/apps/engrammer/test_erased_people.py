@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.runs.world import opened
 
 from ringi.domain.record import ERASED_PERSON
-from ringi.testing.clock import NOON, Clock
+from ringi.testing.clock import NOON, ManualClock
 from ringi_apps.engrammer.persistence import append_entry, read_entries, read_playbook
 from ringi_apps.engrammer.playbook import Playbook, fold
 
@@ -13,7 +13,7 @@ TENANT = "default"
 
 
 async def test_a_playbook_is_the_sum_of_its_entries_also_when_who_wrote_some_is_erased(tmp_path: Path) -> None:
-    async with opened(f"sqlite:///{tmp_path}/ringi.db", [], clock=Clock()) as world:
+    async with opened(f"sqlite:///{tmp_path}/ringi.db", [], clock=ManualClock()) as world:
 
         async def add(text: str, by: str) -> Playbook:
             made = await append_entry(

@@ -26,7 +26,7 @@ from ringi.contracts.backend import Job
 from ringi.contracts.store import Store
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.sse.event_hub import EventHub
-from ringi.testing import Clock, a_thread, store_request
+from ringi.testing import ManualClock, a_thread, store_request
 
 KEY = "a key that is not in the store"
 LIMIT = 30.0
@@ -123,7 +123,7 @@ async def test_effects_of_later_questions_and_rules_have_the_same_keys_after_a_r
 
 
 async def seal(store: Store, path: Path) -> None:
-    await Sealer(store, path, KEY, Clock()).seal()
+    await Sealer(store, path, KEY, ManualClock()).seal()
 
 
 async def test_seals_that_were_kept_name_what_is_missing_and_readers_that_know_more_are_told(

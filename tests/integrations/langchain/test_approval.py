@@ -17,7 +17,7 @@ from tests.runs.world import at_work, of_type, opened
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
-from ringi.testing.clock import Clock
+from ringi.testing.clock import ManualClock
 from ringi.testing.model import ScriptedModel, scripted_turns
 
 GATE = {"rules": [{"tools": ["refund", "send"], "allowed": ["approve", "edit", "reject", "respond"]}]}
@@ -88,7 +88,7 @@ async def test_a_person_may_answer_in_place_of_the_tool(till: Till, file: str) -
 
 
 async def test_silence_lets_nothing_run(till: Till, file: str) -> None:
-    clock = Clock()
+    clock = ManualClock()
     policy = {"rules": [{"tools": ["refund"], "expires_in": 60}]}
     async with at_work(file, [refunds(till, policy=policy)], clock=clock) as world:
         await world.run("office", {})

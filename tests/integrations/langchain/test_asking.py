@@ -19,7 +19,7 @@ from tests.tiers import examples
 from ringi.inbox.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
 from ringi.runs.model_form import TYPES
-from ringi.testing.clock import Clock
+from ringi.testing.clock import ManualClock
 from ringi.testing.model import ScriptedModel, scripted_turns
 
 SPORT = {
@@ -99,7 +99,7 @@ async def test_a_rejection_and_its_reason_are_read_by_the_model(file: str) -> No
 
 
 async def test_five_minutes_of_silence_are_an_expiry(file: str) -> None:
-    clock = Clock()
+    clock = ManualClock()
     async with at_work(file, [asks(title="Which?", fields=[SPORT])], clock=clock) as world:
         await world.run("office", {})
         request = await world.one()
@@ -216,7 +216,7 @@ async def test_a_model_is_not_asked_for_again_straight_after_a_silence(file: str
         AIMessage("", tool_calls=[{**call("ask_human", f"c{n}", title="Which?"), "type": "tool_call"}])
         for n in range(3)
     ]
-    clock = Clock()
+    clock = ManualClock()
     async with at_work(file, [agent(scripted_turns(*tries), [ask_human])], clock=clock) as world:
         await world.run("office", {})
         clock.advance(301)

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.testing import tool_call
-from ringi_apps.assistant import Text, in_language
+from ringi_apps.assistant import LocalizedText, in_language
 from ringi_apps.assistant.demo.shared import TEXTS, text_in
 
 PlannerInput = Mapping[str, Any]
@@ -155,7 +155,7 @@ REVISIONS: dict[str, DraftChange] = {"longer": lengthen, "shorter": shorten, "ot
 """The change of a draft for each pattern of feedback."""
 
 
-def people_in(inputs: PlannerInput) -> dict[str, Text]:
+def people_in(inputs: PlannerInput) -> dict[str, LocalizedText]:
     """Return the people that a plan may name, those with the most time or sales first."""
     people = inputs.get("resource_availability") or inputs["sales_performance"]["top_performers"]
     leads = inputs.get("lead_data", {}).get("leads", [])
@@ -174,6 +174,6 @@ def sentence(planner_input: PlannerInput, code: str, **values: object) -> str:
     return text_in(planner_input["language"], "drafts", code, **values)
 
 
-def localized(planner_input: PlannerInput, text: Text) -> str:
+def localized(planner_input: PlannerInput, text: LocalizedText) -> str:
     """Return a text in the language of the conversation."""
     return in_language(text, planner_input["language"])

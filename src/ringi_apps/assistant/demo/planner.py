@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from ringi.base import jsonable
 from ringi.errors import RingiError
 from ringi.runtimes.langgraph import QUIET_CALLS
-from ringi_apps.assistant import PlanJob, Text, in_language
+from ringi_apps.assistant import LocalizedText, PlanJob, in_language
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.
@@ -42,7 +42,7 @@ class Proposal(BaseModel):
     steps: list[ProposedStep] = Field(min_length=1)
 
 
-HEAD: Text = {
+HEAD: LocalizedText = {
     "en": "| Step | Weeks | Who | Due |",
     "ja": "| 工程 | 週 | 担当 | 期限 |",
     "zh": "| 步骤 | 周 | 负责人 | 截止 |",
@@ -148,7 +148,7 @@ def ids_in(value: object) -> Iterator[str]:
         yield from ids_in(each)
 
 
-def names_in(value: object) -> dict[str, Text]:
+def names_in(value: object) -> dict[str, LocalizedText]:
     """Return all names in a value, by id."""
     if isinstance(value, Mapping):
         names = {str(value["id"]): value["name"]} if "id" in value and "name" in value else {}

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from ringi.demo.data import toml_of
 from ringi.testing import tool_call
-from ringi_apps.assistant import Text, detect_language, in_language, person_text
+from ringi_apps.assistant import LocalizedText, detect_language, in_language, person_text
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""
@@ -41,7 +41,7 @@ class ReplyRule:
 
     pattern: str
     """A regular expression; its group, else the whole sentence, is the value of the operation."""
-    reply: Text
+    reply: LocalizedText
     op: Literal["set", "correct", "clear", "feedback"] | None = None
     key: str = ""
     value: str | None = None
@@ -60,7 +60,7 @@ class ScriptedAssistant:
 
     prompt: str
     rules: tuple[ReplyRule, ...]
-    otherwise: Text
+    otherwise: LocalizedText
 
     @classmethod
     def of(cls, name: str, prompt: str) -> ScriptedAssistant:
