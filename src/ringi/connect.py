@@ -144,14 +144,14 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     try:
         from ringi.backends.postgres.database import PostgresDatabase
         from ringi.backends.postgres.jobs import PostgresJobs
-        from ringi.backends.postgres.notifier import PostgresNotifier, Pulse
+        from ringi.backends.postgres.notifier import PostgresNotifier, WakeupPoller
         from ringi.backends.postgres.store import PostgresStore
         from ringi.backends.postgres.stream import PostgresStream
     except ModuleNotFoundError as error:
         missing("PostgreSQL", error)
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
-    await stack.enter_async_context(Pulse(database, notifier))
+    await stack.enter_async_context(WakeupPoller(database, notifier))
     jobs = PostgresJobs(database, notifier)
     savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
 

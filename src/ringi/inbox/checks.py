@@ -20,7 +20,7 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Caller, decider_of
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox import api
-from ringi.inbox.core import Part
+from ringi.inbox.core import InboxPart
 from ringi.inbox.journals import change_journal
 
 RECENT = timedelta(days=30)
@@ -33,7 +33,7 @@ DIGITS = 32
 Planted = tuple[Request, Event]
 
 
-class InboxChecks(Part, api.Checks):
+class InboxChecks(InboxPart, api.Checks):
     """The checks of one tenant."""
 
     async def plant(

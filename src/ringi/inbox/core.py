@@ -18,7 +18,7 @@ RequestStep = Callable[[Request], tuple[Request, Event | None]]
 """Returns the next version of a request and its event; the request itself changes nothing."""
 
 
-class Core(Closable, InboxAPI):
+class InboxCore(Closable, InboxAPI):
     """The store of an inbox, and the steps that its operations share."""
 
     tenant: str
@@ -79,12 +79,12 @@ class Core(Closable, InboxAPI):
         """Record that a person has no token any more, and mark what nobody else can answer."""
 
 
-class Part:
+class InboxPart:
     """A part of an inbox on a store.
 
     Args:
         inbox: The inbox.
     """
 
-    def __init__(self, inbox: Core) -> None:
+    def __init__(self, inbox: InboxCore) -> None:
         self._inbox = inbox

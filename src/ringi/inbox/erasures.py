@@ -9,7 +9,7 @@ from ringi.domain.record import SYSTEM, Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, decider_of
 from ringi.inbox.api import id_of
-from ringi.inbox.core import Core
+from ringi.inbox.core import InboxCore
 from ringi.inbox.feed import TOPIC
 from ringi.privacy.candidates import Sweep
 
@@ -18,7 +18,7 @@ RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 
 
-class ErasureOperations(Core):
+class ErasureOperations(InboxCore):
     """The part of an inbox that erases content."""
 
     async def erase(self, request: Request | str, *, by: Caller = None) -> Request:

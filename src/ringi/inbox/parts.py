@@ -17,13 +17,13 @@ from ringi.domain.record import Erased, Key, Page, Query
 from ringi.domain.voting import Caller, decider_of
 from ringi.errors import NotFoundError, UnreadableError
 from ringi.inbox import api
-from ringi.inbox.core import Part
+from ringi.inbox.core import InboxPart
 from ringi.inbox.grants import person_and_grant
 from ringi.inbox.pauses import begin_pause, end_pause, read_tenant_pauses, refuse_paused
 from ringi.privacy.candidates import Erasure, Sweep
 
 
-class InboxGrants(Part, api.Grants):
+class InboxGrants(InboxPart, api.Grants):
     """The grants of one tenant, as the caller may read them."""
 
     async def list(self) -> Page[GrantView]:
@@ -45,7 +45,7 @@ class InboxGrants(Part, api.Grants):
         await self._inbox.publish(EVENTS)
 
 
-class InboxPauses(Part, api.Pauses):
+class InboxPauses(InboxPart, api.Pauses):
     """The pauses of one tenant."""
 
     async def begin(
@@ -72,7 +72,7 @@ class InboxPauses(Part, api.Pauses):
         refuse_paused(found, agent, self._inbox.clock)
 
 
-class InboxPeople(Part, api.People):
+class InboxPeople(InboxPart, api.People):
     """The people of one tenant who leave and come back."""
 
     async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Absence:
@@ -100,7 +100,7 @@ class InboxPeople(Part, api.People):
         await self._inbox.publish(ABSENCES)
 
 
-class InboxMemories(Part, api.Memories):
+class InboxMemories(InboxPart, api.Memories):
     """The memories of one tenant's people."""
 
     async def list(self, person: str | None = None, *, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
@@ -126,7 +126,7 @@ class InboxMemories(Part, api.Memories):
             await self._inbox.change(id, lambda request: memories.forgotten(request, name, clock()))
 
 
-class InboxTrail(Part, api.Trail):
+class InboxTrail(InboxPart, api.Trail):
     """The record of one tenant."""
 
     async def erase_some(self, sweep: Sweep, *, by: Caller = None) -> Erasure:

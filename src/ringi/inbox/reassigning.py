@@ -11,13 +11,13 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ConflictError
 from ringi.inbox.api import id_of
-from ringi.inbox.core import Core
+from ringi.inbox.core import InboxCore
 
 HISTORY = 1_000
 """The number of a request's events from which a reassignment can be taken back."""
 
 
-class PeopleOperations(Core):
+class PeopleOperations(InboxCore):
     """The part of an inbox that needs to know who is here."""
 
     async def _marked(self, request: Request) -> Request:

@@ -9,10 +9,10 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Caller, decider_of
 from ringi.errors import ConflictError
 from ringi.inbox.api import id_of
-from ringi.inbox.core import Core
+from ringi.inbox.core import InboxCore
 
 
-class ReceiptOperations(Core):
+class ReceiptOperations(InboxCore):
     """The acknowledgements of requests."""
 
     async def report_outcome(

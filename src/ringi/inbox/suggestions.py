@@ -22,7 +22,7 @@ from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided, su
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox import api
-from ringi.inbox.core import Part
+from ringi.inbox.core import InboxPart
 
 RULE = "ringi.rule"
 """The name of the action that records a rule: no agent has such a tool."""
@@ -32,7 +32,7 @@ LOOKED_AT = 2_000
 SEED_BYTES = 32
 
 
-class InboxSuggestions(Part, api.Suggestions):
+class InboxSuggestions(InboxPart, api.Suggestions):
     """The rules that the decisions of one tenant's people suggest."""
 
     async def list(self) -> Page[Suggestion]:

@@ -51,7 +51,7 @@ PersonScript = Callable[[Request], Reply | None]
 IGNORE = Reply("ignore")
 
 
-class RuleConditions(TypedDict, total=False):
+class ScriptedRuleConditions(TypedDict, total=False):
     """The conditions of a rule: a request must meet all of them."""
 
     kind: Kind
@@ -96,7 +96,7 @@ class PersonRule:
         )
 
     def __str__(self) -> str:
-        conditions = {name: getattr(self, name) for name in RuleConditions.__optional_keys__}
+        conditions = {name: getattr(self, name) for name in ScriptedRuleConditions.__optional_keys__}
         arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(conditions.items()) if value is not None)
         return f"person.{self.method}({arguments})" + (", used up" if self.used == self.times else "")
 
@@ -133,7 +133,7 @@ class ScriptedPerson:
         """The person as a viewer of requests."""
         return Viewer(name=self.name, groups=tuple(self.groups))
 
-    def approves(self, data: dict[str, Any] | None = None, **conditions: Unpack[RuleConditions]) -> Self:
+    def approves(self, data: dict[str, Any] | None = None, **conditions: Unpack[ScriptedRuleConditions]) -> Self:
         """Add a rule that approves matching requests.
 
         Args:
@@ -150,7 +150,7 @@ class ScriptedPerson:
         data: dict[str, Any] | None = None,
         *,
         args: dict[str, Any] | None = None,
-        **conditions: Unpack[RuleConditions],
+        **conditions: Unpack[ScriptedRuleConditions],
     ) -> Self:
         """Add a rule that approves matching requests with a change.
 
@@ -164,7 +164,7 @@ class ScriptedPerson:
         """
         return self._add_rule("edits", Reply("edit", data, args), conditions)
 
-    def rejects(self, message: str | None = None, **conditions: Unpack[RuleConditions]) -> Self:
+    def rejects(self, message: str | None = None, **conditions: Unpack[ScriptedRuleConditions]) -> Self:
         """Add a rule that rejects matching requests.
 
         Args:
@@ -176,7 +176,7 @@ class ScriptedPerson:
         """
         return self._add_rule("rejects", Reply("reject", message=message), conditions)
 
-    def responds(self, message: str, **conditions: Unpack[RuleConditions]) -> Self:
+    def responds(self, message: str, **conditions: Unpack[ScriptedRuleConditions]) -> Self:
         """Add a rule that answers matching requests with a text.
 
         Args:
@@ -188,7 +188,7 @@ class ScriptedPerson:
         """
         return self._add_rule("responds", Reply("respond", message=message), conditions)
 
-    def ignores(self, **conditions: Unpack[RuleConditions]) -> Self:
+    def ignores(self, **conditions: Unpack[ScriptedRuleConditions]) -> Self:
         """Add a rule that leaves matching requests open: time passes until they expire, or until a wait times out.
 
         Args:
@@ -240,10 +240,10 @@ class ScriptedPerson:
             if not rule.used:
                 raise UnusedRuleError(rule, self.requests)
 
-    def _add_rule(self, method: str, reply: Reply, conditions: RuleConditions) -> Self:
+    def _add_rule(self, method: str, reply: Reply, conditions: ScriptedRuleConditions) -> Self:
         for name, value in conditions.items():
-            if name not in RuleConditions.__optional_keys__:
-                known = ", ".join(sorted(RuleConditions.__optional_keys__))
+            if name not in ScriptedRuleConditions.__optional_keys__:
+                known = ", ".join(sorted(ScriptedRuleConditions.__optional_keys__))
                 raise TypeError(f"{name}={value!r}: not a condition; the conditions of a rule are {known}")
         if conditions.get("kind") not in (None, *get_args(Kind)):
             raise TypeError(f"kind={conditions['kind']!r}: must be one of {', '.join(get_args(Kind))}")

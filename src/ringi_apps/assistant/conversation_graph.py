@@ -33,7 +33,7 @@ from ringi_apps.assistant.event_context import (
     TurnResult,
     to_json_list,
 )
-from ringi_apps.assistant.handlers import Fetched, HandlerError, Scope
+from ringi_apps.assistant.handlers import FetchedValue, HandlerError, Scope
 from ringi_apps.assistant.jobs import CallJob, error_text, run_workflow
 from ringi_apps.assistant.memory import ContextMemory, Provenance, store_value
 from ringi_apps.assistant.memory_cache import MemoryCache
@@ -329,13 +329,13 @@ async def run_to_event(event: dict[str, Any], work: Awaitable[Any]) -> dict[str,
     """Return the event of a result, or of the error that occurred."""
     try:
         result = await work
-        value = jsonable(result.value if isinstance(result, Fetched) else result)
+        value = jsonable(result.value if isinstance(result, FetchedValue) else result)
     except (GraphBubbleUp, OutageError):
         raise
     except Exception as error:
         log.warning("%s: %s", ", ".join(map(str, event.values())), error)
         return {**event, "error": error_text(error)}
-    if isinstance(result, Fetched):
+    if isinstance(result, FetchedValue):
         # Send the age, as the clock of the store may differ from that of this machine.
         return {**event, "value": value, "age": (utc_now() - result.observed_at).total_seconds()}
     return {**event, "value": value}

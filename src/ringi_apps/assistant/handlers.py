@@ -33,7 +33,7 @@ class Scope(NamedTuple):
     person: str
 
 
-class Fetched(NamedTuple):
+class FetchedValue(NamedTuple):
     """The result of a handler as plain JSON. It is shared and must not be changed."""
 
     value: Any
@@ -62,7 +62,7 @@ FetchKey = tuple[str, str, Scope]
 
 @dataclass
 class _PendingCall:
-    task: asyncio.Task[Fetched]
+    task: asyncio.Task[FetchedValue]
     waiters: int = 0
 
 
@@ -71,10 +71,12 @@ class Handlers:
 
     def __init__(self, definitions: Definitions, clock: Clock) -> None:
         self._definitions, self._clock = definitions, clock
-        self._cache: dict[FetchKey, tuple[Fetched, datetime]] = {}
+        self._cache: dict[FetchKey, tuple[FetchedValue, datetime]] = {}
         self._pending: dict[FetchKey, _PendingCall] = {}
 
-    async def run(self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None) -> Fetched:
+    async def run(
+        self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None
+    ) -> FetchedValue:
         """Return the result of a handler, at most `max_age` seconds old if given, or raise `HandlerError`.
 
         Identical concurrent calls share one run; it is cancelled when the last caller leaves. Errors are not cached.
@@ -118,7 +120,7 @@ class Handlers:
             )
         return fetched.value
 
-    def _cached_result(self, key: FetchKey, max_age: float | None) -> Fetched | None:
+    def _cached_result(self, key: FetchKey, max_age: float | None) -> FetchedValue | None:
         if key not in self._cache:
             return None
         fetched, until = self._cache[key]
@@ -130,13 +132,13 @@ class Handlers:
         self._cache[key] = self._cache.pop(key)
         return fetched
 
-    def _store(self, key: FetchKey, fetched: Fetched, seconds: float) -> None:
+    def _store(self, key: FetchKey, fetched: FetchedValue, seconds: float) -> None:
         self._cache.pop(key, None)
         if len(self._cache) >= MAX_CACHED:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
 
-    async def _join_call(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
+    async def _join_call(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> FetchedValue:
         call = self._pending.get(key)
         if call is None or call.task.done():
             call = self._pending[key] = _PendingCall(asyncio.create_task(self._run_and_cache(key, handler, params)))
@@ -157,14 +159,14 @@ class Handlers:
         if self._pending.get(key) is call:
             del self._pending[key]
 
-    async def _run_and_cache(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
+    async def _run_and_cache(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> FetchedValue:
         fetched = await _call_with_retries(handler, params, self._clock)
         if handler.cache_duration:
             self._store(key, fetched, handler.cache_duration)
         return fetched
 
 
-async def _call_with_retries(handler: InfoHandler, params: Mapping[str, object], clock: Clock) -> Fetched:
+async def _call_with_retries(handler: InfoHandler, params: Mapping[str, object], clock: Clock) -> FetchedValue:
     attempts = 0
     while True:
         attempts += 1
@@ -173,7 +175,7 @@ async def _call_with_retries(handler: InfoHandler, params: Mapping[str, object],
             async with asyncio.timeout(handler.timeout) as limit:
                 value = jsonable(await handler.handler(dict(params)))
             canonical(value)
-            return Fetched(value, began)
+            return FetchedValue(value, began)
         except Exception as error:
             # Do not retry if the handler turned its cancellation into another error.
             if (task := asyncio.current_task()) and task.cancelling():

@@ -24,7 +24,7 @@ from ringi.server import (
     may_read_thread,
     require_readable_thread,
 )
-from ringi_apps.engrammer.cautions import Caution, find_cautions, learning_context_of
+from ringi_apps.engrammer.cautions import InsightCaution, find_cautions, learning_context_of
 from ringi_apps.engrammer.engrammer import EngrammerAgent
 from ringi_apps.engrammer.persistence import read_entries, read_playbook, turns_of
 from ringi_apps.engrammer.playbook import Playbook
@@ -62,7 +62,7 @@ class EngrammerSnapshot:
     playbook: Playbook
 
     @cached_property
-    def cautions(self) -> dict[str, Caution]:
+    def cautions(self) -> dict[str, InsightCaution]:
         """The caution of each pending request that the caller may see."""
         return find_cautions(self.pending, self.approved, self.playbook)
 

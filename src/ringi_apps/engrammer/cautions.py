@@ -15,7 +15,7 @@ JUDGES = ("ground_truth", "environment", "user")
 """The sources of feedback that are not the agent itself."""
 
 
-class Caution(NamedTuple):
+class InsightCaution(NamedTuple):
     """What the approver of a pending insight must look at; falsy values if nothing."""
 
     contradicts: tuple[str, ...] = ()
@@ -26,7 +26,9 @@ class Caution(NamedTuple):
     """Whether only the agent judged the answer that it comes from."""
 
 
-def find_cautions(requests: Sequence[Request], approved: Sequence[Request], playbook: Playbook) -> dict[str, Caution]:
+def find_cautions(
+    requests: Sequence[Request], approved: Sequence[Request], playbook: Playbook
+) -> dict[str, InsightCaution]:
     """Return the caution of each pending learning request by its id.
 
     The approved requests are those that the playbook does not have yet.
@@ -38,10 +40,10 @@ def find_cautions(requests: Sequence[Request], approved: Sequence[Request], play
         if exclude_each_other(one, other):
             conflicts[id].append(other_id)
             conflicts[other_id].append(id)
-    cautions = dict[str, Caution]()
+    cautions = dict[str, InsightCaution]()
     for request in requests:
         context, operation = learning_context_of(request), operations.get(request.id)
-        cautions[request.id] = Caution(
+        cautions[request.id] = InsightCaution(
             contradicts=tuple(conflicts[request.id]),
             contradicts_playbook=operation is not None
             and (

@@ -9,7 +9,7 @@ from ringi.base import JsonObject, jsonable
 from ringi.domain import Request
 from ringi_apps.engrammer import models, playbook_models
 from ringi_apps.engrammer.access import EngrammerSnapshot, answer_message
-from ringi_apps.engrammer.cautions import Caution, learning_context_of
+from ringi_apps.engrammer.cautions import InsightCaution, learning_context_of
 from ringi_apps.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
 from ringi_apps.engrammer.history import proposal_stats
 from ringi_apps.engrammer.notes import Note
@@ -73,7 +73,7 @@ def insight_view(
     caution = conversation.cautions.get(visible_request.id) if visible_request else None
     content = edited_content(visible_request, result["status"])
     return models.InsightView.model_validate(
-        {**insight, **status, **content, **(caution or Caution())._asdict(), "request": request_view}
+        {**insight, **status, **content, **(caution or InsightCaution())._asdict(), "request": request_view}
     )
 
 

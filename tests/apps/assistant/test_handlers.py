@@ -67,7 +67,9 @@ def handlers(clock: ManualClock, source: Any, **options: Any) -> Handlers:
     return Handlers(Definitions(handlers=(InfoHandler("fetch_projects", source, **options),)), clock)
 
 
-def asking(handlers: Handlers, times: int = 1, scope: Scope = ANN, **params: Any) -> list[asyncio.Task[module.Fetched]]:
+def asking(
+    handlers: Handlers, times: int = 1, scope: Scope = ANN, **params: Any
+) -> list[asyncio.Task[module.FetchedValue]]:
     return [asyncio.create_task(handlers.run("fetch_projects", params, scope)) for _ in range(times)]
 
 

@@ -10,7 +10,7 @@ from tests.apps.engrammer.pairs import CONTRADICTIONS, DUPLICATES
 
 from ringi.domain import Action, Answer, Ask, Request
 from ringi.testing.clock import NOON
-from ringi_apps.engrammer.cautions import Caution, find_cautions
+from ringi_apps.engrammer.cautions import InsightCaution, find_cautions
 from ringi_apps.engrammer.insights import AnswerFeedback, build_proposal, operation_args
 from ringi_apps.engrammer.learning import LEARN, learning_context
 from ringi_apps.engrammer.playbook import Playbook
@@ -33,19 +33,19 @@ def request(text: str, playbook: Playbook, number: int = 0, **fields: Any) -> Re
     return Request.asked(ask.checked(max_fields=5), id=f"q-{number}", now=NOON, by="agent:engrammer")[0]
 
 
-def cautions(journal: Journal, *insights: dict[str, Any]) -> list[Caution]:
+def cautions(journal: Journal, *insights: dict[str, Any]) -> list[InsightCaution]:
     """Return the cautions of these insights, which wait together."""
     waiting = [request(playbook=journal.playbook, number=number, **each) for number, each in enumerate(insights)]
     return list(find_cautions(waiting, [], journal.playbook).values())
 
 
 def test_an_insight_that_somebody_judged_and_nothing_contradicts_has_no_caution() -> None:
-    assert cautions(Journal(GLUE), {"text": SAND}, {"text": OIL}) == [Caution(), Caution()]
+    assert cautions(Journal(GLUE), {"text": SAND}, {"text": OIL}) == [InsightCaution(), InsightCaution()]
 
 
 def test_what_only_the_agent_judged_is_its_own_opinion() -> None:
     assert cautions(Journal(), {"text": SAND}, {"text": OIL, "feedback": SELF}) == [
-        Caution(), Caution(is_own_opinion=True),
+        InsightCaution(), InsightCaution(is_own_opinion=True),
     ]  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_what_only_the_agent_judged_is_its_own_opinion() -> None:
 def test_an_unknown_judge_counts_as_the_agent_itself(context: dict[str, Any]) -> None:
     unknown = request(SAND, Playbook()).model_copy(update={"context": context})
     (caution,) = find_cautions([unknown], [], Playbook()).values()
-    assert caution == Caution(is_own_opinion=True)
+    assert caution == InsightCaution(is_own_opinion=True)
 
 
 def test_additions_whose_texts_may_contradict_name_each_other() -> None:
@@ -108,29 +108,31 @@ def test_what_retires_a_line_does_not_contradict_the_text_that_replaces_it() -> 
     journal = Journal(SAND)
     adds, retires = cautions(journal, {"text": ACROSS}, {"text": SAND, "op": "retire", "source_bullet_id": "b-00001"})
     assert (adds.contradicts, adds.contradicts_playbook) == ((), True)
-    assert retires == Caution()
-    assert cautions(Journal(SAND, ACROSS), {"text": SAND, "op": "retire", "source_bullet_id": "b-00001"}) == [Caution()]
+    assert retires == InsightCaution()
+    assert cautions(Journal(SAND, ACROSS), {"text": SAND, "op": "retire", "source_bullet_id": "b-00001"}) == [
+        InsightCaution()
+    ]
 
 
 def test_an_insight_contradicts_a_line_of_its_proposal_and_one_that_was_learned_since() -> None:
     journal = Journal(GLUE)
     waiting = [request(ACROSS, journal.playbook)]
-    assert find_cautions(waiting, [], journal.playbook) == {"q-0": Caution()}
+    assert find_cautions(waiting, [], journal.playbook) == {"q-0": InsightCaution()}
     journal.write(journal.playbook.add_entry("strategies", SAND))
-    assert find_cautions(waiting, [], journal.playbook) == {"q-0": Caution(contradicts_playbook=True)}
-    assert cautions(journal, {"text": ACROSS}) == [Caution(contradicts_playbook=True)]
+    assert find_cautions(waiting, [], journal.playbook) == {"q-0": InsightCaution(contradicts_playbook=True)}
+    assert cautions(journal, {"text": ACROSS}) == [InsightCaution(contradicts_playbook=True)]
 
 
 def test_an_insight_contradicts_what_is_approved_and_not_in_the_playbook_yet() -> None:
     waiting, other = request(SAND, Playbook()), request(ACROSS, Playbook(), 1)
     answer = Answer(decision="approve", digest=other.digest)
     approved, _ = other.completed(answer, by="ann", channel="http", now=NOON)
-    assert find_cautions([waiting], [approved], Playbook()) == {"q-0": Caution(contradicts_playbook=True)}
+    assert find_cautions([waiting], [approved], Playbook()) == {"q-0": InsightCaution(contradicts_playbook=True)}
 
 
 def test_a_better_wording_does_not_contradict_the_line_that_it_replaces() -> None:
     journal = Journal("Sand for 2 minutes.")
     waiting = [request("Sand for 3 minutes.", journal.playbook, op="edit", source_bullet_id="b-00001")]
-    assert find_cautions(waiting, [], journal.playbook) == {"q-0": Caution()}
+    assert find_cautions(waiting, [], journal.playbook) == {"q-0": InsightCaution()}
     journal.write(journal.playbook.edit_entry("b-00001", "Sand for 4 minutes."))
-    assert find_cautions(waiting, [], journal.playbook) == {"q-0": Caution()}
+    assert find_cautions(waiting, [], journal.playbook) == {"q-0": InsightCaution()}

@@ -12,7 +12,7 @@ import pytest
 
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.notifier import Pulse
+from ringi.backends.postgres.notifier import WakeupPoller
 from ringi.backends.postgres.store import PostgresStore
 from ringi.backends.postgres.stream import PostgresStream
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier, StreamItem
@@ -28,7 +28,7 @@ FOUND_WITHIN = 20
 @pytest.fixture
 async def notifier(database: PostgresDatabase) -> AsyncIterator[Notifier]:
     """A notifier that receives nothing from others, with a pulse."""
-    async with MemoryNotifier(0.02) as notifier, Pulse(database, notifier):
+    async with MemoryNotifier(0.02) as notifier, WakeupPoller(database, notifier):
         yield notifier
 
 
@@ -107,7 +107,7 @@ async def test_an_outage_of_the_database_does_not_end_the_pulse(
         return await fetch(sql, *values)
 
     monkeypatch.setattr(database, "fetch", fail)
-    async with MemoryNotifier(0.02) as notifier, Pulse(database, notifier), notifier.subscribe(EVENTS) as events:
+    async with MemoryNotifier(0.02) as notifier, WakeupPoller(database, notifier), notifier.subscribe(EVENTS) as events:
         await PostgresStore(second).put(*a_request("r1"))
         assert await events.wait(FOUND_WITHIN)
     assert len(failures) == 3

@@ -66,7 +66,7 @@ class PostgresNotifier(BroadcastNotifier):
                 line.terminate()
 
 
-class Pulse:
+class WakeupPoller:
     """Wakes the listeners of whatever a lost notification, or the passing of time, left undone.
 
     Args:

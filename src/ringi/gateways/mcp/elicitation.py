@@ -29,7 +29,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.forms.form import Form
-from ringi.gateways.mcp.requests import OwnRequests
+from ringi.gateways.mcp.requests import McpRequests
 
 log = logging.getLogger(__name__)
 SECONDS = 25.0
@@ -57,7 +57,7 @@ class Elicitation:
         request: The request, which is pending.
     """
 
-    def __init__(self, context: Context[Any, Any], requests: OwnRequests, request: Request) -> None:
+    def __init__(self, context: Context[Any, Any], requests: McpRequests, request: Request) -> None:
         self._context, self._requests, self._request = context, requests, request
         self._params = self._choose()
 

@@ -26,7 +26,7 @@ APPROVED = "Approved: make exactly this call, with exactly these args, once."
 UNANSWERED = "Nobody decided this, and nobody will: do not take an answer for granted."
 
 
-class OwnRequests(Protocol):
+class McpRequests(Protocol):
     """The requests of one caller; those of others do not exist here."""
 
     @property
@@ -58,7 +58,7 @@ class OwnRequests(Protocol):
         """Return the address of the page on which people answer; None if it is not known."""
 
 
-class ProcessRequests:
+class McpProcessRequests:
     """The requests of this process, in a store or behind a server. Nobody is signed in, so nobody can answer here.
 
     Args:

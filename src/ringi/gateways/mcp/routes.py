@@ -66,7 +66,7 @@ class McpRoutes:
         token, session = self._verified_token(scope, headers), headers.get(MCP_SESSION)
         caller = token.principal
         base = self._public_url or f"{scope['scheme']}://{headers['host']}{base_of(scope)}"
-        requests = CallerRequests(
+        requests = McpCallerRequests(
             self._components,
             self._limits,
             self._streams,
@@ -99,7 +99,7 @@ class McpRoutes:
         return self._auth.verified_token(scope)
 
 
-class CallerRequests:
+class McpCallerRequests:
     """The requests that one caller has asked; those of others do not exist here.
 
     Args:

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ringi.client.client import Client
 from ringi.connect import open, resolved_url
 from ringi.errors import NotFoundError, RingiError
-from ringi.gateways.mcp.requests import OwnRequests, ProcessRequests, RequestState, state_of
+from ringi.gateways.mcp.requests import McpProcessRequests, McpRequests, RequestState, state_of
 from ringi.gateways.mcp.tools import AskTools, RequestsOf
 
 NAME = "ringi"
@@ -97,9 +97,9 @@ def process_server(url: str | None, page: str | None) -> MCPServer[Any]:
     """
 
     @asynccontextmanager
-    async def open_requests(_: object) -> AsyncIterator[OwnRequests]:
+    async def open_requests(_: object) -> AsyncIterator[McpRequests]:
         async with open(url) as inbox:
-            yield ProcessRequests(inbox, resolved_url(url) if isinstance(inbox, Client) else page)
+            yield McpProcessRequests(inbox, resolved_url(url) if isinstance(inbox, Client) else page)
 
     return mcp_server(lambda context: context.lifespan_context, lifespan=open_requests)
 
@@ -131,7 +131,7 @@ class McpHandler:
         self._sessions: dict[str, OrderedDict[str, None]] = {}
         """The sessions of each caller, with the last used at the end."""
 
-    async def handle(self, caller: str, requests: OwnRequests, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, caller: str, requests: McpRequests, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call, whose caller, host and origin have been checked.
 
         Args:

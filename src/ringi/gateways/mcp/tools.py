@@ -23,7 +23,7 @@ from ringi.forms.json_schema import check_json
 from ringi.gateways.call_views import view_of
 from ringi.gateways.client_calls import NOT_IN_IDS, ClientSession
 from ringi.gateways.mcp.elicitation import KEY, SECONDS, Elicitation
-from ringi.gateways.mcp.requests import OwnRequests, RequestState, state_of
+from ringi.gateways.mcp.requests import McpRequests, RequestState, state_of
 from ringi.runs.model_form import FIELD
 
 MAX_BYTES, MAX_DEPTH = 256 * 1024, 64
@@ -43,7 +43,7 @@ Groups = Annotated[list[str] | None, Field(description="The groups whose members
 ExpiresIn = Annotated[float | None, Field(description="Seconds until the request expires; by default never.")]
 RequestId = Annotated[str, Field(description="The id that ask_human or request_approval returned.")]
 WaitAtMost = Annotated[float, Field(description="Seconds to wait for the end of the request.", ge=0, le=SECONDS)]
-RequestsOf = Callable[[ServerRequestContext[Any, Any]], OwnRequests]
+RequestsOf = Callable[[ServerRequestContext[Any, Any]], McpRequests]
 """Returns the requests of the caller."""
 
 
@@ -162,7 +162,7 @@ class AskTools:
 
 
 async def elicited(
-    context: Context[Any, Any], requests: OwnRequests, request: Request
+    context: Context[Any, Any], requests: McpRequests, request: Request
 ) -> RequestState | InputRequiredResult:
     """Return the state of a new request, after an elicitation if the client can."""
     address = requests.address(request.id)
@@ -176,7 +176,7 @@ async def elicited(
     return result if isinstance(result, InputRequiredResult) else state_of(result, address)
 
 
-async def answered(work: Callable[[], Awaitable[Request]], requests: OwnRequests) -> RequestState:
+async def answered(work: Callable[[], Awaitable[Request]], requests: McpRequests) -> RequestState:
     """Return the state of the request that the work returns; an error of Ringi is one of the tool."""
     try:
         request = await work()
@@ -185,7 +185,7 @@ async def answered(work: Callable[[], Awaitable[Request]], requests: OwnRequests
     return state_of(request, requests.address(request.id))
 
 
-async def cancelled(requests: OwnRequests, id: str, reason: str | None) -> Request:
+async def cancelled(requests: McpRequests, id: str, reason: str | None) -> Request:
     """Cancel a request; one that has ended is returned as it ended."""
     request = await requests.get(id)
     return request if request.is_final else await requests.cancel(id, reason)
