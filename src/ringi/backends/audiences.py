@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import get_args
 
@@ -94,11 +95,17 @@ def viewer_audiences(viewer: Viewer) -> list[str]:
     return list(dict.fromkeys([TO_ALL, f"by:{viewer.name}", *people, *groups]))
 
 
-def list_partitions(query: Query) -> list[str]:
+def list_partitions(query: Query) -> tuple[str, ...]:
     """Return the partitions that a query reads."""
-    kinds = [query.kind] if query.kind is not None else get_args(Kind)
-    priorities = [query.priority] if query.priority is not None else get_args(Priority)
-    return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
+    return partitions(query.statuses, query.kind, query.priority)
+
+
+@lru_cache
+def partitions(statuses: tuple[str, ...], kind: str | None, priority: str | None) -> tuple[str, ...]:
+    """Return the partitions with one of these statuses, or any, with a kind, or any, and with a priority, or any."""
+    kinds = [kind] if kind is not None else get_args(Kind)
+    priorities = [priority] if priority is not None else get_args(Priority)
+    return tuple(" ".join(names) for names in product(statuses or get_args(Status), kinds, priorities))
 
 
 def conditions_of(query: Query) -> set[str]:

@@ -44,7 +44,7 @@ class Listing(NamedTuple):
     """A query with its order."""
 
     query: Query
-    """Without a cursor."""
+    """Its cursor has no effect: `after` has the place."""
     spans: list[Span]
     after: OrderPlace | None
     """The place of the last record of the previous page."""
@@ -80,7 +80,7 @@ def listing_of(kind: type[Record], query: Query) -> Listing:
         return Listing(ended.query, [Span("ended_at", since, MOST, ended.after)], ended.after, ended_place_of)
     after = parsed_cursor(query.before) if query.before else None
     span = Span("created_at", LEAST, MOST, after)
-    return Listing(query.model_copy(update={"before": None}), [span], after, place_of)
+    return Listing(query, [span], after, place_of)
 
 
 def _urgent(query: Query) -> Listing:
@@ -89,9 +89,8 @@ def _urgent(query: Query) -> Listing:
     after = urgent.after[1:] if urgent.after else None
     rank = urgent.after.key if urgent.after and urgent.after.part == "rank" else -1
     spans = [Span("deadline", LEAST, soon, after)] if rank < 0 else []
-    spans += [
-        Span("rank", first, last, after if first <= rank else None) for first, last in rank_spans(query) if rank <= last
-    ]
+    ranks = rank_spans(query.priority, query.tier)
+    spans += [Span("rank", first, last, after if first <= rank else None) for first, last in ranks if rank <= last]
 
     def place(request: Request) -> OrderPlace:
         part, *rest = urgent.place_of(request)

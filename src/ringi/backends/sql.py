@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ringi.backends.audiences import required_audiences
 from ringi.backends.orders import Listing
 from ringi.domain.record import Query, microseconds, query_terms
+from ringi.domain.urgency import rank_spans
 
 EQUAL = ("kind", "priority", "thread_id", "tool", "agent", "tier")
 """The conditions on requests that are the value of a column."""
@@ -42,9 +43,9 @@ class SqlWhere(ABC):
     def mark(self, value: Any) -> str:
         """Return the placeholder of a value."""
 
-    @abstractmethod
     def constant(self, number: int) -> str:
-        """Return a number as a part of a statement that may stand in it several times."""
+        """Return the placeholder of a number, with its type if the database needs it."""
+        return self.mark(number)
 
     @abstractmethod
     def add_audience(self, names: list[str]) -> None:
@@ -54,7 +55,7 @@ class SqlWhere(ABC):
         """Add all conditions of a query; those on requests do not apply to other tables."""
         self.add_equal(table, query, ("tenant",))
         if query.statuses:
-            self.add(f"status IN ({', '.join('?' for _ in query.statuses)})", *query.statuses)
+            self.add(f"status IN ({', '.join('?' * len(query.statuses))})", *query.statuses)
         if table == "requests":
             self._add_of_requests(query)
         elif query.unleased_at:
@@ -85,29 +86,35 @@ class SqlWhere(ABC):
 
     def add_text(self, query: Query) -> None:
         """Add the condition that the text of a request contains each piece of a query's text."""
-        for piece in query_terms(query.text or ""):
+        for piece in query_terms(query.text) if query.text else ():
             self.add(self.has_text, piece)
 
     def place(self, table: str, listing: Listing) -> list[str]:
         """Return the columns or expressions that are the place of a record."""
         created = [f"{table}.created_at", f"{table}.id"]
         if listing.soon is not None:
-            soon = self.constant(listing.soon)
-            is_rest = f"({table}.deadline IS NULL OR {table}.deadline > {soon})"
-            return [is_rest, f"CASE WHEN {is_rest} THEN {table}.rank ELSE {table}.deadline END", *created]
+            is_rest, key = (
+                f"({table}.deadline IS NULL OR {table}.deadline > {self.constant(listing.soon)})" for _ in range(2)
+            )
+            return [is_rest, f"CASE WHEN {key} THEN {table}.rank ELSE {table}.deadline END", *created]
         return [f"{table}.ended_at", *created] if listing.spans[0].key == "ended_at" else [*created, f"{table}.tenant"]
 
     def add_later(self, table: str, listing: Listing) -> None:
         """Add the condition that a record is behind the previous page."""
         if listing.after:
-            sign, marks = ">" if listing.is_ascending else "<", ", ".join("?" for _ in listing.after)
+            sign, marks = ">" if listing.is_ascending else "<", ", ".join("?" * len(listing.after))
             self.add(f"({', '.join(self.place(table, listing))}) {sign} ({marks})", *listing.after)
-
-    def ordered(self, table: str, listing: Listing) -> str:
-        """Return the end of a statement that puts records in order, up to the limit."""
-        direction = "ASC" if listing.is_ascending else "DESC"
-        order = ", ".join(f"{each} {direction}" for each in self.place(table, listing))
-        return f"ORDER BY {order} LIMIT {listing.query.limit:d}"
 
     def __str__(self) -> str:
         return " AND ".join(self.parts) or "true"
+
+
+def ordered(place: Sequence[str], listing: Listing) -> str:
+    """Return the end of a statement that puts records in the order of their places, up to the limit."""
+    direction = " ASC, " if listing.is_ascending else " DESC, "
+    return f"ORDER BY {direction.join(place)}{direction[:-2]} LIMIT {listing.query.limit:d}"
+
+
+def ranks_of(query: Query) -> list[int]:
+    """Return the ranks that have the priority and the tier of a query."""
+    return [rank for first, last in rank_spans(query.priority, query.tier) for rank in range(first, last + 1)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ringi.base.clock import EPOCH
@@ -34,15 +35,16 @@ def rank_of(request: Request) -> int:
     return 2 * (len(TIERS) * priority + tier) + (not request.first_of_kind)
 
 
-def rank_spans(query: Query) -> list[tuple[int, int]]:
-    """Return the first and the last rank of each span that has the priority and the tier of a query, in order."""
+@lru_cache
+def rank_spans(priority: str | None, tier: str | None) -> tuple[tuple[int, int], ...]:
+    """Return the first and the last rank of each span that has a priority and a tier, or any, in order."""
     spans: list[tuple[int, int]] = []
     for rank in RANKS:
-        priority, tier = divmod(rank // 2, len(TIERS))
-        if query.priority in (None, PRIORITIES[priority]) and query.tier in (None, TIERS[tier]):
+        of_priority, of_tier = divmod(rank // 2, len(TIERS))
+        if priority in (None, PRIORITIES[of_priority]) and tier in (None, TIERS[of_tier]):
             first = spans.pop()[0] if spans and spans[-1][1] == rank - 1 else rank
             spans.append((first, rank))
-    return spans
+    return tuple(spans)
 
 
 class UrgentPlace(NamedTuple):

@@ -23,11 +23,10 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import SqlWhere
+from ringi.backends.sql import SqlWhere, ordered, ranks_of
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
-from ringi.domain.urgency import rank_spans
 
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
 BODY = f"SELECT body FROM requests WHERE {SAME.format('requests')}"
@@ -144,7 +143,7 @@ def scan(listing: Listing, spans: Sequence[Span], names: list[str]) -> Statement
 
 def scan_lists(where: PostgresWhere, listing: Listing, spans: Sequence[Span], names: list[str]) -> tuple[str, str]:
     """Return the scan of some lists, each only as far as the page needs, and its order."""
-    query, key = listing.query, spans[0].key
+    query, key, is_up = listing.query, spans[0].key, listing.is_ascending
     sources = [f"unnest({where.mark(names)}::text[]) AS a (audience)"]
     where.add("shown.tenant = ? AND shown.audience = a.audience", query.tenant)
     if key == "created_at":
@@ -158,12 +157,12 @@ def scan_lists(where: PostgresWhere, listing: Listing, spans: Sequence[Span], na
     else:
         place = [f"shown.{name}" for name in (key, "created_at", "id")]
         sources += add_urgent(where, listing, spans, names, ", ".join(place))
-    if not listing.is_ascending:
+    if not is_up:
         where.add_later("shown", listing)
     if query.ended_since:
         where.add("shown.ended_at >= ?", microseconds(query.ended_since))
     add_unlisted(where, listing, names)
-    order = ", ".join(place if listing.is_ascending else [f"{each} DESC" for each in place])
+    order = ", ".join(place if is_up else [f"{each} DESC" for each in place])
     end = f"ORDER BY {order} LIMIT {query.limit:d}"
     each = f"SELECT {', '.join(dict.fromkeys(['shown.tenant', *place]))} FROM shown WHERE {where} {end}"
     return f"SELECT DISTINCT shown.* FROM {', '.join(sources)}, LATERAL ({each}) AS shown {end}", order
@@ -184,8 +183,7 @@ def add_urgent(
     if spans[0].key == "deadline":
         where.add(f"shown.deadline <= ? AND ({place}) > (?, ?, ?)", spans[0].last, *start_of(spans[0]))
         if query.priority or query.tier:
-            ranks = [rank for first, last in rank_spans(query) for rank in range(first, last + 1)]
-            where.add("shown.rank = ANY(?::smallint[])", ranks)
+            where.add("shown.rank = ANY(?::smallint[])", ranks_of(query))
         return []
     where.add("(shown.deadline IS NULL OR shown.deadline > ?)", listing.soon)
     # Only one lower bound: by another one, PostgreSQL would begin at its bound and skip up to this one.
@@ -203,7 +201,7 @@ def start_of(span: Span) -> tuple[Any, ...]:
 
 def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> None:
     """Add the conditions of a query that the index of the lists with these names does not answer."""
-    query, key, more, texts = listing.query, listing.spans[0].key, where.part(), where.part()
+    query, key, more = listing.query, listing.spans[0].key, where.part()
     for others in required_audiences(query):
         if others != names:
             more.add_audience(others)
@@ -211,7 +209,8 @@ def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> No
     equal = ("tool",) if listing.is_ascending else ("tool", "agent", "tier")
     more.add_equal("requests", query, equal if query.tool is None or names != [tool_list(query.tool)] else equal[1:])
     where.add_lookup(f"FROM requests WHERE {SAME.format('requests')}", more)
-    if key != "created_at":
+    if key != "created_at" and query.text:
+        texts = where.part()
         texts.add_text(query)
         where.add_lookup(TEXT, texts)
 
@@ -240,7 +239,7 @@ def gather(kind: type[Record], listing: Listing, terms: Sequence[int] = ()) -> S
     where, tables = searched(kind, listing)
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
-    end = where.ordered(TABLES[kind.record], listing)
+    end = ordered(where.place(TABLES[kind.record], listing), listing)
     return Statement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import groupby
+from operator import itemgetter
 
 from ringi.backends.audiences import has_index
 from ringi.backends.orders import Listing, listing_of
@@ -31,7 +32,7 @@ async def find(database: PostgresDatabase, kind: type[Record], query: Query) -> 
     if listing.spans[0].key == "created_at" and query_terms(query.text or ""):
         return await search(database, listing)
     ways = [scan(database, listing, names) for names in lists.lists_of(listing)]
-    if terms := lists.terms_in(query):
+    if query.text and (terms := lists.terms_in(query)):
         ways.append(read(database, lists.gather(kind, listing, terms)))
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
 
@@ -61,10 +62,11 @@ async def scan(database: PostgresDatabase, listing: Listing, names: list[str]) -
     A request keeps its place for the time that the cursor carries, so the indexes may be read one after the other.
     """
     found = list[str]()
-    for _, spans in groupby(listing.spans, lambda span: span.key):
+    for _, spans in groupby(listing.spans, itemgetter(0)):
         if left := listing.query.limit - len(found):
-            part = listing._replace(query=listing.query.model_copy(update={"limit": left}))
-            found += await read(database, lists.scan(part, [*spans], names))
+            if found:
+                listing = listing._replace(query=listing.query.model_copy(update={"limit": left}))
+            found += await read(database, lists.scan(listing, [*spans], names))
     return found
 
 

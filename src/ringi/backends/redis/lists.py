@@ -18,7 +18,7 @@ from ringi.backends.audiences import (
     LISTED,
     audiences_of,
     conditions_of,
-    list_partitions,
+    partitions,
     required_lists,
     tool_list,
 )
@@ -164,8 +164,8 @@ def names_of(kind: type[Record], query: Query) -> list[str]:
         names = (required_lists(query) or [[EVERYTHING]])[0]
         # A sweep skips all ended requests.
         statuses = ("pending",) if query.expired_at else query.statuses or (FINAL if query.ended_since else ())
-        partitions = list_partitions(query.model_copy(update={"statuses": statuses}))
-        parts = product(names, partitions) if query.tenant is not None else [(each,) for each in partitions]
+        shelves = partitions(statuses, query.kind, query.priority)
+        parts = product(names, shelves) if query.tenant is not None else [(each,) for each in shelves]
     head = ("all",) if query.tenant is None else ("shown", query.tenant)
     return [named(*head, *part) for part in parts]
 
@@ -202,7 +202,7 @@ def asked_of(kind: type[Record], query: Query) -> Asked:
 
 def bounds_of(tenant: str | None, span: Span) -> tuple[bytes, bytes]:
     """Return what follows the name of a list before the first and behind the last member of a span."""
-    first, last = (key_digits(span.key, key) for key in (span.first, span.last))
+    first, last = key_digits(span.key, span.first), key_digits(span.key, span.last)
     if not span.after:
         return first, last + NEWEST
     after = suffix_of(tenant, span.key, span.after)

@@ -41,6 +41,9 @@ FEW = 200
 """The most requests that are sorted for one page."""
 EVERY = 10**9
 """More than any list by an index of its own has, such as the requests of a thread."""
+Bounds = tuple[bytes, bytes]
+"""What follows the name of a list before the first and behind the last member of a part; no member equals one."""
+EVERY_MEMBER: list[Bounds] = [(b"", NEWEST)]
 FIRST_CHUNK, MAX_CHUNK = 64, 500
 """Positions read from each list at first, and at once: a running script blocks all other clients."""
 
@@ -80,9 +83,7 @@ class Pages:
         """Return the number of matching records, up to `query.limit`."""
         number: int = 0
         if is_exact(self._kind, query):
-            return min(
-                query.limit, sum(await self._sizes([(name, b"", NEWEST) for name in names_of(self._kind, query)]))
-            )
+            return min(query.limit, sum(await self._sizes(names_of(self._kind, query), EVERY_MEMBER)))
         async for asked, places in self._candidates(listing_of(self._kind, query)):
             number += await self._pick(asked, query.limit - number, places, only_count=True)
             if number >= query.limit:
@@ -92,7 +93,7 @@ class Pages:
     async def _pick(self, asked: Asked, limit: int, places: Sequence[bytes], *, only_count: bool = False) -> Any:
         """Return the rows of those records that have what is asked, at most so many, or their number."""
         wanted = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
-        fields = (place[DIGITS:] for place in places)
+        fields = [place[DIGITS:] for place in places]
         return await self._picked(self._keys[:3], [wanted, limit, int(only_count), *fields])
 
     async def _candidates(self, listing: Listing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
@@ -131,7 +132,7 @@ class Pages:
         is_down, cut = span.is_descending, len(key_digits(span.key, 0))
         size, is_open = min(max(listing.query.limit, FIRST_CHUNK), MAX_CHUNK), True
         while is_open:
-            read = await self._read([(name, first, last) for name in names], size, is_down)
+            read = await self._read(names, [(first, last)], size, is_down)
             ends = [members[-1] for members in read if len(members) == size]
             # The point that every list has reached.
             end, is_open = (max if is_down else min)(ends, default=b""), bool(ends)
@@ -143,21 +144,20 @@ class Pages:
             size = min(2 * size, MAX_CHUNK) if len(reached) < MAX_CHUNK else size
 
     async def _read(
-        self, parts: Sequence[tuple[str, bytes, bytes]], size: int, is_down: bool = False
+        self, names: Sequence[str], parts: Sequence[Bounds], size: int, is_down: bool = False
     ) -> list[list[bytes]]:
-        """Return the first members of parts of lists, without the names of the lists, as of one moment."""
-        pairs = [bounds_in(*part) for part in parts]
-        bounds = [bound for pair in pairs for bound in (reversed(pair) if is_down else pair)]
+        """Return the first members in parts of each list, without the names of the lists, as of one moment."""
+        bounds = [bound for part in parts for bound in (reversed(part) if is_down else part)]
         command = "ZREVRANGEBYLEX" if is_down else "ZRANGEBYLEX"
-        found = await self._scan(self._keys[3:], [command, size, *bounds])
-        return [
-            [each[len(name.encode()) + 1 :] for each in some] for (name, *_), some in zip(parts, found, strict=True)
-        ]
+        found = await self._scan(self._keys[3:], [command, size, len(names), *names, *bounds])
+        # The names are ASCII.
+        heads = [len(name) + 1 for name in names for _ in parts]
+        return [[each[head:] for each in some] if some else some for head, some in zip(heads, found, strict=True)]
 
-    async def _sizes(self, parts: Sequence[tuple[str, bytes, bytes]]) -> list[int]:
-        """Return the numbers of members in parts of lists, as of one moment."""
-        bounds = [bound for part in parts for bound in bounds_in(*part)]
-        sizes: list[int] = await self._counts(self._keys[3:], bounds)
+    async def _sizes(self, names: Sequence[str], parts: Sequence[Bounds]) -> list[int]:
+        """Return the numbers of members in parts of each list, as of one moment."""
+        bounds = [bound for part in parts for bound in part]
+        sizes: list[int] = await self._counts(self._keys[3:], [len(names), *names, *bounds])
         return sizes
 
     async def _few_ended(self, listing: Listing) -> list[bytes] | None:
@@ -166,7 +166,7 @@ class Pages:
         if span.key != "created_at" or not query.ended_since or query.tenant is None:
             return None
         since, (_, below) = digits(query.ended_since).encode(), bounds_of(query.tenant, span)
-        (found,) = await self._read([(named("ended", query.tenant), since, NEWEST)], LITTLE + 1)
+        (found,) = await self._read([named("ended", query.tenant)], [(since, NEWEST)], LITTLE + 1)
         places = sorted((each[DIGITS:] for each in found), reverse=True)
         return None if len(places) > LITTLE else [place for place in places if place < below]
 
@@ -178,11 +178,11 @@ class Pages:
         query, tenant = listing.query, str(listing.query.tenant)
         if query.priority is None and query.tier is None:
             return None
-        spans = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query)]
-        parts = [(named(RANK, tenant, name), *span) for name in lists for span in spans]
-        if sum(await self._sizes(parts)) > FEW:
+        parts = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query.priority, query.tier)]
+        names = [named(RANK, tenant, name) for name in lists]
+        if sum(await self._sizes(names, parts)) > FEW:
             return None
-        found = await self._read(parts, FEW + 1)
+        found = await self._read(names, parts, FEW + 1)
         members = list({member for some in found for member in some})
         if len(members) > FEW:
             return None
@@ -212,15 +212,9 @@ class Pages:
         if len(ways) == 1:
             return ways[0]
         ranked = [named(RANK, str(query.tenant), name) for names in ways for name in names]
-        counts = iter(await self._sizes([(name, b"", NEWEST) for name in ranked]))
+        counts = iter(await self._sizes(ranked, EVERY_MEMBER))
         sizes = [sum(islice(counts, len(names))) for names in ways]
         return min(zip(sizes, ways, strict=True))[1]
-
-
-def bounds_in(name: str, first: bytes, last: bytes) -> tuple[bytes, bytes]:
-    """Return the bounds of a part of a list; no member equals one."""
-    head = b"(" + name.encode() + b"\0"
-    return head + first, head + last
 
 
 def body_of(row: bytes) -> bytes:

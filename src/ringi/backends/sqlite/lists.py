@@ -11,10 +11,10 @@ import json
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from heapq import merge
-from itertools import chain, cycle, groupby, islice
+from itertools import chain, cycle, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -29,11 +29,10 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import SqlWhere
+from ringi.backends.sql import SqlWhere, ordered, ranks_of
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
 from ringi.domain.request import Request
-from ringi.domain.urgency import rank_spans
 
 IndexRow = tuple[Any, ...]
 """The place of a request, and its body."""
@@ -64,6 +63,11 @@ ORDERS = {
 """The columns of each index; the last is the position of the request."""
 SHELF = "audience = {} AND shelf = {} AND tenant = ?"
 AMONG = "(SELECT value FROM json_each(?))"
+STARTED = f"""
+SELECT a.value, s.value FROM json_each(?) a, json_each(?) s
+WHERE EXISTS (SELECT 1 FROM shown WHERE {SHELF.format("a.value", "s.value")} AND place BETWEEN 0 AND ?)
+"""
+"""The partitions of some lists that have a request before a position."""
 
 
 class SqliteWhere(SqlWhere):
@@ -84,9 +88,6 @@ class SqliteWhere(SqlWhere):
     def mark(self, value: Any) -> str:
         self.values.append(value)
         return "?"
-
-    def constant(self, number: int) -> str:
-        return f"{number:d}"
 
     def add_audience(self, names: list[str]) -> None:
         self.add(f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN {AMONG})", json.dumps(names))
@@ -215,12 +216,14 @@ class Scan:
 
     def __init__(self, connection: sqlite3.Connection, kind: type[Record], listing: Listing) -> None:
         self._connection, self._listing, table = connection, listing, TABLES[kind.record]
-        where = where_of(kind, listing)
-        place = ", ".join(where.place(table, listing))
-        self._sql, self._values = f"SELECT {place}, body FROM {table} {{}} WHERE {where} {{}}", where.values
-        self._end = where.ordered(table, listing)
+        self._is_up = listing.is_ascending
+        head, where = SqliteWhere(), where_of(kind, listing)
+        place = head.place(table, listing)
+        self._sql = f"SELECT {', '.join(place)}, body FROM {table} {{}} WHERE {where} {{}}"
+        self._values = head.values + where.values
+        self._end = ordered([str(n) for n, _ in enumerate(place, 1)], listing)
         # An ascending index has the order of the page: what it takes if all match is the page.
-        first = max(listing.query.limit, LEAST_CHUNK) if listing.is_ascending else FIRST_CHUNK
+        first = max(listing.query.limit, LEAST_CHUNK) if self._is_up else FIRST_CHUNK
         self._chunk = min(first, MAX_CHUNK)
 
     def in_order(self, places: str = "", *values: Any) -> list[IndexRow]:
@@ -235,11 +238,11 @@ class Scan:
         The list by deadline does not have them together, and would be read to its end.
         """
         query, ways = self._listing.query, list[tuple[str, list[Any]]]()
-        if self._listing.is_ascending and query.agent is not None:
+        if self._is_up and query.agent is not None:
             agent = f"INDEXED BY urgent_by_agent WHERE audience = '{EVERYTHING}' AND tenant = ? AND agent = ?"
             ways.append((agent, [query.tenant, query.agent]))
-        if self._listing.is_ascending and (query.priority is not None or query.tier is not None):
-            ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({ranks_of(query)})"
+        if self._is_up and (query.priority is not None or query.tier is not None):
+            ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({str(ranks_of(query))[1:-1]})"
             ways.append((ranked, [json.dumps(lists_of(query)[0]), query.tenant]))
         for where, values in ways:
             sql = f"SELECT place FROM urgent {where}"
@@ -253,9 +256,9 @@ class Scan:
         lists = lists_of(query)
         ways = [self._chosen(spans, names) for names in lists]
         newest = spans if spans[0].key == "created_at" else [Span("created_at", LEAST, MOST, None)]
-        if self._listing.is_ascending and (query.text or query.kind):
+        if self._is_up and (query.text or query.kind):
             ways += [self._chosen(newest, names) for names in lists]
-        if query.tenant is not None and lookup_terms(query_terms(query.text or "")):
+        if query.tenant is not None and query.text and self._terms:
             ways.append(self._chosen(newest, None))
         return ways
 
@@ -264,72 +267,90 @@ class Scan:
 
         In spans of another order all are read: fast if few match.
         """
-        size, is_up, is_own = self._chunk, self._listing.is_ascending, spans == self._listing.spans
-        keys = chain.from_iterable(self._keys(span, names) for span in spans)
-        # Those without a position in the order of creation are few.
-        found = self._rows("AND place < 0") if spans[0].is_descending else []
+        size, is_own = self._chunk, spans == self._listing.spans
+        keys = chain.from_iterable(map(self._keys, spans, repeat(names)))
+        found = [*self._crowd] if spans[0].is_descending else []
         while some := list(islice(keys, size)):
             found += self._rows(f"AND place IN {AMONG}", json.dumps([key[-1] for key in some]))
             is_full = is_own and len(found) >= self._listing.query.limit
-            if is_full and (is_up or is_before(self._first(found)[-1], some[-1])):
+            if is_full and (self._is_up or is_before(self._first(found)[-1], some[-1])):
                 break
             size = min(size + size // 2, MAX_CHUNK)
             yield
         return self._first(found)
 
+    @cached_property
+    def _terms(self) -> list[str]:
+        return lookup_terms(query_terms(self._listing.query.text or ""))
+
+    @cached_property
+    def _crowd(self) -> list[IndexRow]:
+        """The few that match without a position in the order of creation."""
+        return self._rows("AND place < 0")
+
     def _first(self, found: list[IndexRow]) -> list[IndexRow]:
-        return sorted(found, reverse=not self._listing.is_ascending)[: self._listing.query.limit]
+        return sorted(found, reverse=not self._is_up)[: self._listing.query.limit]
 
     def _rows(self, more: str, *values: Any) -> list[IndexRow]:
         return self._connection.execute(self._sql.format("NOT INDEXED", more), [*self._values, *values]).fetchall()
 
     def _keys(self, span: Span, names: list[str] | None) -> Iterator[IndexKey]:
         """Yield the keys of a span of some lists in order, each once."""
-        walks = [self._walk(span, *source) for source in self._sources(span, names)]
-        return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=span.is_descending)))
+        is_down, (low, high) = span.is_descending, bounds(span)
+        rows, sources = self._sources(span, names, high)
+        sql = walk(("rowid",) if names is None else ORDERS[span.key], is_down).format(rows)
+        walks = [self._walk(sql, values, low, high, is_down) for values in sources]
+        return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=is_down)))
 
-    def _sources(self, span: Span, names: list[str] | None) -> list[tuple[str, list[Any], tuple[str, ...]]]:
-        """Return the parts of indexes to walk: table and conditions, their values, and the columns of the order."""
-        query, order, where = self._listing.query, ORDERS[span.key], SqliteWhere()
+    def _sources(self, span: Span, names: list[str] | None, high: IndexKey) -> tuple[str, Sequence[Sequence[Any]]]:
+        """Return the table and the conditions of the parts of an index to walk, and the values of each part."""
+        query, where = self._listing.query, SqliteWhere()
         if names is None:
-            terms = lookup_terms(query_terms(query.text or ""))
-            match = " AND ".join(f'"{mark_of(str(query.tenant))}{term}"' for term in terms)
-            return [("search WHERE search MATCH ?", [match], ("rowid",))]
+            mark = mark_of(str(query.tenant))
+            return "search WHERE search MATCH ?", [[" AND ".join([f'"{mark}{term}"' for term in self._terms])]]
         if query.tenant is None:
-            return [("requests WHERE true", [], order)]
+            return "requests WHERE true", [[]]
         if span.key == "created_at":
-            has = f"SELECT 1 FROM shown WHERE {SHELF.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
-            sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({has})"
             lists = json.dumps(names), json.dumps(list_partitions(query))
-            pairs = self._connection.execute(sql, (*lists, query.tenant, bounds(span)[1][0])).fetchall()
-            return [(f"shown WHERE {SHELF.format('?', '?')}", [*pair, query.tenant], order) for pair in pairs]
+            pairs = self._connection.execute(STARTED, (*lists, query.tenant, high[0])).fetchall()
+            return f"shown WHERE {SHELF.format('?', '?')}", [(*pair, query.tenant) for pair in pairs]
         where.add("audience = ? AND tenant = ?", None, query.tenant)
         if span.key == "ended_at":
             where.add("place >= 0")
         elif query.agent is not None:
             where.add("agent = ?", query.agent)
         if span.key == "deadline":
-            # For the index, which has no others. The plus keeps the index by rank from being used.
-            where.add(f"deadline IS NOT NULL AND +rank IN ({ranks_of(query)})")
+            # For the index, which has no others.
+            where.add("deadline IS NOT NULL")
+            if query.priority is not None or query.tier is not None:
+                # The plus keeps the index by rank from being used.
+                where.add(f"+rank IN ({str(ranks_of(query))[1:-1]})")
         elif span.key == "rank":
             where.add("(deadline IS NULL OR deadline > ?)", self._listing.soon)
         table = "ended" if span.key == "ended_at" else "urgent"
-        return [(f"{table} WHERE {where}", [name, *where.values[1:]], order) for name in names]
+        return f"{table} WHERE {where}", [(name, *where.values[1:]) for name in names]
 
-    def _walk(self, span: Span, rows: str, values: list[Any], order: tuple[str, ...]) -> Iterator[IndexKey]:
+    def _walk(
+        self, sql: str, values: Sequence[Any], low: IndexKey, high: IndexKey, is_down: bool
+    ) -> Iterator[IndexKey]:
         """Yield the keys in order, read in chunks, only as far as the caller iterates."""
-        names, marks = ", ".join(order), ", ".join("?" for _ in order)
-        end = ", ".join(f"{name} DESC" for name in order) if span.is_descending else names
-        # Both bounds name the same columns: by another one, SQLite would begin at its bound and skip up to this one.
-        sql = f"SELECT {names} FROM {rows} AND ({names}) > ({marks}) AND ({names}) < ({marks}) ORDER BY {end} LIMIT ?"
-        (low, high), size, found = bounds(span), self._chunk, [()]
+        size, found = self._chunk, [()]
         while found:
             found = self._connection.execute(sql, (*values, *low, *high, size)).fetchall()
             yield from found
             if len(found) < size:
                 return
-            low, high = (low, found[-1]) if span.is_descending else (found[-1], high)
+            low, high = (low, found[-1]) if is_down else (found[-1], high)
             size = min(2 * size, MAX_CHUNK)
+
+
+@cache
+def walk(order: tuple[str, ...], is_down: bool) -> str:
+    """Return the statement for the keys between two bounds in a part of an index with these columns."""
+    names, marks = ", ".join(order), ", ".join("?" for _ in order)
+    end = ", ".join(f"{name} DESC" for name in order) if is_down else names
+    # Both bounds name the same columns: by another one, SQLite would begin at its bound and skip up to this one.
+    return f"SELECT {names} FROM {{}} AND ({names}) > ({marks}) AND ({names}) < ({marks}) ORDER BY {end} LIMIT ?"
 
 
 def bounds(span: Span) -> tuple[IndexKey, IndexKey]:
@@ -352,8 +373,3 @@ def lists_of(query: Query) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
     lists = required_lists(query) or [[EVERYTHING]]
     return lists[: 1 if query.tool is None else 2]
-
-
-def ranks_of(query: Query) -> str:
-    """Return the ranks that have the priority and the tier of a query, as a list in a statement."""
-    return ", ".join(f"{rank:d}" for first, last in rank_spans(query) for rank in range(first, last + 1))
