@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,8 @@ LIMITS = {
     "maximum": "≤ {}",
     "pattern": "matches `{}`",
 }
+CODE_LINE = re.compile(r"^- `(\w+)`: (.+)$", re.M)
+"""A code in the text of the class of an error, and what it means."""
 
 
 def http_api() -> str:
@@ -220,15 +224,18 @@ def errors_of_ringi() -> list[type[errors.RingiError]]:
 
 def problem_codes() -> str:
     """Return the codes of problem documents with their statuses and meanings."""
-    meanings = {code: (problems.STATUSES[code], _first_line(kind)) for code, kind in kinds_by_code().items()}
+    meanings = {code: (problems.STATUSES[code], meaning) for code, meaning in meanings_by_code().items()}
     meanings |= REFUSALS | {problems.INTERNAL[1]: (problems.INTERNAL[0], "Something failed here; it was logged.")}
     rows = [(f"`{code}`", str(status), meaning) for code, (status, meaning) in meanings.items()]
     return "\n".join(_table(("code", "status", ""), sorted(rows, key=lambda row: (row[1], row[0]))))
 
 
-def kinds_by_code() -> dict[str, type[errors.RingiError]]:
-    """Return the error that explains each code: of several, the broader one comes first."""
-    return {kind.code: kind for kind in reversed(errors_of_ringi()) if kind.code in problems.STATUSES}
+def meanings_by_code() -> dict[str, str]:
+    """Return what each code means: a line of its class, or the first line of a class with one code."""
+    meanings = {kind.code: _first_line(kind) for kind in reversed(errors_of_ringi()) if kind.code}
+    for kind in errors_of_ringi():
+        meanings |= {code: text[0].upper() + text[1:] for code, text in CODE_LINE.findall(getdoc(kind) or "")}
+    return {code: meaning for code, meaning in meanings.items() if code in problems.STATUSES}
 
 
 GENERATED: dict[str, Callable[[], str]] = {

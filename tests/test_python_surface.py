@@ -138,7 +138,7 @@ def test_every_error_is_a_ringi_error() -> None:
     assert {each.__name__ for each in made if not issubclass(each, ringi.RingiError)} == INTERNAL
 
 
-@pytest.mark.parametrize("name", [*ringi.ELSEWHERE, "ClaimedError", "WaitTimeoutError"])
+@pytest.mark.parametrize("name", [*ringi.ELSEWHERE, "ConflictError", "WaitTimeoutError"])
 def test_a_name_that_is_elsewhere_says_where(name: str) -> None:
     with pytest.raises(AttributeError, match=r"use `.+`"):
         getattr(ringi, name)

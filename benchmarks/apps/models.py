@@ -26,7 +26,7 @@ from benchmarks.measure import Row, folder
 from benchmarks.threads import Desk, desk_at
 from ringi.demo import agents
 from ringi.domain.thread import Thread
-from ringi.errors import ThreadBusyError
+from ringi.errors import ConflictError
 from ringi_apps.assistant.assistant import AssistantAgent
 from ringi_apps.assistant.declare_tool import DECLARE
 from ringi_apps.assistant.definitions import Definitions
@@ -179,7 +179,9 @@ async def start_turn(desk: Desk, id: str, agent: str, text: str) -> Thread:
     for _ in range(STARTS):
         try:
             return await desk.runner.start("default", id, agent, input_of(agent, text), by="ann")
-        except ThreadBusyError:
+        except ConflictError as error:
+            if error.code != "busy":
+                raise
             await desk.until(await desk.runner.get("default", id), *ENDED, limit=TURN_SECONDS)
     raise RuntimeError(f"thread {id} stays busy")
 

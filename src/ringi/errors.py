@@ -4,14 +4,7 @@ RingiError
 ├── InvalidError            invalid input; `errors` names each field and its correction
 ├── NotFoundError           absent, or another tenant's: indistinguishable
 ├── ForbiddenError          the caller has no permission for this
-├── ConflictError           the record is not in the state that the caller assumed
-│   ├── RequestEndedError   already decided, cancelled or expired; contains the winner
-│   ├── PendingError        the request is still open; only ended requests can be erased
-│   ├── LegalHoldError      the request is on legal hold and cannot be erased
-│   ├── DigestMismatchError the answer was given to other content than is stored
-│   ├── ClaimedError        another person holds the claim
-│   ├── DifferentAskError   the id exists with other content
-│   └── ThreadBusyError     the thread is running or waits for a person
+├── ConflictError           the record is not in the state that the caller assumed; its `code` says which
 ├── FenceError              a newer worker holds this thread
 ├── LimitError              a limit is reached; try again later
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged
@@ -113,11 +106,34 @@ class FreshSignInError(ForbiddenError):
 
 
 class ConflictError(RingiError):
-    """The stored record is not in the state that the caller assumed; read it again."""
+    """The stored record is not in the state that the caller assumed; read it again.
 
-    code = "conflict"
+    `id` is that of the request or the thread. `code` says why:
 
-    def __init__(self, what: str = "the record was changed at the same time: read it again and retry") -> None:
+    - `final`: the request has ended with `status`; `winner` is its decision, responder and time, or None without one.
+    - `claimed`: another person, `claimed_by`, holds the claim of the request.
+    - `held`: an answer by `responder` takes effect at `until`, unless that person undoes it before.
+    - `digest_mismatch`: the `digest` in the answer differs from that of the stored request.
+    - `different`: the id belongs to a request with other content.
+    - `busy`: the thread is running or waits for a person, as `status` says; new input would drop the question.
+    - `pending`: the request is still open; it cannot be erased while people may answer.
+    - `under_review`: the content of the request is erased when `review`, the review of an override, ends.
+    - `legal_hold`: the request is on legal hold: neither it nor its thread can be erased.
+    - `conflict`: the record was changed at the same time.
+    """
+
+    code: str = "conflict"
+    id = status = digest = claimed_by = responder = review = ""
+    winner: dict[str, Any] | None = None
+    until: datetime | None = None
+
+    def __init__(
+        self,
+        what: str = "the record was changed at the same time: read it again and retry",
+        code: str = "conflict",
+        **details: Any,
+    ) -> None:
+        vars(self).update(details, code=code)
         super().__init__(what)
 
     @classmethod
@@ -130,97 +146,59 @@ class ConflictError(RingiError):
         """Return the error for a follower whose cursor another follower has moved."""
         return cls(f"the cursor {cursor!r} is no longer at {old!r}: read it again")
 
-
-class RequestEndedError(ConflictError):
-    """The request `id` has ended with `status`; `winner` is its decision, responder and time, or None without one."""
-
-    code = "final"
-
-    def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
-        self.id, self.status, self.winner = id, status, winner
+    @classmethod
+    def ended(cls, id: str, status: str, winner: dict[str, Any] | None = None) -> ConflictError:
+        """Return the error `final`."""
         who = f" by {winner['responder']} at {winner['at']}" if winner else ""
-        super().__init__(f"request {id!r} is already {status}{who}")
+        return cls(f"request {id!r} is already {status}{who}", "final", id=id, status=status, winner=winner)
 
+    @classmethod
+    def claimed(cls, id: str, by: str) -> ConflictError:
+        """Return the error `claimed`."""
+        what = f"request {id!r} is claimed by {by!r}: wait until the claim ends"
+        return cls(what, "claimed", id=id, claimed_by=by)
 
-class PendingError(ConflictError):
-    """The request `id` is still open; it cannot be erased while people may answer."""
-
-    code = "pending"
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        super().__init__(f"request {id!r} is pending: cancel it, or wait for its end, and then erase it")
-
-
-class UnderReviewError(ConflictError):
-    """The content of the request `id` stays until `review`, the review of an override, ends; then it is erased."""
-
-    code = "under_review"
-
-    def __init__(self, id: str, review: str) -> None:
-        self.id, self.review = id, review
-        super().__init__(f"request {id!r} is erased when the review {review!r} ends: another administrator decides it")
-
-
-class LegalHoldError(ConflictError):
-    """The request `id` is on legal hold: neither it nor its thread can be erased."""
-
-    code = "legal_hold"
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        super().__init__(f"request {id!r} is on legal hold: lift the hold before you erase it or its thread")
-
-
-class DigestMismatchError(ConflictError):
-    """The `digest` in the answer differs from that of the stored request `id`."""
-
-    code = "digest_mismatch"
-
-    def __init__(self, id: str, digest: str) -> None:
-        self.id, self.digest = id, digest
-        super().__init__(f"digest {digest!r} does not match request {id!r}: read the request again")
-
-
-class ClaimedError(ConflictError):
-    """Another person, `claimed_by`, holds the claim of the request `id`."""
-
-    code = "claimed"
-
-    def __init__(self, id: str, claimed_by: str) -> None:
-        self.id, self.claimed_by = id, claimed_by
-        super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait until the claim ends")
-
-
-class HeldError(ConflictError):
-    """An answer by `responder` takes effect at `until`, unless that person undoes it before."""
-
-    code = "held"
-
-    def __init__(self, id: str, responder: str, until: datetime) -> None:
-        self.id, self.responder, self.until = id, responder, until
+    @classmethod
+    def held(cls, id: str, responder: str, until: datetime) -> ConflictError:
+        """Return the error `held`."""
         what = f"an answer by {responder!r} to request {id!r} takes effect at {until:%H:%M:%S %Z}"
-        super().__init__(f"{what}: wait, or ask that person to undo it")
+        remedy = "wait, or ask that person to undo it"
+        return cls(f"{what}: {remedy}", "held", id=id, responder=responder, until=until)
 
+    @classmethod
+    def digest_mismatch(cls, id: str, digest: str) -> ConflictError:
+        """Return the error `digest_mismatch`."""
+        what = f"digest {digest!r} does not match request {id!r}: read the request again"
+        return cls(what, "digest_mismatch", id=id, digest=digest)
 
-class DifferentAskError(ConflictError):
-    """The `id` belongs to a request with other content."""
+    @classmethod
+    def different(cls, id: str) -> ConflictError:
+        """Return the error `different`."""
+        return cls(f"request {id!r} exists with other content: choose another id", "different", id=id)
 
-    code = "different"
+    @classmethod
+    def busy(cls, id: str, status: str) -> ConflictError:
+        """Return the error `busy`."""
+        what = f"thread {id!r} is {status}: answer its requests or cancel it first"
+        return cls(what, "busy", id=id, status=status)
 
-    def __init__(self, id: str) -> None:
-        self.id = id
-        super().__init__(f"request {id!r} exists with other content: choose another id")
+    @classmethod
+    def pending(cls, id: str) -> ConflictError:
+        """Return the error `pending`."""
+        what = f"request {id!r} is pending: cancel it, or wait for its end, and then erase it"
+        return cls(what, "pending", id=id)
 
+    @classmethod
+    def under_review(cls, id: str, review: str) -> ConflictError:
+        """Return the error `under_review`."""
+        what = f"request {id!r} is erased when the review {review!r} ends: another administrator decides it"
+        return cls(what, "under_review", id=id, review=review)
 
-class ThreadBusyError(ConflictError):
-    """The thread `id` is running or waits for a person; new input would drop the question."""
-
-    code = "busy"
-
-    def __init__(self, id: str, status: str) -> None:
-        self.id, self.status = id, status
-        super().__init__(f"thread {id!r} is {status}: answer its requests or cancel it first")
+    @classmethod
+    def legal_hold(cls, id: str) -> ConflictError:
+        """Return the error `legal_hold`."""
+        what = f"request {id!r} is on legal hold: lift the hold before you erase it or its thread"
+        return cls(what, "legal_hold", id=id)
 
 
 class FenceError(RingiError):

@@ -32,7 +32,7 @@ from ringi.base.texts import (
     translated,
 )
 from ringi.errors import (
-    ClaimedError,
+    ConflictError,
     FieldError,
     InvalidError,
     LimitError,
@@ -277,7 +277,7 @@ def test_the_name_of_a_field_is_translated_and_the_name_of_an_answer_is_not() ->
 LEFT_OUT = {"reasons": {"details"}, "details": {"why", "remedy", "kind", "id", "url", "agent"}}
 """The values of a section that another language need not repeat: some are in English."""
 ERRORS = [
-    ClaimedError("r1", "bob"),
+    ConflictError.claimed("r1", "bob"),
     InvalidError.of("a", "is odd", "no_such_code"),
     LimitError("'bot' asked 60 times within a minute: retry later"),
 ]

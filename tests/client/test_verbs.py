@@ -11,22 +11,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from tests.client.desks import Desks
+from tests.raising import raises_code
 
 from ringi import Action, Form, Select, Text, sync
 from ringi.base.clock import utc_now
 from ringi.domain import Ask, Button
 from ringi.domain.voting import PolicySource
-from ringi.errors import (
-    ClaimedError,
-    ConflictError,
-    DifferentAskError,
-    DigestMismatchError,
-    ForbiddenError,
-    InvalidError,
-    NotFoundError,
-    RequestEndedError,
-    WaitTimeoutError,
-)
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, WaitTimeoutError
 from ringi.inbox import api
 from ringi.inbox.api import InboxAPI, Seen
 
@@ -92,7 +83,7 @@ async def test_the_same_ask_again_is_the_same_request_and_another_is_refused(des
     asked = await desks.bot.ask("Refund?", id=id, action=ACTION)
 
     assert (await desks.bot.ask("Refund?", id=id, action=ACTION)).created_at == asked.created_at
-    with pytest.raises(DifferentAskError, match=id) as refused:
+    with raises_code("different", match=id) as refused:
         await desks.bot.ask("Refund it?", id=id, action=ACTION)
     assert refused.value.id == id
 
@@ -102,7 +93,7 @@ async def test_the_same_answer_again_is_the_same_decision_and_another_learns_who
     done = await desks.ann.respond(asked, "approve", by="ann")
 
     again = await desks.ann.respond(asked, "approve", by="ann")
-    with pytest.raises(RequestEndedError, match="by ann at") as late:
+    with raises_code("final", match="by ann at") as late:
         await desks.bob.respond(asked, "reject", by="bob")
 
     assert again.response == done.response
@@ -112,7 +103,7 @@ async def test_the_same_answer_again_is_the_same_decision_and_another_learns_who
 async def test_an_answer_to_something_else_is_refused(desks: Desks) -> None:
     asked = await desks.bot.ask("Refund?", action=ACTION)
 
-    with pytest.raises(DigestMismatchError, match="sha256:0") as refused:
+    with raises_code("digest_mismatch", match="sha256:0") as refused:
         await desks.ann.respond(Seen(asked.id, "sha256:0"), "approve", by="ann")
 
     assert (refused.value.id, refused.value.digest) == (asked.id, "sha256:0")
@@ -158,7 +149,7 @@ async def test_a_claim_keeps_others_away_until_it_is_released(desks: Desks) -> N
         desks.bob.claim(asked.id, by="bob"),
         desks.bob.respond(asked, "approve", by="bob"),
     ):
-        with pytest.raises(ClaimedError, match="ann") as refused:
+        with raises_code("claimed", match="ann") as refused:
             await attempt
         assert (refused.value.id, refused.value.claimed_by) == (asked.id, "ann")
 
@@ -204,7 +195,7 @@ async def test_a_withdrawn_question_ends_all_waits(desks: Desks) -> None:
 
     assert (cancelled.status, cancelled.reason) == ("cancelled", "no longer needed")
     assert await waiting == cancelled
-    with pytest.raises(RequestEndedError, match="cancelled") as late:
+    with raises_code("final", match="cancelled") as late:
         await desks.bot.cancel(asked.id, "no longer needed", by="bot")
     assert (late.value.status, late.value.winner) == ("cancelled", None)
 

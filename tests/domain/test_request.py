@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.raising import raises_code
 
 from ringi.domain.ask import Action, Ask
 from ringi.domain.people import reassigned_from
 from ringi.domain.record import Event, Viewer
 from ringi.domain.request import Request
-from ringi.errors import ClaimedError, DigestMismatchError, InvalidError, NotAuthorizedError, RequestEndedError
+from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.forms.fields import Number, Select
 from ringi.forms.form import Form
 from ringi.testing import a_request, answer_to
@@ -132,19 +133,19 @@ def test_what_has_ended_cannot_change(status: str) -> None:
         lambda: ended.cancelled("bob", NOON, None),
         lambda: ended.expired(NOON),
     ):
-        with pytest.raises(RequestEndedError, match=status):
+        with raises_code("final", match=status):
             change()
 
 
 def test_a_late_answerer_learns_the_winner() -> None:
-    with pytest.raises(RequestEndedError, match="by ann at") as caught:
+    with raises_code("final", match="by ann at") as caught:
         answered(answered(asked(), "reject"), "approve", by="bob")
 
     assert caught.value.winner == {"decision": "reject", "responder": "ann", "at": "2026-01-05T12:00:00Z"}
 
 
 def test_an_answer_to_another_version_is_refused() -> None:
-    with pytest.raises(DigestMismatchError):
+    with raises_code("digest_mismatch"):
         asked().completed(answer_to(asked(title="Another")), by="ann", channel="test", now=NOON)
 
 
@@ -162,11 +163,11 @@ def test_only_the_same_answer_of_the_same_person_is_a_repeat() -> None:
 def test_a_claim_keeps_others_away_until_it_ends() -> None:
     held, _ = asked().claimed("ann", NOON, LEASE)
 
-    with pytest.raises(ClaimedError, match="ann"):
+    with raises_code("claimed", match="ann"):
         held.claimed("bob", NOON, LEASE)
-    with pytest.raises(ClaimedError):
+    with raises_code("claimed"):
         held.released("bob", NOON)
-    with pytest.raises(ClaimedError):
+    with raises_code("claimed"):
         answered(held, "approve", by="bob")
     assert held.claimed("bob", NOON + LEASE, LEASE)[0].claimed_by == "bob"
     assert held.claimed("ann", NOON, 2 * LEASE)[0].claimed_until == NOON + 2 * LEASE
@@ -331,7 +332,7 @@ def test_times_are_kept_in_utc() -> None:
 
 def test_a_claim_also_keeps_others_from_passing_the_request_on() -> None:
     claimed, _ = asked().claimed("ann", NOON, LEASE)
-    with pytest.raises(ClaimedError):
+    with raises_code("claimed"):
         claimed.reassigned("bob", NOON, "bob", ())
     assert claimed.reassigned("ann", NOON, "bob", ())[0].assignee == "bob"
 

@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.raising import raises_code
 
 from ringi.domain.thread import Failure, Run, Thread
-from ringi.errors import FenceError, ThreadBusyError
+from ringi.errors import FenceError
 from ringi.privacy.redaction import thread_without_content
 from ringi.testing import a_thread
 from ringi.testing.clock import NOON
@@ -58,7 +59,7 @@ def test_a_worker_holds_it_under_a_higher_fence_until_the_lease_ends() -> None:
     assert (thread.owner, thread.fence, thread.attempts) == ("worker", 1, 1)
     assert thread.is_leased(LATER - timedelta(microseconds=1))
     assert not thread.is_leased(LATER)
-    with pytest.raises(ThreadBusyError):
+    with raises_code("busy"):
         thread.acquired("another", NOON, LEASE)
     assert thread.acquired("another", LATER, LEASE)[0].fence == 2
 
@@ -124,7 +125,7 @@ def test_tries_begin_again_after_a_pause_only() -> None:
 
 @pytest.mark.parametrize("busy", [held, parked, lambda: a_thread()[0]], ids=["running", "interrupted", "waiting"])
 def test_new_input_never_drops_what_is_going_on(busy: Callable[[], Thread]) -> None:
-    with pytest.raises(ThreadBusyError, match="answer its requests or cancel"):
+    with raises_code("busy", match="answer its requests or cancel"):
         busy().started("agent", Run(id="run-2", input={}), by="bob", now=NOON)
 
 

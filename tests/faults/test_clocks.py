@@ -12,13 +12,13 @@ import pytest
 from tests.delivery.receivers import receiving
 from tests.faults import delivery_process, thread_worker
 from tests.faults.processes import Child, child
+from tests.raising import raises_code
 from tests.runs.world import World, opened, until
 
 from ringi.connect import Backend, open_backend
 from ringi.delivery.signing import new_secret, verify
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.errors import ThreadBusyError
 from ringi.inbox.inbox import Inbox
 from ringi.runs.lease import Lease, PendingReleases, leased
 
@@ -114,7 +114,7 @@ async def test_leases_are_kept_by_and_from_a_worker_whose_clock_is_wrong(
     ):
         await world.start("patient", {}, "theirs")
         await until(lambda: has_begun(effects), "it begins", 30)
-        with pytest.raises(ThreadBusyError):
+        with raises_code("busy"):
             async with held(world, "theirs"):
                 pytest.fail("two hold it")
         await world.start("two_questions", {}, "before")

@@ -32,7 +32,7 @@ from ringi.domain.record import Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run as ThreadRun
 from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, InvalidError, ThreadBusyError
+from ringi.errors import ConflictError, InvalidError
 from ringi.files import images as stored
 from ringi.files.images import IMAGES, MAX_IMAGE, MAX_IMAGES, MAX_OF_THREAD, Images, NewImage
 from ringi.forms.field_parts import AttachedFile
@@ -302,8 +302,7 @@ async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monk
 
             monkeypatch.setattr(backend.store, "put", put)
             monkeypatch.setattr(backend.store, "erase", too_late)
-            with pytest.raises(ThreadBusyError):
-                await erase(backend)
+            await erase(backend)  # It meets a change at each try, and raises: the start is then repeated.
 
         monkeypatch.setattr(backend.store, "put", overtaken)
         thread = await run.start("default", "t1", "looker", message("two"), by="ann", images=[photo(other)])
@@ -324,7 +323,7 @@ async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_a
         ]  # fmt: skip
         ended = await asyncio.gather(*starts, return_exceptions=True)
         (begun,) = [each for each in ended if isinstance(each, Thread)]
-        assert {type(each) for each in ended if not isinstance(each, Thread)} <= {ThreadBusyError, ConflictError}
+        assert {type(each) for each in ended if not isinstance(each, Thread)} <= {ConflictError}
         named = begun.run.input["messages"][0][IMAGES] if begun.run else []
         assert await files_in(backend) == named
         assert len(named) == 2

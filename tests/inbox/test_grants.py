@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.raising import raises_code
 
 from ringi.audit.verify import verify
 from ringi.backends.memory.store import MemoryStore
@@ -22,7 +23,7 @@ from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider, Person
-from ringi.errors import ConflictError, ForbiddenError, HeldError, InvalidError, NotAuthorizedError, NotFoundError
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotAuthorizedError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.functions import gate
 from ringi.testing import ManualClock
@@ -276,7 +277,7 @@ async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_ma
     inbox: Inbox, clock: ManualClock
 ) -> None:
     held = await granted(inbox, clock, {"where": {}}, hold=10)
-    with pytest.raises(HeldError):
+    with raises_code("held"):
         await approve(inbox, held, {"until": clock() + HOUR}, by="bob")
     open_again = await inbox.undo(held.id, by="ann")
     await approve(inbox, open_again, {"until": clock() + HOUR})

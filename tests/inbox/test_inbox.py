@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from tests.raising import raises_code
 
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
@@ -16,16 +17,7 @@ from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
-from ringi.errors import (
-    ClaimedError,
-    ConflictError,
-    DifferentAskError,
-    ForbiddenError,
-    InvalidError,
-    NotFoundError,
-    SettingError,
-    WaitTimeoutError,
-)
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, SettingError, WaitTimeoutError
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
@@ -114,14 +106,14 @@ async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: Inbox)
 async def test_asking_something_else_under_a_taken_id_is_refused(inbox: Inbox) -> None:
     await inbox.ask("Refund?", id="r1", action=ACTION)
 
-    with pytest.raises(DifferentAskError, match="r1"):
+    with raises_code("different", match="r1"):
         await inbox.ask("Refund it?", id="r1", action=ACTION)
 
 
 async def test_another_agent_does_not_get_the_request_of_the_first(inbox: Inbox) -> None:
     await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1")
 
-    with pytest.raises(DifferentAskError):
+    with raises_code("different"):
         await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-2")
 
 
@@ -130,7 +122,7 @@ async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differ
 
     assert await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True) == stored
     for other, by in (("Refund?", "agent-2"), ("Refund it?", "agent-1")):
-        with pytest.raises(DifferentAskError):
+        with raises_code("different"):
             await inbox.submit(Ask(id="r1", title=other), by=by, is_known=True)
 
 
@@ -182,7 +174,7 @@ async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
 async def test_a_claim_ends_by_itself(inbox: Inbox, clock: ManualClock) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     await inbox.claim(asked.id, by="ann")
-    with pytest.raises(ClaimedError):
+    with raises_code("claimed"):
         await inbox.respond(asked, "approve", by="bob")
 
     clock.advance(60)

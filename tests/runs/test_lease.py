@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import END, START, StateGraph
+from tests.raising import raises_code
 from tests.runs.test_stream import Log
 from tests.runs.world import World, at_work, checked, of_type, opened, until, working
 
@@ -20,7 +21,7 @@ from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.contracts.store import Change, change_record
 from ringi.domain.record import Event, Key, Record
 from ringi.domain.thread import Failure, Run, Thread
-from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError, UnreadableError
+from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, leased
@@ -86,7 +87,7 @@ async def test_a_thread_is_held_by_one_at_a_time() -> None:
     store = MemoryStore()
     await begun(store)
     async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
-        with pytest.raises(ThreadBusyError):
+        with raises_code("busy"):
             async with leased(store, utc_now, KEY, "two", PendingReleases(store, utc_now)):
                 pytest.fail("two hold it")
 

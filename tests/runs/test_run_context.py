@@ -11,12 +11,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import StateGraph
 from tests.integrations.langchain.office import Till, agent, call, calls
+from tests.raising import raises_code
 from tests.runs.world import World, at_work, demo, opened, working
 
 from ringi import Action
 from ringi.domain import Ask
 from ringi.domain.record import Key
-from ringi.errors import DifferentAskError, ThreadBusyError
+from ringi.errors import ConflictError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.context import find_run_context, run_context
@@ -58,7 +59,7 @@ async def test_a_repeated_call_with_another_id_keeps_only_the_approval_of_the_sa
         if is_same:
             assert await host.approve(question("b"), "small", "here") == first
             return {"seen": ["checked"]}
-        with pytest.raises(DifferentAskError):
+        with raises_code("different"):
             await host.approve(question("b"), "small", "here")
         return {"seen": ["checked"]}
 
@@ -134,8 +135,8 @@ async def beside(state: SideState, config: RunnableConfig) -> SideState:
         return {"seen": [(await host.runner.cancel(*side, by=by)).status]}
     try:
         await host.runner.start(*side, "two_questions", {}, by=by)
-    except ThreadBusyError:
-        return {"seen": ["busy"]}
+    except ConflictError as error:
+        return {"seen": [error.code]}
     return {"seen": [str(host.by), host.inbox.tenant]}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.raising import raises_code
 from tests.runs.world import at_work
 from tests.runtimes.toy import ToyAgent, installed
 
@@ -15,7 +16,7 @@ from ringi import Agent, Policy
 from ringi.audit.verify import verify
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.voting import Decider
-from ringi.errors import ForbiddenError, HeldError, InvalidError
+from ringi.errors import ForbiddenError, InvalidError
 from ringi.runtimes.gated_tools import with_gate
 
 CALL = {"order": 1, "amount": 900}
@@ -86,7 +87,7 @@ async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, t
         request = await world.one()
         first = await world.inbox.respond(request, "approve", by="bob")
         assert first.held
-        with pytest.raises(HeldError):
+        with raises_code("held"):
             await world.inbox.respond(request, "reject", by="cem")
         assert (await world.inbox.undo(request.id, by="bob")).held is None
         assert toy.target.effects == []

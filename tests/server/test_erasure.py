@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.raising import raises_code
 from tests.server.world import World, listening
 
 import ringi
@@ -13,7 +14,7 @@ from ringi.audit.verify import verify
 from ringi.domain.ask import Answer
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
-from ringi.errors import ForbiddenError, PendingError, UnderReviewError
+from ringi.errors import ForbiddenError
 from ringi.inbox.api import Seen
 
 
@@ -113,7 +114,7 @@ async def test_a_client_erases_as_an_inbox_does(live: World, monkeypatch: pytest
         await ended(live, f"r{n}")
     await live.asked(id="open", assignee="ann")
     async with ringi.open(live.url, token=live.token("admin", "root")) as client:
-        with pytest.raises(PendingError, match="cancel it"):
+        with raises_code("pending", match="cancel it"):
             await client.erase("open")
         assert (await client.erase("r0")).title == "erased"
         looked = await client.trail.erase(person="ann", dry_run=True)
@@ -160,7 +161,7 @@ async def test_a_client_reads_which_review_an_erasure_waits_for(live: World) -> 
     answer = Answer(decision="approve", digest=request.digest, override="it burns")
     await live.inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
     async with ringi.open(live.url, token=live.token("admin", "boss")) as client:
-        with pytest.raises(UnderReviewError) as refused:
+        with raises_code("under_review") as refused:
             await client.erase("r1")
         done = await client.trail.erase(person="root")
     assert (refused.value.id, refused.value.review) == ("r1", review_id("r1"))

@@ -24,6 +24,7 @@ from ringi.domain.absence import Absence, Away
 from ringi.domain.pauses import Pause
 from ringi.domain.record import Page
 from ringi.errors import (
+    ConflictError,
     FieldError,
     LimitError,
     LostReplyError,
@@ -284,24 +285,26 @@ class ErrorReply:
 ErrorFactory = Callable[[ErrorReply], RingiError]
 
 ERROR_BY_CODE: dict[str, ErrorFactory] = {
-    "final": lambda reply: errors.RequestEndedError(
+    "final": lambda reply: ConflictError.ended(
         reply.call.id, str(reply.problem.get("state", "completed")), reply.problem.get("winner")
     ),
-    "pending": lambda reply: errors.PendingError(reply.call.id),
-    "busy": lambda reply: errors.ConflictError(reply.detail),
-    "digest_mismatch": lambda reply: errors.DigestMismatchError(
+    "pending": lambda reply: ConflictError.pending(reply.call.id),
+    "busy": lambda reply: ConflictError(reply.detail, "busy"),
+    "digest_mismatch": lambda reply: ConflictError.digest_mismatch(
         reply.call.id, str((reply.call.body or {}).get("digest"))
     ),
-    "claimed": lambda reply: errors.ClaimedError(reply.call.id, str(reply.problem.get("claimed_by", "somebody else"))),
-    "held": lambda reply: errors.HeldError(
+    "claimed": lambda reply: ConflictError.claimed(
+        reply.call.id, str(reply.problem.get("claimed_by", "somebody else"))
+    ),
+    "held": lambda reply: ConflictError.held(
         reply.call.id,
         str(reply.problem.get("responder", "somebody else")),
         datetime.fromisoformat(str(reply.problem["until"])) if "until" in reply.problem else utc_now(),
     ),
-    "under_review": lambda reply: errors.UnderReviewError(reply.call.id, str(reply.problem.get("review", ""))),
-    "legal_hold": lambda reply: errors.LegalHoldError(reply.call.id),
-    "different": lambda reply: errors.DifferentAskError(reply.call.id),
-    "conflict": lambda reply: errors.ConflictError(reply.detail),
+    "under_review": lambda reply: ConflictError.under_review(reply.call.id, str(reply.problem.get("review", ""))),
+    "legal_hold": lambda reply: ConflictError.legal_hold(reply.call.id),
+    "different": lambda reply: ConflictError.different(reply.call.id),
+    "conflict": lambda reply: ConflictError(reply.detail),
     "invalid": lambda reply: errors.InvalidError(
         [
             FieldError(each["field"], each["message"], each.get("code", "invalid"), each.get("params", {}))

@@ -163,9 +163,8 @@ def refuse_files(request: RequestData, by: Decider, now: datetime) -> None:
         now: The current time, for the end of a claim.
 
     Raises:
-        RequestEndedError: The request has ended.
-        HeldError: An answer is held.
-        ClaimedError: Another person holds the claim.
+        ConflictError: The request has ended (`final`), an answer is held (`held`), or another person holds the claim
+            (`claimed`).
         ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
     """
     request.refuse_closed(by.name, now)

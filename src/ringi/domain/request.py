@@ -30,12 +30,7 @@ from ringi.domain.voting import (
     Decider,
     decider_of,
 )
-from ringi.errors import (
-    ConflictError,
-    DigestMismatchError,
-    ForbiddenError,
-    NotAuthorizedError,
-)
+from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
 MAX_SEEN = 200
 """The number of people whose first view of a request is recorded."""
@@ -249,17 +244,15 @@ class Request(RequestData):
             None for the same vote or held answer again.
 
         Raises:
-            RequestEndedError: The request has ended.
-            DigestMismatchError: The person saw other content than this request has.
-            HeldError: An answer is held.
+            ConflictError: The request has ended (`final`), the person saw other content than this request has
+                (`digest_mismatch`), an answer is held (`held`), or another person holds the claim (`claimed`).
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             FreshSignInError: The person signed in too long ago for the tier of the request.
-            ClaimedError: Another person holds the claim.
             InvalidError: The decision is not allowed here, or its data or arguments are invalid.
         """
         self.refuse_final()
         if answer.digest != self.digest:
-            raise DigestMismatchError(self.id, answer.digest)
+            raise ConflictError.digest_mismatch(self.id, answer.digest)
         return decisions.decide(self, answer, decider_of(by), channel, now, ended_rules)
 
     def is_repeat(self, answer: Answer, by: Decider | str) -> bool:
@@ -279,8 +272,7 @@ class Request(RequestData):
             now: The current time.
 
         Raises:
-            RequestEndedError: The request has ended.
-            ConflictError: No answer is held, or its time to undo is over.
+            ConflictError: The request has ended (`final`), or no answer is held, or its time to undo is over.
             ForbiddenError: Another person gave the answer.
         """
         self.refuse_final()
@@ -323,10 +315,9 @@ class Request(RequestData):
             lease: The duration of the claim.
 
         Raises:
-            RequestEndedError: The request has ended.
-            HeldError: An answer is held.
+            ConflictError: The request has ended (`final`), an answer is held (`held`), or another person holds the
+                claim (`claimed`).
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
         if self.quorum:
@@ -344,10 +335,9 @@ class Request(RequestData):
             The request and its event; the request unchanged and None if there is no claim.
 
         Raises:
-            RequestEndedError: The request has ended.
-            HeldError: An answer is held.
+            ConflictError: The request has ended (`final`), an answer is held (`held`), or another person holds the
+                claim (`claimed`).
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
         if not self.claimed_by:
@@ -366,10 +356,9 @@ class Request(RequestData):
             groups: The groups whose members may answer. Without an assignee and groups, everybody may answer.
 
         Raises:
-            RequestEndedError: The request has ended.
-            HeldError: An answer is held.
+            ConflictError: The request has ended (`final`), an answer is held (`held`), or another person holds the
+                claim (`claimed`).
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            ClaimedError: Another person holds the claim.
         """
         name = self._changer(by, now)
         fresh = {"assignee": assignee, "groups": tuple(groups), "claimed_by": None, "claimed_until": None}
@@ -393,7 +382,7 @@ class Request(RequestData):
             reason: The reason for the asker and the audit trail, if any.
 
         Raises:
-            RequestEndedError: The request has ended.
+            ConflictError: The request has ended (`final`).
             ForbiddenError: The request reviews an override: only a decision ends it.
         """
         self.refuse_final()
@@ -409,7 +398,7 @@ class Request(RequestData):
             now: The time of the expiry; it is not compared with `expires_at`.
 
         Raises:
-            RequestEndedError: The request has ended.
+            ConflictError: The request has ended (`final`).
         """
         self.refuse_final()
         return self.ended("expired", SYSTEM, now, reason=reason_of("expired"))

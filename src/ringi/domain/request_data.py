@@ -42,11 +42,7 @@ from ringi.domain.voting import (
     is_same_person,
     open_stage,
 )
-from ringi.errors import (
-    ClaimedError,
-    HeldError,
-    RequestEndedError,
-)
+from ringi.errors import ConflictError
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
@@ -512,17 +508,16 @@ class RequestData(Record):
             now: The current time, for the end of a claim.
 
         Raises:
-            RequestEndedError: The request has ended.
-            HeldError: An answer is held.
-            ClaimedError: Another person holds the claim.
+            ConflictError: The request has ended (`final`), an answer is held (`held`), or another person holds the
+                claim (`claimed`).
         """
         self.refuse_final()
         if self.held:
-            raise HeldError(self.id, self.held.responder, self.held.until)
+            raise ConflictError.held(self.id, self.held.responder, self.held.until)
         if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
+            raise ConflictError.claimed(self.id, str(self.claimed_by))
 
     def refuse_final(self) -> None:
-        """Raise `RequestEndedError` if the request has ended."""
+        """Raise `ConflictError` if the request has ended."""
         if self.is_final:
-            raise RequestEndedError(self.id, self.status, self.winner)
+            raise ConflictError.ended(self.id, self.status, self.winner)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Record
-from ringi.errors import ConflictError, FenceError, ThreadBusyError
+from ringi.errors import ConflictError, FenceError
 
 Savers = Callable[["Thread"], Any]
 """Returns a LangGraph checkpointer for a thread as its worker acquired it; writes of other holders are rejected."""
@@ -234,11 +234,11 @@ class Thread(Record):
             images: The numbers of the images in the run's message.
 
         Raises:
-            ThreadBusyError: The thread is running or waits for a person.
+            ConflictError: The thread is running or waits for a person (`busy`).
             InvalidError: The input of the run is not portable JSON.
         """
         if self.is_live:
-            raise ThreadBusyError(self.id, self.status)
+            raise ConflictError.busy(self.id, self.status)
         title = self.title or title_of(run.input)
         fields = {"agent": agent, "title": title, "run": run}
         known: dict[str, Any] = {"missed": None} if self.missed else {}
@@ -267,12 +267,12 @@ class Thread(Record):
             lease: The duration of the lease; its end is not part of the event.
 
         Raises:
-            ThreadBusyError: The thread neither runs nor waits for people, or another worker holds it.
+            ConflictError: The thread neither runs nor waits for people, or another worker holds it (`busy`).
         """
         if not self.is_live:
-            raise ThreadBusyError(self.id, self.status)
+            raise ConflictError.busy(self.id, self.status)
         if self.is_leased(now):
-            raise ThreadBusyError(self.id, f"held by another worker until {self.lease_until}")
+            raise ConflictError.busy(self.id, f"held by another worker until {self.lease_until}")
         held = {"owner": owner, "fence": self.fence + 1, "status": "running", "attempts": self.attempts + 1}
         after, event = self.changed("acquired", owner, now, **held)
         return after.model_copy(update={"lease_until": now + lease}), event

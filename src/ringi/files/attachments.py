@@ -26,11 +26,11 @@ from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.errors import (
+    ConflictError,
     FenceError,
     FieldError,
     InvalidError,
     NotFoundError,
-    RequestEndedError,
     RingiError,
     UnreadableError,
     UnsupportedError,
@@ -136,7 +136,7 @@ class Attachments(Files):
 
         Raises:
             InvalidError: The field rejects the file, or a limit is exceeded.
-            RequestEndedError: The request ended during the upload.
+            ConflictError: The request ended during the upload (`final`).
         """
         name, key = clean_name(name), request.key
         # In a thread: hashing ten megabytes must not block the event loop.
@@ -155,7 +155,7 @@ class Attachments(Files):
         if request.is_final and not (file and file["number"] in numbers_in(request)):
             if file:
                 await self.delete(key, file["number"])
-            raise RequestEndedError(request.id, request.status, request.winner)
+            raise ConflictError.ended(request.id, request.status, request.winner)
         if not file:  # The same person attached another file at the same time.
             raise InvalidError.of(field, NOT_ATTACHED, "file_missing")
         return file

@@ -19,13 +19,7 @@ from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import FOLDER
 from ringi.domain.record import AGENT
 from ringi.domain.request import CLIENT, Request
-from ringi.errors import (
-    ConflictError,
-    DifferentAskError,
-    NotAuthorizedError,
-    NotFoundError,
-    WaitTimeoutError,
-)
+from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError, WaitTimeoutError
 from ringi.forms.form import Form
 from ringi.gateways.call_views import view_of
 from ringi.inbox.api import InboxAPI
@@ -238,7 +232,9 @@ class ClientAsker(InboxAsker):
             self._earlier = None
             try:
                 facts = await super().earlier_facts(call)
-            except DifferentAskError:
+            except ConflictError as error:
+                if error.code != "different":
+                    raise
                 facts = {}  # It was erased.
             if facts is None or self._is_usable():
                 return facts

@@ -421,7 +421,7 @@ class InboxAPI(ABC):
 
         Raises:
             InvalidError: The content breaks a rule.
-            DifferentAskError: The id exists with other content.
+            ConflictError: The id exists with other content (`different`).
         """
         own = {"title": title, "id": id, "thread_id": thread_id, "run_id": run_id, "webhooks": webhooks}
         return await self.submit(Ask.parse({**own, **options}))
@@ -435,7 +435,7 @@ class InboxAPI(ABC):
 
         Raises:
             InvalidError: The ask breaks a rule.
-            DifferentAskError: The id exists with other content.
+            ConflictError: The id exists with other content (`different`).
         """
 
     @abstractmethod
@@ -522,11 +522,10 @@ class InboxAPI(ABC):
             override: The reason for a decision past the rules of the request; another administrator must review it.
 
         Raises:
-            RequestEndedError: The request has ended; the error contains the winner.
+            ConflictError: The request has ended (`final`, with the winner), another answer is held
+                (`held`), the request has another digest than the one that was seen (`digest_mismatch`), or another
+                person holds the claim (`claimed`).
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            HeldError: Another answer is held.
-            DigestMismatchError: The request has another digest than the one that was seen.
-            ClaimedError: Another person holds the claim.
             InvalidError: The answer is invalid; there is one error for each field.
             NotFoundError: There is no such request.
             UnavailableError: The store or the server did not acknowledge the answer.
@@ -567,8 +566,7 @@ class InboxAPI(ABC):
         Raises:
             InvalidError: The field rejects the file.
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            RequestEndedError: The request has ended.
-            ClaimedError: Another person holds the claim.
+            ConflictError: The request has ended (`final`), or another person holds the claim (`claimed`).
         """
 
     @abstractmethod
@@ -593,8 +591,7 @@ class InboxAPI(ABC):
 
         Raises:
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            ClaimedError: Another person holds the claim.
-            RequestEndedError: The request has ended.
+            ConflictError: Another person holds the claim (`claimed`), or the request has ended (`final`).
         """
 
     @abstractmethod
@@ -607,8 +604,7 @@ class InboxAPI(ABC):
 
         Raises:
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            ClaimedError: Another person holds the claim.
-            RequestEndedError: The request has ended.
+            ConflictError: Another person holds the claim (`claimed`), or the request has ended (`final`).
         """
 
     @abstractmethod
@@ -636,8 +632,7 @@ class InboxAPI(ABC):
         Raises:
             ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
             InvalidError: A name is invalid or unknown; the error has the nearest known name.
-            ClaimedError: Another person holds the claim.
-            RequestEndedError: The request has ended.
+            ConflictError: Another person holds the claim (`claimed`), or the request has ended (`final`).
         """
 
     @abstractmethod
@@ -650,7 +645,7 @@ class InboxAPI(ABC):
             by: The person or agent that cancels it.
 
         Raises:
-            RequestEndedError: The request has already ended.
+            ConflictError: The request has already ended (`final`).
         """
 
     @abstractmethod
@@ -692,8 +687,7 @@ class InboxAPI(ABC):
             by: The person who erases.
 
         Raises:
-            PendingError: The request has not ended.
-            ThreadBusyError: The run of its thread is in progress.
+            ConflictError: The request has not ended (`pending`), or the run of its thread is in progress (`busy`).
         """
 
     @abstractmethod

@@ -29,7 +29,7 @@ from ringi.domain.request import Request
 from ringi.domain.reviews import review_of
 from ringi.domain.urgency import own_query, place_of
 from ringi.domain.voting import Caller, Decider, decider_of
-from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
+from ringi.errors import ConflictError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
@@ -170,7 +170,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
 
         Raises:
             InvalidError: The ask breaks a rule.
-            DifferentAskError: The id exists with other content.
+            ConflictError: The id exists with other content (`different`).
         """
         new = await self.prepare(ask, by=by, continuation=continuation, starter=starter)
         if is_known:
@@ -247,7 +247,9 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         new = NewRequest(*Request.denied(ask, **parts, rule=rule, reason=reason, traceparent=span.traceparent), span)
         try:
             return await self._put(new)
-        except DifferentAskError:
+        except ConflictError as error:
+            if error.code != "different":
+                raise
             return await self.get(new.request.id)
 
     def _born_final(self, ask: Ask, by: str | None) -> tuple[Ask, dict[str, Any], tracing.StartedSpan]:
@@ -373,7 +375,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             await self.eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
         request = await self.change(id, decide)
         if request.is_final and not request.is_repeat(answer, person):
-            raise RequestEndedError(id, request.status, request.winner)
+            raise ConflictError.ended(id, request.status, request.winner)
         if answer.grant:
             await self.granted.begin(request)
         return request
@@ -524,7 +526,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     async def _stored_request(self, asked_request: Request) -> Request:
         stored = await self.get(asked_request.id)
         if stored.is_check or (stored.digest, stored.asked_by) != (asked_request.digest, asked_request.asked_by):
-            raise DifferentAskError(asked_request.id)
+            raise ConflictError.different(asked_request.id)
         return stored
 
     async def change(

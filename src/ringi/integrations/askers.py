@@ -14,7 +14,7 @@ from ringi.connect import open
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import OVER
 from ringi.domain.request import Request
-from ringi.errors import DifferentAskError, NotAuthorizedError, NotFoundError
+from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 from ringi.policy.question import FACTS, FactFunction, afind_facts, find_facts
@@ -159,9 +159,9 @@ class InboxAsker(Asker):
             question = self._identified(question)
             try:
                 request = await self._submit(inbox, question)
-            except DifferentAskError:
+            except ConflictError as error:
                 # Another process may have asked about the same call at the same moment, with newer facts.
-                if not question.id or not question.action:
+                if error.code != "different" or not question.id or not question.action:
                     raise
                 request = await self._stored(question.id, Call(question.action.name, question.action.args))
         if not request.is_final:
@@ -202,7 +202,7 @@ class InboxAsker(Asker):
     async def _stored(self, id: str, call: Call) -> Request:
         request = await (await self._opened()).get(id)
         if request.action is None or digest([request.action.name, request.action.args]) != digest([*call]):
-            raise DifferentAskError(id)
+            raise ConflictError.different(id)
         return request
 
     def _identified(self, question: Ask) -> Ask:

@@ -15,7 +15,8 @@ from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, START, SYSTEM, Eve
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_key
 from ringi.domain.thread import Thread
-from ringi.errors import InvalidError, LegalHoldError, PendingError, ThreadBusyError, UnderReviewError
+from ringi.errors import ConflictError as Conflict
+from ringi.errors import InvalidError
 from ringi.privacy.redaction import newer_fields, unknown_in
 
 
@@ -118,8 +119,8 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
     requests = [each for each in requests if each.is_final or each.key not in reviews]
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
     left = {id: str(newer_fields(id, unknown)) for id, unknown in newer.items()}
-    left |= {each.id: str(PendingError(each.id)) for each in requests if not each.is_final and not each.is_review}
-    left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
+    left |= {each.id: str(Conflict.pending(each.id)) for each in requests if not each.is_final and not each.is_review}
+    left |= {thread.id: str(Conflict.busy(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
     return ErasureCandidates([request for request in requests if request.id not in left], over, left)
 
@@ -134,7 +135,9 @@ def without_held(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> Eras
 
     A hold on the review of a request in `reviews` holds the request too.
     """
-    held = {each.id: str(LegalHoldError(id)) for each in due.requests if (id := held_id(each, reviews.get(each.key)))}
+    held = {
+        each.id: str(Conflict.legal_hold(id)) for each in due.requests if (id := held_id(each, reviews.get(each.key)))
+    }
     reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key(each))}
     threads = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
     return due._replace(
@@ -150,7 +153,7 @@ def without_reviewed(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> 
     open_reviews = {key: review.id for key, review in pairs if not review.is_final}
     return due._replace(
         requests=[request for request in due.requests if request.key not in open_reviews],
-        left=due.left | {key.id: str(UnderReviewError(key.id, review)) for key, review in open_reviews.items()},
+        left=due.left | {key.id: str(Conflict.under_review(key.id, review)) for key, review in open_reviews.items()},
     )
 
 

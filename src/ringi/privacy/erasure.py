@@ -21,17 +21,7 @@ from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.reviews import overridden_key, review_key
 from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
-from ringi.errors import (
-    ConflictError,
-    FenceError,
-    LegalHoldError,
-    NotFoundError,
-    PendingError,
-    RingiError,
-    ThreadBusyError,
-    UnderReviewError,
-    UnreadableError,
-)
+from ringi.errors import ConflictError, FenceError, NotFoundError, RingiError, UnreadableError
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
@@ -89,8 +79,7 @@ class Eraser:
         The review of an override is erased first. While it is open, only the rest is erased; the request waits for the
         end of the review.
 
-        Raises `PendingError` for a request that has not ended, `UnderReviewError` while its review is open, and
-        `ThreadBusyError` while its run is in progress.
+        Raises `ConflictError` for a request that has not ended, or while its review or its run is in progress.
         """
         request = await self._erased_request(key, erased, check, person)
         await self._end_wait(request, erased, person)
@@ -102,9 +91,9 @@ class Eraser:
             check(request)
             review = await find_review(self._store, request)
             if held := held_id(request, review):
-                raise LegalHoldError(held)
+                raise ConflictError.legal_hold(held)
             if not request.is_final and not review:
-                raise PendingError(request.id)
+                raise ConflictError.pending(request.id)
             if person and (unknown := unknown_in(request)):
                 raise newer_fields(request.id, unknown)
             history = await self._history(request)
@@ -192,8 +181,8 @@ class Eraser:
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
         """Erase a thread's content, output and checkpoints; repeat it to remove the name of an earlier eraser.
 
-        Raises `ThreadBusyError` while the thread is in use, `LegalHoldError` while one of its requests is on hold, and
-        `NotFoundError` if neither a thread nor its images exist.
+        Raises `ConflictError` while the thread is in use or one of its requests is on hold, and `NotFoundError` if
+        neither a thread nor its images exist.
         """
         for _ in range(TRIES):
             try:
@@ -208,11 +197,11 @@ class Eraser:
                 await self._forget_late(key, thread.fence)
                 return
             if thread.is_live:
-                raise ThreadBusyError(thread.id, thread.status)
+                raise ConflictError.busy(thread.id, thread.status)
             asked = await self._asked_by(thread)
             reviews = await find_reviews(self._store, asked)
             if held := next((id for each in asked if (id := held_id(each, reviews.get(each.key)))), None):
-                raise LegalHoldError(held)
+                raise ConflictError.legal_hold(held)
             if not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
@@ -451,7 +440,7 @@ async def find_reviews(store: Store, requests: Sequence[Request]) -> dict[Key, R
 
 
 async def wait_for_review(store: Store, request: Request, review: Request, erased: Erased, person: str | None) -> None:
-    """Let an erasure wait for the end of a review, and raise `UnderReviewError`; return if it has ended just now.
+    """Let an erasure wait for the end of a review, and raise `ConflictError`; return if it has ended just now.
 
     Args:
         store: The store of the requests.
@@ -463,7 +452,7 @@ async def wait_for_review(store: Store, request: Request, review: Request, erase
     new = WaitingErasure(**erased.model_dump(), request=request.id, person=person)
     _, after = await change_record(store, Request, review.key, lambda each: each.with_waiting_erasure(new))
     if not after.is_final:
-        raise UnderReviewError(request.id, review.id)
+        raise ConflictError.under_review(request.id, review.id)
 
 
 async def is_awaited_by(store: Store, key: Key, person: str) -> bool:

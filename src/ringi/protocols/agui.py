@@ -27,7 +27,7 @@ from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import ANSWER, Id, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ForbiddenError, InvalidError, NotFoundError, RequestEndedError, RingiError, UnreadableError
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.runs.leased_run import user_messages
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
@@ -182,7 +182,7 @@ class AguiRoutes:
         asked = [(entry, request) for entry, request in found if request]
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
-            raise RequestEndedError(stale.id, stale.status)
+            raise ConflictError.ended(stale.id, stale.status)
         answers = [answer_of(request, entry) for entry, request in asked]
         ids = {entry.interrupt_id for entry in resume}
         after, pause_ids = await pause_asking(self._backend, thread, ids)

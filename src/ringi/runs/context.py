@@ -19,7 +19,7 @@ from ringi.domain.record import POLICY, THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
-from ringi.errors import DifferentAskError, OutageError, RingiError, UnavailableError
+from ringi.errors import ConflictError, OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
@@ -58,7 +58,7 @@ class RunContext:
         """The runner that starts and stops other threads.
 
         A step is repeated if its worker died: a thread that it starts needs a deterministic id. The repetition raises
-        `ThreadBusyError` if the thread has already been started.
+        `ConflictError` if the thread has already been started.
         """
         self.inbox = inbox
         """The inbox of the run's tenant."""
@@ -221,7 +221,9 @@ class RunContext:
         with report_outages():
             try:
                 return await self.inbox.submit_approved(complete, rule=rule, by=self.by)
-            except DifferentAskError:
+            except ConflictError as error:
+                if error.code != "different":
+                    raise
                 # A repeated model draws another id for the call; all else must be as it is stored.
                 stored = await self.inbox.get(id)
                 complete = with_call_id(complete, stored.context.get(TOOL_CALL_ID))

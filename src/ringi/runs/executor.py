@@ -21,7 +21,6 @@ from ringi.domain.thread import Thread
 from ringi.errors import (
     AgentServiceError,
     ConflictError,
-    DifferentAskError,
     FenceError,
     NotFoundError,
     PausedError,
@@ -337,9 +336,10 @@ class RunExecutor:
         async def submit(*, is_known: bool = False) -> Request:
             try:
                 return await self._inbox.submit(ask, **asker, is_known=is_known)
-            except DifferentAskError:
+            except ConflictError as error:
                 # A deploy may have changed the tool's schema or the policy since: it is the same question.
-                if digest_of(question.asks[position]) == question.digests[position] and not self._view.agent.policy:
+                is_same = digest_of(question.asks[position]) == question.digests[position]
+                if error.code != "different" or (is_same and not self._view.agent.policy):
                     raise
                 return await self._inbox.get(id)
 

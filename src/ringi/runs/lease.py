@@ -112,7 +112,7 @@ async def leased(
 
     `owner` is unique to the block; `held_leases` contains the lease during the block; `read` is the thread as the
     caller has just read it; `put` saves the acquired thread, by default the store's own `put`.
-    Raises `ThreadBusyError` while another worker holds the thread.
+    Raises `ConflictError` while another worker holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:

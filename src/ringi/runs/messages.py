@@ -15,15 +15,7 @@ from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
 from ringi.domain.record import Key
 from ringi.domain.thread import Run, Thread
-from ringi.errors import (
-    AgentServiceError,
-    ConflictError,
-    FenceError,
-    NotFoundError,
-    ThreadBusyError,
-    UnavailableError,
-    UnreadableError,
-)
+from ringi.errors import AgentServiceError, ConflictError, FenceError, NotFoundError, UnavailableError, UnreadableError
 from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
 from ringi.forms.field_parts import AttachedFile
 
@@ -89,7 +81,7 @@ async def begin_run_with_images(
         if known and once and began_with(known, run.input):
             return known
         if known and known.is_live:
-            raise ThreadBusyError(known.id, known.status)
+            raise ConflictError.busy(known.id, known.status)
         with suppress(ConflictError, FenceError):
             others = await images.unlisted(key, new, (known.images if known else None) or ())
             # Images of others may belong to a run that is about to begin. Reserve only once, or no run would ever

@@ -103,7 +103,7 @@ class Runner:
         Raises:
             NotFoundError: No process has this agent.
             InvalidError: The input is invalid, or the agent does not accept images.
-            ThreadBusyError: The thread runs or waits for a person.
+            ConflictError: The thread runs or waits for a person (`busy`).
         """
         await self._check_input(agent, input, images)
         key, starter, clock = Key(tenant, thread_id), decider_of(by), self.inbox.clock

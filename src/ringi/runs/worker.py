@@ -20,13 +20,7 @@ from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import (
-    FenceError,
-    JobNotDueError,
-    PausedError,
-    RingiError,
-    ThreadBusyError,
-)
+from ringi.errors import ConflictError, FenceError, JobNotDueError, PausedError, RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements
@@ -111,7 +105,9 @@ class Worker(Runner):
                 # A thread that has changed since it was read may have other requests too.
                 is_current = lease.thread.version == thread.version + 1
                 await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)
-        except ThreadBusyError as error:
+        except ConflictError as error:
+            if error.code != "busy":
+                raise
             # The holder does the work, but it may have died: then its lease ends later than its claim of the job.
             raise _not_due_yet(job.attempts) from error
         except PausedError as error:

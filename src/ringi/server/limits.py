@@ -94,7 +94,7 @@ async def submit_for(components: ServerComponents, limits: AskLimits, caller: Pr
         InvalidError: The ask breaks a rule.
         LimitError: The caller creates requests too fast, or has too many open ones.
         NotFoundError: The caller may not read the thread.
-        DifferentAskError: The id exists with other content.
+        ConflictError: The id exists with other content (`different`).
     """
     components.deliveries.settings.check(ask.webhooks, caller.tenant)
     inbox = components.inbox.for_tenant(caller.tenant)

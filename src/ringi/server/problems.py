@@ -16,17 +16,7 @@ from starlette.routing import Match
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.validation import rule_of
-from ringi.errors import (
-    ClaimedError,
-    FieldError,
-    HeldError,
-    InvalidError,
-    LimitError,
-    RequestEndedError,
-    RingiError,
-    UnavailableError,
-    UnderReviewError,
-)
+from ringi.errors import ConflictError, FieldError, InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
@@ -53,9 +43,9 @@ def status_of(error: Exception) -> tuple[int, str]:
     """Return the HTTP status and the code of an error."""
     if isinstance(error, RefusalError):
         return error.status, error.code
-    # Of the class: an `HttpError` itself carries the code of another server's reply.
-    codes = (getattr(kind, "code", None) for kind in type(error).__mro__)
-    code = next((code for code in codes if code in STATUSES), None)
+    # An `HttpError` carries the code of another server's reply, and its class has none.
+    own = getattr(type(error), "code", None)
+    code = next((each for each in (own and getattr(error, "code", None), own) if each in STATUSES), None)
     return (STATUSES[code], code) if code else INTERNAL
 
 
@@ -73,16 +63,10 @@ def document_of(error: Exception) -> dict[str, Any]:
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
     if isinstance(error, InvalidError):
         more["errors"] = [{**each._asdict(), "params": dict(each.params)} for each in error.errors]
-    if isinstance(error, RequestEndedError):
-        more["state"] = error.status
-    if isinstance(error, RequestEndedError) and error.winner:
-        more["winner"] = error.winner
-    if isinstance(error, ClaimedError):
-        more["claimed_by"] = error.claimed_by
-    if isinstance(error, UnderReviewError):
-        more["review"] = error.review
-    if isinstance(error, HeldError):
-        more |= {"responder": error.responder, "until": jsonable(error.until)}
+    if isinstance(error, ConflictError):
+        state = error.status if code == "final" else ""
+        details = {name: getattr(error, name) for name in ("winner", "claimed_by", "review", "responder", "until")}
+        more |= {name: jsonable(value) for name, value in {"state": state, **details}.items() if value}
     return document(status, code, str(error), **more)
 
 

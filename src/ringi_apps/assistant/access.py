@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ringi.base import JsonObject
 from ringi.contracts import Wakeup, find_record
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
-from ringi.errors import LimitError, NotFoundError, ThreadBusyError
+from ringi.errors import ConflictError, LimitError, NotFoundError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 from ringi_apps.assistant.assistant import AssistantAgent
@@ -72,7 +72,7 @@ class ConversationAccess:
     ) -> Thread:
         """Build an event from the current conversation and send it, as soon as the conversation is free.
 
-        Raises `ThreadBusyError` if the conversation stays busy for `WAIT_SECONDS`.
+        Raises `ConflictError` if the conversation stays busy for `WAIT_SECONDS`.
         """
         until = time.monotonic() + WAIT_SECONDS
         async with self._subscribe(id) as wakeup:
@@ -80,9 +80,9 @@ class ConversationAccess:
                 conversation = await self.load(id, agent)
                 try:
                     return await self._start(conversation, build_event)
-                except ThreadBusyError as error:
+                except ConflictError as error:
                     seconds_left = until - time.monotonic()
-                    if seconds_left <= 0 or error.status == "interrupted":
+                    if error.code != "busy" or seconds_left <= 0 or error.status == "interrupted":
                         raise
                 await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
 
@@ -130,7 +130,7 @@ class ConversationAccess:
     ) -> Thread:
         thread = conversation.thread
         if thread and thread.is_live:
-            raise ThreadBusyError(thread.id, thread.status)
+            raise ConflictError.busy(thread.id, thread.status)
         agent, input = conversation.assistant.name, {"event": build_event(conversation)}
         runner = self._runner(conversation.id)
         check = partial(require_readable_thread, self._principal)

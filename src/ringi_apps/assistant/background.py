@@ -18,7 +18,7 @@ from ringi.backends import report_outages
 from ringi.base import jsonable
 from ringi.domain import Action as RequestAction
 from ringi.domain import Decision, Request
-from ringi.errors import ForbiddenError, OutageError, ThreadBusyError
+from ringi.errors import ConflictError, ForbiddenError, OutageError
 from ringi.forms import MAX_OPTIONS, Form, MultiSelect, Select, TextArea, check_json
 from ringi.runs import RunContext, run_context
 from ringi_apps.assistant.declarations import ANY, Info, in_language
@@ -179,7 +179,9 @@ async def send_event(
             try:
                 with report_outages():
                     await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
-            except ThreadBusyError:
+            except ConflictError as error:
+                if error.code != "busy":
+                    raise
                 await wakeup.wait(backend.notifier.recheck_after)
             else:
                 return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
-from ringi.errors import InvalidError, LimitError, NotFoundError, ThreadBusyError
+from ringi.errors import ConflictError, InvalidError, LimitError, NotFoundError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
     LongPoll,
@@ -183,14 +183,15 @@ class CallerConversations:
         def check(thread: Thread) -> None:
             require_readable_thread(self._who, thread)
             if id in threads and not belongs_to(threads[id], thread):  # Somebody else has just taken its name.
-                raise ThreadBusyError(thread.id, thread.status)
+                raise ConflictError.busy(thread.id, thread.status)
 
         for each in free:
             try:
                 return await self._runner.start(self._who.tenant, each, name, input, by=self._who.asker, check=check)
-            except ThreadBusyError:
+            except ConflictError as error:
                 # Another question has just come into it.
-                continue
+                if error.code != "busy":
+                    raise
         what = f"{MAX_THREADS} questions of conversation {id!r} are running or have pending insights"
         raise RefusalError(409, "busy", f"{what}: decide on some first")
 

@@ -13,7 +13,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain import Answer, Request, Thread, parse_body
-from ringi.errors import ConflictError, DigestMismatchError, ForbiddenError, InvalidError
+from ringi.errors import ConflictError, ForbiddenError, InvalidError
 from ringi.runs import Agent
 from ringi.server import (
     AskLimits,
@@ -276,7 +276,7 @@ def select_pending(who: Principal, conversation: EngrammerSnapshot, body: Engram
         raise nothing_pending(f"{', '.join(map(repr, unknown))} is not", conversation.id)
     for each in body.insights:
         if each.digest != pending[each.id]:
-            raise DigestMismatchError(each.id, each.digest)
+            raise ConflictError.digest_mismatch(each.id, each.digest)
     ids = {each.id for each in body.insights}
     return {id: digest for id, digest in pending.items() if id in ids}
 

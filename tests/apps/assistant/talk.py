@@ -14,7 +14,7 @@ from tests.runs.world import World, at_work, until
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ThreadBusyError
+from ringi.errors import ConflictError
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler
@@ -204,7 +204,9 @@ class ChatDriver:
         async def has_begun() -> bool:
             try:
                 await self.runner.start(TENANT, self.chat, "assistant", input, by="ann")
-            except ThreadBusyError:
+            except ConflictError as error:
+                if error.code != "busy":
+                    raise
                 return False
             return True
 

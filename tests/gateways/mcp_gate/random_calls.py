@@ -23,7 +23,7 @@ from tests.runs.world import until
 from ringi import Request
 from ringi.audit.verify import verify
 from ringi.domain import Query
-from ringi.errors import ConflictError, RequestEndedError
+from ringi.errors import ConflictError
 from ringi.inbox.inbox import Inbox
 
 RULES = {
@@ -119,7 +119,7 @@ class World:
                 args = {**request.action.args, "times": EDITED} if how == "edit" else None
                 decision: Any = how
                 await self.inbox.respond(request, decision, by="ann", args=args)
-        except (ConflictError, RequestEndedError):
+        except ConflictError:
             pass
 
     async def check(self) -> dict[str, int]:

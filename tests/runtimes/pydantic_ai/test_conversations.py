@@ -26,13 +26,14 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationSto
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.test import TestModel
+from tests.raising import raises_code
 
 from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Query
 from ringi.domain.thread import Run, Thread, conversation_stream
-from ringi.errors import InvalidError, ThreadBusyError, UnreadableError
+from ringi.errors import InvalidError, UnreadableError
 from ringi.integrations.pydantic_ai import RingiConversationStore
 from ringi.integrations.pydantic_ai.conversation_log import MAX_CONVERSATION
 from ringi.privacy.candidates import Sweep
@@ -337,5 +338,5 @@ async def test_a_thread_with_a_run_takes_no_messages(url: str) -> None:
         conversation = await store.load("c1")
         assert conversation
 
-        with pytest.raises(ThreadBusyError):
+        with raises_code("busy"):
             await store.save(conversation)

@@ -24,12 +24,13 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.external_events import ExternalEventError, external_event_scope, wait_for_external_event
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from tests.raising import raises_code
 from tests.runtimes.direct import ROOT, module_of
 
 import ringi
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.errors import DigestMismatchError, InvalidError, RequestEndedError, RingiError
+from ringi.errors import ConflictError, InvalidError, RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.pydantic_ai import RingiConversationStore, RingiEventWaiter, ask_people
 from ringi.testing.conformance.running_agents import until
@@ -241,10 +242,11 @@ async def test_of_opposite_answers_the_first_counts(url: str) -> None:
         await respond(inbox, request, "reject")
 
         assert (await respond(inbox, request, "reject")).status == "completed"
-        with pytest.raises(RequestEndedError):
+        with raises_code("final"):
             await respond(inbox, request, "approve")
-        with pytest.raises((RequestEndedError, DigestMismatchError)):
+        with pytest.raises(ConflictError) as refused:
             await inbox.respond(Seen(request.id, "sha256:other"), "approve", by="carl")
+        assert refused.value.code in ("final", "digest_mismatch")
 
         assert await running == "Done."
         assert effects == []

@@ -64,9 +64,9 @@ def problem_text(
 
 def error_text(error: Exception, language: Language, *, is_deciding: bool = False) -> str:
     """Return the text for an error; in another language its details are those that the catalogue has a text for."""
-    if isinstance(error, errors.ClaimedError):
+    if isinstance(error, errors.ConflictError) and error.claimed_by:
         return problem_text("claimed_by", language, {"name": error.claimed_by})
-    if isinstance(error, errors.HeldError):
+    if isinstance(error, errors.ConflictError) and error.responder:
         return problem_text("held_by", language, {"name": error.responder})
     own = detail_text(str(error), language)
     return own if own != str(error) else problem_text(code_of(error), language, is_deciding=is_deciding)

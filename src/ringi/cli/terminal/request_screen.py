@@ -40,7 +40,7 @@ from ringi.cli.texts import text_of
 from ringi.domain.ask import AGREEING, Answer, Decision
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import FieldError, InvalidError, RequestEndedError, RingiError
+from ringi.errors import FieldError, InvalidError, RingiError
 from ringi.forms.form import Form
 
 Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
@@ -273,7 +273,7 @@ class RequestScreen(InboxScreen):
             self._complain(error)
         except RingiError as error:
             self.tell(error_text(error, is_deciding=True))
-            if isinstance(error, RequestEndedError):
+            if error.code == "final":
                 await self.refresh_request()
         else:
             # Stay in the sending state: a repeated key must not send again.

@@ -16,7 +16,7 @@ from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query, cursor_of
 from ringi.domain.thread import Thread, conversation_stream
-from ringi.errors import ConflictError, FenceError, InvalidError, NotFoundError, ThreadBusyError, UnreadableError
+from ringi.errors import ConflictError, FenceError, InvalidError, NotFoundError, UnreadableError
 
 CHUNK = 192 * 1024
 """Characters of one stream item."""
@@ -185,7 +185,7 @@ class ConversationLogs:
 
         Raises:
             ConversationConflict: A later writer or an erasure was faster.
-            ThreadBusyError: A run was started in the thread of the conversation.
+            ConflictError: A run was started in the thread of the conversation (`busy`).
         """
         stream, fence = conversation_stream(key), await self._reserve(key, by)
         try:
@@ -199,7 +199,7 @@ class ConversationLogs:
 
         def reserved(thread: Thread) -> tuple[Thread, Event]:
             if thread.is_live:
-                raise ThreadBusyError(thread.id, thread.status)
+                raise ConflictError.busy(thread.id, thread.status)
             return thread.reserved(by, self._clock())
 
         with suppress(NotFoundError):

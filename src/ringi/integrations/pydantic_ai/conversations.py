@@ -84,7 +84,7 @@ class RingiConversationStore(ConversationStore):
         Raises:
             ConversationConflict: The stored conversation has another revision.
             InvalidError: The conversation would have more than 16 MiB of JSON.
-            ThreadBusyError: A run was started in the thread of the conversation.
+            ConflictError: A run was started in the thread of the conversation (`busy`).
         """
         id, key, source = record.conversation_id, self._ringi.key(record.conversation_id), None
         expect(await self._ringi.read(key), id, expected_revision)

@@ -18,7 +18,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.errors import NotFoundError, RequestEndedError
+from ringi.errors import ConflictError, NotFoundError
 from ringi.protocols.langgraph_api.answers import answer_of
 from ringi.protocols.langgraph_api.models import ThreadSearch
 from ringi.protocols.langgraph_api.views import (
@@ -205,7 +205,7 @@ class CallerAccess:
         checkpoint_id = (checkpoint or {}).get("checkpoint_id")
         request = await inbox.get(served.request_id)
         if checkpoint_id is not None and checkpoint_id != served.request_id:
-            raise RequestEndedError(str(checkpoint_id), "superseded")
+            raise ConflictError.ended(str(checkpoint_id), "superseded")
         return request, served.digest
 
     async def _thread(self, id: str) -> Thread | None:

@@ -20,7 +20,7 @@ from ringi.domain.ask import parse_body
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import InvalidError, NotFoundError, RequestEndedError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import named_by
 from ringi.runs.leased_run import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
@@ -176,9 +176,10 @@ class ChatRoutes:
         answer = {"decision": decision, "message": approval.get("reason"), "digest": digest}
         try:
             await self._conversations.answer(caller, request.id, answer, channel)
-        except RequestEndedError:
+        except ConflictError as error:
             # Another answer was first, or the deadline has passed: the stream shows the result.
-            return
+            if error.code != "final":
+                raise
 
     async def _feed(self, connection: StreamConnection, context: ChatContext) -> None:
         connection.goodbye = STOPPING

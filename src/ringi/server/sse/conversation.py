@@ -15,7 +15,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.record import Key, topic_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, words_in
-from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import Images, NewImage
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription
@@ -85,7 +85,9 @@ class Conversations:
                     return await runner.start(
                         caller.tenant, id, agent, input, by=caller.asker, images=images, once=True, check=check
                     )
-                except ThreadBusyError:
+                except ConflictError as error:
+                    if error.code != "busy":
+                        raise
                     now = require_readable_thread(caller, await runner.get(caller.tenant, id))
                     if began_with(now, input):
                         return now

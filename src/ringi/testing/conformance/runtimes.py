@@ -20,7 +20,7 @@ import pytest
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Thread
-from ringi.errors import RequestEndedError
+from ringi.errors import ConflictError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.frameworks import Served
 from ringi.runs.worker import Worker
@@ -134,8 +134,9 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         async with asking(url, agent) as (run, [request]):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
-            with pytest.raises(RequestEndedError):
+            with pytest.raises(ConflictError) as refused:
                 await run.respond(request, "approve")
+            assert refused.value.code == "final"
             assert (await run.rest()).status != "interrupted"
             assert effects == []
 
