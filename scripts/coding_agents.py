@@ -291,7 +291,7 @@ async def server_down(world: World, client: str) -> Outcome:
     await session.end()
     world.start()
     (result,) = world.results(session)
-    return Outcome(not session.files and "UnreachableError" in result, f"not run; the model reads: {result}")
+    return Outcome(not session.files and "UnavailableError" in result, f"not run; the model reads: {result}")
 
 
 async def hook_killed(world: World, client: str) -> Outcome:

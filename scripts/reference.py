@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
+from ringi.base.extras import MissingExtraError, UnsupportedError
 from ringi.client.transport import HttpError
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
@@ -211,15 +212,19 @@ def _own(field: type[BaseModel], common: set[str]) -> list[str]:
 
 
 def error_classes() -> str:
-    """Return every error that Ringi raises, with its base class."""
-    rows = [(f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", _first_line(kind)) for kind in errors_of_ringi()]
-    return "\n".join(_table(("error", "is a", ""), rows))
+    """Return the errors that a caller catches, with their codes."""
+    codes = {kind: CODE_LINE.findall(getdoc(kind) or "") or [(kind.code, "")] for kind in errors_of_ringi()}
+    rows = [
+        (f"`{kind.__name__}`", _first_line(kind), ", ".join(f"`{code}`" for code, _ in codes[kind] if code))
+        for kind in codes
+    ]
+    return "\n".join(_table(("error", "", "codes"), rows))
 
 
 def errors_of_ringi() -> list[type[errors.RingiError]]:
     """Return the errors that `ringi` exports."""
-    exported = [*vars(errors).values(), HttpError]
-    return [kind for kind in exported if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
+    kinds = [*vars(errors).values(), HttpError]
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
 
 
 def problem_codes() -> str:
@@ -232,7 +237,8 @@ def problem_codes() -> str:
 
 def meanings_by_code() -> dict[str, str]:
     """Return what each code means: a line of its class, or the first line of a class with one code."""
-    meanings = {kind.code: _first_line(kind) for kind in reversed(errors_of_ringi()) if kind.code}
+    kinds = (*errors_of_ringi(), MissingExtraError, UnsupportedError)
+    meanings = {kind.code: _first_line(kind) for kind in kinds if kind.code}
     for kind in errors_of_ringi():
         meanings |= {code: text[0].upper() + text[1:] for code, text in CODE_LINE.findall(getdoc(kind) or "")}
     return {code: meaning for code, meaning in meanings.items() if code in problems.STATUSES}

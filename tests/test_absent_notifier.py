@@ -10,7 +10,8 @@ from tests.cli.test_commands import ringi as command
 from tests.servers import free_port
 
 import ringi
-from ringi.errors import SettingError, UnavailableError
+from ringi.base.settings import SettingError
+from ringi.errors import UnavailableError
 
 NAMED = r"the notifier of RINGI_REDIS_URL is unavailable \(.*connect"
 

@@ -39,7 +39,7 @@ async def main():
 asyncio.run(main())
 try:
     {other}
-except errors.MissingExtraError as error:
+except errors.RingiError as error:
     print(error)
 """
 

@@ -44,8 +44,8 @@ from ringi.domain import Button
 from ringi.domain.ask import Action, Ask, digest_of
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, FenceError, InvalidError, NotAuthorizedError, NotFoundError, UnavailableError
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, UnavailableError
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox
 from ringi.testing import ManualClock, a_thread

@@ -144,6 +144,13 @@ def test_a_name_that_is_elsewhere_says_where(name: str) -> None:
         getattr(ringi, name)
 
 
+def test_callers_can_catch_nine_errors() -> None:
+    raised = "Conflict Forbidden Invalid LostReply NotAuthorized NotFound Ringi Unavailable WaitTimeout"
+
+    defined = {name for name, each in vars(errors).items() if getattr(each, "__module__", "") == errors.__name__}
+    assert defined == {f"{each}Error" for each in [*raised.split(), "Field"]}
+
+
 def test_the_top_has_at_most_thirty_names() -> None:
     assert len(ringi.__all__) <= 30
     assert all(getattr(ringi, name) for name in ringi.__all__)

@@ -12,7 +12,9 @@ import pytest
 
 import ringi
 from ringi import ask
-from ringi.errors import InvalidError, SettingError, UnsupportedError
+from ringi.base.extras import UnsupportedError
+from ringi.base.settings import SettingError
+from ringi.errors import InvalidError
 from ringi.policy import Policy
 from ringi.runs import Agent
 

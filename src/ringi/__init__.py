@@ -117,6 +117,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ringi' has no attribute {name!r}: use `{ELSEWHERE[name]}`")
     if name in ROOMS:
         return import_module(f"{__name__}.{name}")
-    if name.endswith("Error") and name != "RingiError":
+    if name != "RingiError" and name.endswith("Error") and hasattr(import_module(f"{__name__}.errors"), name):
         raise AttributeError(f"module 'ringi' has no attribute {name!r}: use `ringi.errors.{name}`")
     return _export(name)

@@ -21,13 +21,13 @@ from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
 from ringi.base.log_limit import limited
-from ringi.base.settings import Settings, variable
+from ringi.base.settings import SettingError, Settings, variable
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
-from ringi.errors import RingiError, SettingError
+from ringi.errors import RingiError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from ringi import connect
-from ringi.errors import ClosedError
+from ringi.contracts.store import ClosedError
 from ringi.inbox import api
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.lifetime import Lifetime

@@ -12,7 +12,8 @@ from ringi import Attachment, Form
 from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.backend import StreamItem
-from ringi.errors import FenceError, InvalidError, NotFoundError
+from ringi.domain.thread import FenceError
+from ringi.errors import InvalidError, NotFoundError
 from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
 from ringi.forms.field_parts import MAX_FILE
 from ringi.inbox.api import Seen

@@ -11,9 +11,10 @@ import pytest
 
 from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.stream import MemoryNotifier
+from ringi.base.settings import SettingError
 from ringi.connect import open_backend
 from ringi.contracts.backend import JOBS, Job, Wakeup
-from ringi.errors import SettingError, UnavailableError
+from ringi.errors import UnavailableError
 
 RECHECK = 8.0
 

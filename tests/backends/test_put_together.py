@@ -13,8 +13,8 @@ from ringi.connect import Backend, open_backend
 from ringi.contracts.backend import Job, Moment, OtherConflictError, StreamItem
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError
 from ringi.runs.reconciler import start_job
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, a_thread

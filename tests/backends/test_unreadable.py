@@ -12,9 +12,8 @@ import asyncpg
 import pytest
 
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.domain.record import Query
+from ringi.domain.record import Query, UnreadableError
 from ringi.domain.request import Request
-from ringi.errors import UnreadableError
 from ringi.server.problems import status_of
 from ringi.testing import store_request
 

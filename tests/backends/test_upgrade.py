@@ -20,9 +20,10 @@ from tests.next_version import MARK, environment, next_version
 
 from ringi.audit.verify import verify
 from ringi.backends.migrations import migrations
+from ringi.base.extras import UnsupportedError
+from ringi.base.settings import SettingError
 from ringi.connect import inbox_on, open_backend, open_to_verify
 from ringi.domain.record import ERASED_PERSON
-from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox.api import Seen
 from ringi.server.serialize import request_json
 from ringi.testing import store_request

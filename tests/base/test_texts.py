@@ -31,22 +31,16 @@ from ringi.base.texts import (
     size_text,
     translated,
 )
-from ringi.errors import (
-    ConflictError,
-    FieldError,
-    InvalidError,
-    LimitError,
-    NotFinishedError,
-    RingiError,
-    UndecidedError,
-)
+from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, UnavailableError
 from ringi.forms import json_schema
+from ringi.integrations.langchain.finish_gate import NotFinishedError
+from ringi.runs.calls import UndecidedError
 from ringi.runs.failures import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
 FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}
 """The calls that name the code of a field's error, and the position of the code."""
-CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
+CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0, "ForbiddenError": 1, "ConflictError": 1, "UnavailableError": 2}
 """The calls that name the code of a problem, and its position."""
 LATIN = re.compile(
     r"`[^`]*`|NUL|GraphBubbleUp|JSON|SQL|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update"
@@ -279,7 +273,7 @@ LEFT_OUT = {"reasons": {"details"}, "details": {"why", "remedy", "kind", "id", "
 ERRORS = [
     ConflictError.claimed("r1", "bob"),
     InvalidError.of("a", "is odd", "no_such_code"),
-    LimitError("'bot' asked 60 times within a minute: retry later"),
+    UnavailableError("'bot' asked 60 times within a minute: retry later", code="limit"),
 ]
 
 

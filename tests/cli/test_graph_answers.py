@@ -13,13 +13,13 @@ from tests.cli.desk import Desk
 from tests.cli.test_commands import output_of, printed, refused
 
 from ringi.base.clock import utc_now
+from ringi.base.settings import SettingError
 from ringi.cli.agents import load_agents
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Button
 from ringi.domain.record import Key
 from ringi.domain.thread import Failure, Run, Thread
-from ringi.errors import SettingError
 
 
 def plain(desk: Desk) -> str:

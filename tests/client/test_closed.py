@@ -19,7 +19,7 @@ from tests.client.desks import Desk, token
 
 import ringi
 from ringi.connect import store_inbox
-from ringi.errors import ClosedError
+from ringi.contracts.store import ClosedError
 from ringi.inbox.api import InboxAPI, Seen
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

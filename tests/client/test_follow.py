@@ -13,13 +13,15 @@ import pytest
 from tests.acceptance.demo_server import DemoServer
 from tests.client.desks import CLIENTS, WAYS, opened, token
 from tests.client.network import HoldingProxy, listening, proxy
+from tests.raising import raises_code
 from tests.server.world import open_world
 
 import ringi
+from ringi.base.settings import SettingError
 from ringi.client import transport
 from ringi.client.transport import HttpError
+from ringi.contracts.store import ClosedError
 from ringi.domain.record import Event, Position
-from ringi.errors import ClosedError, SettingError, UnreachableError
 
 LIMIT = 20.0
 
@@ -138,7 +140,7 @@ async def test_a_server_that_stays_away_is_an_error_with_its_name(tmp_path: Path
             async with aclosing(bot.follow("")) as events:
                 await taken(events, 1)
                 await asyncio.to_thread(server.kill)
-                with pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
+                with raises_code("unreachable", match=r"127\.0\.0\.1"):
                     await taken(events, 1)
 
 

@@ -10,7 +10,8 @@ from tests.client.desks import token
 
 import ringi
 from ringi.base.clock import utc_now
-from ringi.errors import ForbiddenError, InvalidError, PausedError, WaitTimeoutError
+from ringi.base.outages import PausedError
+from ringi.errors import ForbiddenError, InvalidError, WaitTimeoutError
 from ringi.integrations.functions import gate
 
 

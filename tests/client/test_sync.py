@@ -17,8 +17,10 @@ from tests.client.desks import token
 
 import ringi
 from ringi import Action
+from ringi.base.settings import SettingError
+from ringi.contracts.store import ClosedError
 from ringi.domain.record import Page
-from ringi.errors import ClosedError, SettingError, WaitTimeoutError
+from ringi.errors import WaitTimeoutError
 
 ACTION = Action("refund", {"amount": 40})
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -19,19 +18,10 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Text, errors
-from ringi.client.client import Client
+from ringi.base.settings import SettingError
 from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_of, seconds_of
-from ringi.errors import (
-    ForbiddenError,
-    InvalidError,
-    LimitError,
-    LostReplyError,
-    RingiError,
-    SettingError,
-    UnavailableError,
-    UnreachableError,
-    WaitTimeoutError,
-)
+from ringi.connect import open
+from ringi.errors import ForbiddenError, InvalidError, LostReplyError, RingiError, UnavailableError, WaitTimeoutError
 from ringi.server.problems import STATUSES, response_of
 
 ACTION = Action("refund", {"amount": 40})
@@ -156,9 +146,9 @@ async def test_a_wait_ends_in_time_when_the_server_stays_away(tmp_path: Path) ->
 
 
 async def test_a_server_that_is_not_there_is_named() -> None:
-    async with Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.2) as client:
+    async with open(f"http://127.0.0.1:{free_port()}", token="token", retry_for=0.2) as client:
         for attempt in (client.get("some"), client.wait("some", 0.1), client.ask("Go?"), client.cancel("some")):
-            with pytest.raises(UnreachableError, match=r"127\.0\.0\.1.*is not reachable"):
+            with raises_code("unreachable", match=r"127\.0\.0\.1.*is not reachable"):
                 await attempt
 
 
@@ -183,13 +173,13 @@ async def test_a_server_that_names_a_time_is_called_again_then(status: str) -> N
         assert len(heard) == 2
 
 
-@pytest.mark.parametrize(("status", "kind"), [("429 Too Many", LimitError), ("503 Service", UnavailableError)])
-async def test_a_time_beyond_the_callers_patience_is_told_at_once(status: str, kind: Any) -> None:
+@pytest.mark.parametrize(("status", "code"), [("429 Too Many", "limit"), ("503 Service", "unreachable")])
+async def test_a_time_beyond_the_callers_patience_is_told_at_once(status: str, code: str) -> None:
     async with (
         scripted(f"{status}\nretry-after: 90\n\n{PROBLEM}") as (heard, url),
         ringi.open(url, token="token") as client,
     ):
-        with pytest.raises(kind, match="not now") as refused:
+        with raises_code(code, match="not now") as refused:
             await client.get("r1")
 
         assert (refused.value.retry_after, len(heard)) == (90, 1)
@@ -236,7 +226,7 @@ async def test_a_limit_of_the_server_is_told_with_its_time() -> None:
     ):
         asked = await bot.ask("Go?", id="r1")
 
-        with pytest.raises(LimitError, match="retry later") as refused:
+        with raises_code("limit", match="retry later") as refused:
             await bot.ask("Go on?")
 
         assert refused.value.retry_after > 1

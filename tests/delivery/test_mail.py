@@ -20,11 +20,10 @@ from tests.server.world import open_world, until
 from tests.servers import free_port
 
 from ringi.base.clock import utc_now
-from ringi.base.settings import Settings
+from ringi.base.settings import SettingError, Settings
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.voting import Decider, Person
-from ringi.errors import SettingError
 
 ANN = Mailbox(name="ann", address="ann@example.com", language="ja")
 BEN = Mailbox(name="ben", address="ben@example.com", groups=("support",), language="zh")

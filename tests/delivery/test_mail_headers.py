@@ -17,12 +17,11 @@ from tests.delivery.office import office, settings
 from tests.server.world import until
 from tests.servers import free_port
 
-from ringi.base.settings import Settings
+from ringi.base.settings import SettingError, Settings
 from ringi.delivery.mail import compose, one_line
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.errors import SettingError
 
 ANN = Mailbox(name="ann", address="ann@example.com")
 HEADERS = ["Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type"]

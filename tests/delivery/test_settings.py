@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.delivery.office import SECRET
 
-from ringi.base.settings import SCHEDULE, Settings
+from ringi.base.settings import SCHEDULE, SettingError, Settings
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import AddressResolver, RefusedAddressError
 from ringi.delivery.deliveries import delivering
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
-from ringi.errors import InvalidError, SettingError
+from ringi.errors import InvalidError
 
 CRM = {"name": "crm", "url": "https://crm.example/hook", "secrets": [SECRET]}
 PRIVATE = [

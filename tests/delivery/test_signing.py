@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from standardwebhooks import Webhook
 
-from ringi.delivery.signing import checked_secret, new_secret, signature_headers, verify
-from ringi.errors import SettingError, SignatureError
+from ringi.base.settings import SettingError
+from ringi.delivery.signing import SignatureError, checked_secret, new_secret, signature_headers, verify
 
 BODY = '{"type":"request.completed","data":{"title":"稟議"}}'.encode()
 

@@ -11,7 +11,7 @@ from tests.server.world import World, open_world, until
 
 import ringi
 import ringi.sync
-from ringi.client.client import Client
+from ringi.connect import open
 from ringi.domain.ask import DERIVED, Ask
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
@@ -51,7 +51,7 @@ async def test_http_refuses_it_from_everybody(world: World, role: str) -> None:
 
 
 async def test_the_client_refuses_it(world: World) -> None:
-    async with Client(world.url, world.token("agent", "bot")) as client:
+    async with open(world.url, token=world.token("agent", "bot")) as client:
         with pytest.raises(InvalidError, match="choose another"):
             await client.ask("Go?", id=TAKEN[0])
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from tests.raising import raises_code
 
-from ringi.domain.thread import Failure, Run, Thread
-from ringi.errors import FenceError
+from ringi.domain.thread import Failure, FenceError, Run, Thread
 from ringi.privacy.redaction import thread_without_content
 from ringi.testing import a_thread
 from ringi.testing.clock import NOON

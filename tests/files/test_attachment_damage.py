@@ -12,7 +12,8 @@ from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.events import deliveries_of
-from ringi.errors import NotFoundError, UnreadableError
+from ringi.domain.record import UnreadableError
+from ringi.errors import NotFoundError
 from ringi.files.attachments import CHUNK
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import Inbox

@@ -28,10 +28,10 @@ from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import Ask
 from ringi.domain.media import media_type_of, picture_of
-from ringi.domain.record import Key
+from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
-from ringi.errors import ForbiddenError, InvalidError, NotFoundError, UnreadableError
+from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.files.attachments import CHUNK, Attachments, file_key, index_key
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox.api import Seen

@@ -13,9 +13,9 @@ from tests.files.test_images import KEY, PHOTO, Talk, bytes_left, erase, files_i
 
 from ringi.backends.sqlite.database import DatabaseTask
 from ringi.connect import Backend
-from ringi.domain.record import Key
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError, UnreadableError
+from ringi.domain.record import Key, UnreadableError
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.files.images import Images
 from ringi.runs.reconciler import start_job
 
@@ -51,8 +51,10 @@ async def refused(here: Talk, error: Exception = LOST, times: int = 1) -> list[t
     return late
 
 
+NO_TURN = UnavailableError("no turn in 10 s")
+NO_TURN.is_unwritten = True
 CERTAIN = {
-    "no turn": UnavailableError("no turn in 10 s", unwritten=True),
+    "no turn": NO_TURN,
     "unreadable": UnreadableError("thread", "t1", "it was damaged"),
 }
 

@@ -14,12 +14,14 @@ from tests.runs.world import until
 import ringi
 from ringi import Request
 from ringi.base.clock import utc_now
+from ringi.base.outages import PausedError
+from ringi.base.settings import SettingError
 from ringi.base.texts import translated
 from ringi.connect import store_inbox
 from ringi.domain import Query
 from ringi.domain.display import Code
 from ringi.domain.voting import Person
-from ringi.errors import InvalidError, NotAuthorizedError, PausedError, SettingError, UnavailableError, WaitTimeoutError
+from ringi.errors import InvalidError, NotAuthorizedError, UnavailableError, WaitTimeoutError
 from ringi.gateways import client_calls
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import Inbox

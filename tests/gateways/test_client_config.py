@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.gateways.client_config import FileChange, change_json, change_toml
 
 JSON = '{\n    "model": "opus",\n    "hooks": {"Stop": []},\n    "名": "承認"\n}\n'

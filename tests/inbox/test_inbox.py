@@ -11,13 +11,14 @@ from tests.raising import raises_code
 
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
+from ringi.base.settings import SettingError
 from ringi.connect import PollingNotifier, store_inbox
 from ringi.contracts.store import Change, change_record
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
-from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, SettingError, WaitTimeoutError
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, WaitTimeoutError
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen

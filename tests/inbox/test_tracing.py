@@ -46,7 +46,7 @@ import httpx
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from tests.server.world import open_world, until
-from ringi.client.client import Client
+from ringi.connect import open
 from ringi.runs.agent import Agent
 
 
@@ -64,7 +64,7 @@ graph = StateGraph(dict).add_node("step", step).add_edge(START, "step").add_edge
 async def main():
     async with open_world("memory://", serves=True, more_agents=[Agent("steps", graph)]) as world:
         person = world.client()
-        async with Client(world.url, world.token("agent", "bot")) as client:
+        async with open(world.url, token=world.token("agent", "bot")) as client:
             with trace.get_tracer("agent").start_as_current_span("caller"):
                 headers = {}
                 from opentelemetry.propagate import inject

@@ -24,6 +24,7 @@ from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
 from ringi.base.canonical_json import sha256_of
 from ringi.connect import inbox_on, open_backend
+from ringi.contracts.backend import JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
@@ -32,21 +33,12 @@ from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.events import deliveries_of
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Key, Query, WaitingErasure
+from ringi.domain.record import ERASED_PERSON, Key, Query, UnreadableError, WaitingErasure
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider, Person
-from ringi.errors import (
-    ConflictError,
-    InvalidError,
-    JobNotDueError,
-    NotAuthorizedError,
-    NotFoundError,
-    RingiError,
-    UnavailableError,
-    UnreadableError,
-)
+from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox.api import Seen
 from ringi.inbox.legal_holds import lift_hold, set_hold
 from ringi.privacy.candidates import Sweep

@@ -20,7 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from tests.runs.world import World, at_work, opened, working
 
 from ringi import ask
-from ringi.errors import UnsupportedError
+from ringi.base.extras import UnsupportedError
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

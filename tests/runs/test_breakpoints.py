@@ -8,7 +8,7 @@ import pytest
 from langgraph.graph import StateGraph
 from tests.runs.test_pitfalls import State, agent, chain
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.runs.agent import Agent, agents_by_name
 
 

@@ -17,12 +17,12 @@ from tests.runs.test_operations import State, chain, gate, side_by_side
 from tests.runs.world import World, model, opened, working
 
 from ringi import Action, Agent, Approval, ask
+from ringi.base.settings import SettingError
 from ringi.base.texts import reason_text
 from ringi.contracts.runtime import Description, UnreadAnswersError
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import SettingError
 from ringi.runs.agent import agents_by_name
 from ringi.runs.failures import unread_message
 from ringi.runs.operations import retry

@@ -25,8 +25,7 @@ from tests.runs.world import World, at_work, opened, until, working
 from ringi import ask
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
-from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.errors import FenceError
+from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent
 from ringi.runs.cleanup import prune_checkpoints

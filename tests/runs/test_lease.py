@@ -19,9 +19,9 @@ from ringi.backends.memory.store import MemoryStore
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.contracts.store import Change, change_record
-from ringi.domain.record import Event, Key, Record
-from ringi.domain.thread import Failure, Run, Thread
-from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
+from ringi.domain.record import Event, Key, Record, UnreadableError
+from ringi.domain.thread import Failure, FenceError, Run, Thread
+from ringi.errors import NotFoundError, UnavailableError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, leased

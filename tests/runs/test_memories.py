@@ -12,7 +12,8 @@ from langgraph.store.memory import InMemoryStore
 from tests.runs.world import World, at_work
 
 from ringi import Form, Text
-from ringi.errors import InvalidError, UnsupportedError
+from ringi.base.extras import UnsupportedError
+from ringi.errors import InvalidError
 from ringi.inbox.api import Seen
 from ringi.runs.agent import Agent
 

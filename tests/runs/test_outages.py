@@ -14,8 +14,9 @@ from tests.runs.world import at_work, checked
 
 from ringi.backends.memory import jobs
 from ringi.backends.memory.checkpoints import FencedMemorySaver
-from ringi.client.client import Client
-from ringi.errors import UnavailableError, UnreadableError
+from ringi.connect import open
+from ringi.domain.record import UnreadableError
+from ringi.errors import UnavailableError
 from ringi.runs import executor, operations
 from ringi.runs.agent import Agent
 
@@ -41,7 +42,7 @@ async def test_an_agent_that_reaches_no_other_ringi_fails_as_with_every_error_of
 
     async def step(state: Log) -> Log:
         assert next(begun) == 1
-        async with Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.0) as client:
+        async with open(f"http://127.0.0.1:{free_port()}", token="token", retry_for=0.0) as client:
             await client.get("elsewhere")
         return state
 
@@ -49,7 +50,7 @@ async def test_an_agent_that_reaches_no_other_ringi_fails_as_with_every_error_of
         thread = await world.run("agent", {})
         assert thread.status == "error"
         assert thread.error
-        assert thread.error.code == "UnreachableError"
+        assert thread.error.code == "UnavailableError"
         checked(await world.items())
 
 

@@ -17,12 +17,13 @@ from tests.runs.world import World, opened, until, working
 
 import ringi
 from ringi.audit.verify import verify
+from ringi.base.outages import PausedError
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import InvalidError, NotFoundError, PausedError, UnavailableError
+from ringi.errors import InvalidError, NotFoundError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.functions import gate
 from ringi.integrations.langchain import Approval

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from tests.runs.test_interrupt_formats import State, asking
 from tests.runs.world import at_work
 
+from ringi.base.settings import SettingError
 from ringi.domain import Button
-from ringi.errors import InvalidError, SettingError
+from ringi.errors import InvalidError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runtimes.langgraph.plain_interrupts import as_markdown, text_question
 from ringi.server.serialize import request_json

@@ -12,7 +12,8 @@ from tests.runs.world import checked
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError, UnavailableError
+from ringi.domain.thread import FenceError
+from ringi.errors import UnavailableError
 from ringi.runs.stream_writer import Emitter
 
 KEY = Key("default", "t1")

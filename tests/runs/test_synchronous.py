@@ -13,8 +13,7 @@ from langgraph.types import interrupt
 from tests.runs.test_interrupt_formats import State, calls, gated
 from tests.runs.world import LIMIT, at_work, checked, opened, until, working
 
-from ringi.domain.thread import checkpoint_thread
-from ringi.errors import FenceError
+from ringi.domain.thread import FenceError, checkpoint_thread
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

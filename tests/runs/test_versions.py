@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 from tests.runs.test_pitfalls import agent
 
-from ringi.errors import UnsupportedError
+from ringi.base.extras import UnsupportedError
 from ringi.runs.agent import agents_by_name
 from ringi.server.serve import open_components
 

@@ -15,7 +15,7 @@ for name in ("langgraph", "langchain", "langchain_core"):
 RUN = """
 import asyncio
 from ringi.connect import inbox_on, open_backend
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 

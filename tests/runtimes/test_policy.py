@@ -13,7 +13,7 @@ from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.runs.agent import agents_by_name
 
 SMALL, MIDDLE, LARGE = ({"order": n, "amount": amount} for n, amount in enumerate((10, 100, 1000)))

@@ -15,10 +15,10 @@ from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent
 from ringi.audit.verify import verify
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
 from ringi.domain.thread import state_streams
-from ringi.errors import SettingError
 from ringi.runs.operations import retry
 from ringi.runs.run_states import RunStates
 from ringi.testing.conformance import RemovedGateConformance

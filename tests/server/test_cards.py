@@ -9,7 +9,7 @@ import pytest
 from tests.server.world import World, open_world
 
 from ringi.base.clock import utc_now
-from ringi.client.client import Client
+from ringi.connect import open
 from ringi.domain.ask import digest_of
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
@@ -51,7 +51,7 @@ async def test_a_remote_policy_is_a_caller_too(tmp_path: Path) -> None:
     assert ask.policy
     assert ask.policy.card
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
-        async with Client(world.url, world.token("agent", "bot")) as client:
+        async with open(world.url, token=world.token("agent", "bot")) as client:
             sent = await client.submit(ask)
         assert (await world.inbox.get(sent.id)).card == {}
         assert (await world.inbox.submit(ask)).card == {"effect": "reads one order"}

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from tests.server.provider import CLIENT, SECRET, Provider, serving
 from tests.server.world import LIMIT, until
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server import EmbeddedApp, Keys, Principal, ServerSettings, create_app
 from ringi.server.auth.links import mint_link
 from ringi.server.connections import BoundedProtocol

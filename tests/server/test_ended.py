@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.client.client import Client
+from ringi.connect import open
 from ringi.domain.record import cursor_of
 
 
@@ -68,7 +68,7 @@ async def test_a_cursor_of_the_plain_list_is_refused(world: World) -> None:
 
 async def test_a_client_reads_all_pages_in_this_order(live: World) -> None:
     await end_all(live)
-    async with Client(live.url, live.token("person", "ann")) as client:
+    async with open(live.url, token=live.token("person", "ann")) as client:
         found = await client.find(order="ended", limit=3)
 
     assert [request.id for request in found] == ["b", "a", "c"]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server import ServerSettings
 
 PAGE = "https://app.example.com"

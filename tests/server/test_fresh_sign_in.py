@@ -20,10 +20,9 @@ from tests.server.world import World, open_world
 
 from ringi import ask
 from ringi.base import fresh_sign_in
-from ringi.base.settings import Settings, read_pairs
+from ringi.base.settings import SettingError, Settings, read_pairs
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
-from ringi.errors import SettingError
 from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
 from ringi.server import ServerSettings

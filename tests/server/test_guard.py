@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world, until
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server.problems import SPREAD_SECONDS
 from ringi.server.settings import ServerSettings
 

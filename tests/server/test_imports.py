@@ -26,7 +26,7 @@ def test_the_server_needs_no_agent_framework(name: str) -> None:
 WITHOUT_CRYPTOGRAPHY = """
 import sys
 sys.modules["cryptography"] = None
-from ringi.errors import MissingExtraError
+from ringi.base.extras import MissingExtraError
 from ringi.server.identity import Oidc
 from ringi.server.auth.oidc_provider import OidcProvider
 try:

@@ -17,7 +17,7 @@ from tests.server.provider import CLIENT, SECRET, Claims, Key, Provider, serving
 from tests.server.world import World, open_world
 from tests.servers import free_port
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server.identity import GroupRoles, Oidc
 from ringi.server.problems import SPREAD_SECONDS
 from ringi.server.routes.sign_in import COOKIE, local_path

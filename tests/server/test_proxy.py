@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server.identity import GroupRoles, TrustedProxy
 
 USER, GROUPS = "x-forwarded-user", "x-forwarded-groups"

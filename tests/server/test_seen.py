@@ -8,7 +8,7 @@ import pytest
 from tests.server.world import World, open_world
 
 from ringi.audit.verify import verify
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server.settings import ServerSettings
 
 

@@ -11,7 +11,7 @@ import jwt
 import pytest
 from tests.server.world import SECRET, World, open_world
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.server import Keys, Principal, problems
 from ringi.server.auth.authenticator import load_secret
 from ringi.server.refusals import UnauthenticatedError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.client.client import Client
+from ringi.connect import open
 from ringi.domain.ask import Ask
 from ringi.domain.record import cursor_of
 from ringi.domain.urgency import DUE_SOON
@@ -113,7 +113,7 @@ async def test_a_cursor_of_the_plain_list_is_refused(world: World) -> None:
 async def test_a_client_reads_all_pages_in_this_order(live: World) -> None:
     for n in range(5):
         await live.asked(id=f"r{n}", priority="high" if n % 2 else "low", action={"name": "pay"})
-    async with Client(live.url, live.token("person", "ann")) as client:
+    async with open(live.url, token=live.token("person", "ann")) as client:
         found = await client.find(order="urgent", limit=4)
         of_tool = await client.find(tool="pay", agent="agent:bot", tier="low", status="pending")
 

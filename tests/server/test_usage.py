@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from tests.runs.world import model
 from tests.server.world import World, open_world, until
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.runs.agent import Agent
 from ringi.server.settings import ServerSettings
 

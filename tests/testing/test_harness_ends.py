@@ -10,7 +10,7 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 
 from ringi import Action, ask
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.inbox.inbox import Inbox
 from ringi.testing import Reply, RunFailedError, TestHarness, UnansweredError
 

@@ -12,10 +12,10 @@ from ringi.contracts.backend import Stream
 from ringi.contracts.store import Finding as Finding
 from ringi.contracts.store import Store, find_record
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, cursor_of
+from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import UnavailableError, UnreadableError
+from ringi.errors import UnavailableError
 from ringi.files.attachments import Attachments
 from ringi.files.images import Images, images_in
 from ringi.forms.field_parts import AttachedFile

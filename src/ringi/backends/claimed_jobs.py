@@ -16,8 +16,8 @@ from typing import Any
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
-from ringi.contracts.backend import JOBS, Job, JobHandler, Jobs, Notifier
-from ringi.errors import JobNotDueError, RingiError, UnavailableError
+from ringi.contracts.backend import JOBS, Job, JobHandler, JobNotDueError, Jobs, Notifier
+from ringi.errors import RingiError, UnavailableError
 
 log = limited(__name__)
 TOPIC = JOBS

@@ -28,8 +28,7 @@ from langgraph.types import Interrupt
 from ringi.backends.checkpoint_serde import CompactSerializer
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
-from ringi.domain.thread import Thread
-from ringi.errors import FenceError
+from ringi.domain.thread import FenceError, Thread
 
 Saver = BaseCheckpointSaver[Any]
 ERROR_SOURCE_NODE = "__error_source_node__"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import NamedTuple
 
-from ringi.errors import SettingError, UnsupportedError, without_password
+from ringi.base.extras import UnsupportedError
+from ringi.base.settings import SettingError, without_password
 
 NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
 OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"

@@ -15,11 +15,10 @@ from pydantic_core import to_json
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Finding, R
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Key, Query, Record, microseconds
+from ringi.domain.record import Event, Key, Query, Record, UnreadableError, microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import rank_of
-from ringi.errors import UnreadableError
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 EVENT_COLUMNS = (
@@ -89,7 +88,7 @@ def event_of(row: Sequence[object]) -> Event:
     try:
         return _event_of(row)
     except (ValueError, TypeError, OverflowError) as error:
-        raise UnreadableError.of_event(row[0], error) from error
+        raise UnreadableError("event", str(row[0]), str(error)) from error
 
 
 def _event_of(row: Sequence[Any]) -> Event:

@@ -4,13 +4,16 @@ from ringi.base.canonical_json import JsonObject, canonical, digest, jsonable
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
-from ringi.base.settings import fresh_sign_in
+from ringi.base.outages import OutageError
+from ringi.base.settings import SettingError, fresh_sign_in, without_password
 from ringi.base.texts import Sentence, fields_text, reason_of, reason_text, sentences_text
 
 __all__ = [
     "Clock",
     "JsonObject",
+    "OutageError",
     "Sentence",
+    "SettingError",
     "StrictModel",
     "canonical",
     "digest",
@@ -22,4 +25,5 @@ __all__ = [
     "reason_text",
     "sentences_text",
     "utc_now",
+    "without_password",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ringi.errors import MissingExtraError
+from ringi.errors import RingiError
 
 EXTRAS = {
     "terminal": ("ag_ui", "click", "rich", "textual", "typer"),
@@ -21,6 +21,27 @@ EXTRAS = {
     "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }
 """The libraries of each extra, by their import names."""
+
+
+class UnsupportedError(RingiError):
+    """The store in use, or an installed library, does not support this; others do."""
+
+    code = "unsupported"
+
+    @classmethod
+    def of_agents(cls, store: str) -> UnsupportedError:
+        """Return the error for a store that supports requests but no runs."""
+        return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
+
+
+class MissingExtraError(RingiError):
+    """An optional part of Ringi is not installed; `extra` is its name, as in `pip install 'ringi[extra]'`."""
+
+    code = "missing_extra"
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
 
 
 def missing(what: str, error: ModuleNotFoundError) -> NoReturn:

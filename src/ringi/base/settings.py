@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -13,8 +14,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ringi.errors import SettingError
+from ringi.errors import RingiError
 
+PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
 PREFIX = "RINGI_"
 OFF = ("0", "false", "off", "no")
 ON = ("1", "true", "on", "yes")
@@ -28,6 +30,19 @@ SOME_SECONDS = "use numbers of 0 or more, separated by commas"
 SOME_DAYS = f"give days above 0 and up to {LONGEST_DAYS}, or unset it"
 ENABLED = "write 0 to let agents run without asking, or leave it out"
 Network = IPv4Network | IPv6Network
+
+
+class SettingError(RingiError):
+    """A setting, an option or a URL is invalid: its `name`, `value` and `remedy`."""
+
+    def __init__(self, name: str, value: object, remedy: str) -> None:
+        self.name, self.value, self.remedy = name, value, remedy
+        super().__init__(f"{name}={without_password(value)!r}: {remedy}")
+
+
+def without_password(value: object) -> object:
+    """Return a value for display: a URL without its password."""
+    return PASSWORD.sub(r"\1:…@", value) if isinstance(value, str) else value
 
 
 def reader(is_wrong: Callable[[float], bool], remedy: str, *, is_list: bool = False) -> BeforeValidator:

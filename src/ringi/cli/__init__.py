@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ringi.base.extras import missing
-from ringi.errors import MissingExtraError
+from ringi.base.extras import MissingExtraError, missing
 
 EXTRAS_OF = {
     "serve": "server",

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ringi.base.extras import missing
+from ringi.base.extras import MissingExtraError, missing
+from ringi.base.settings import SettingError
 from ringi.domain.ask import Action
-from ringi.errors import MissingExtraError, SettingError
 from ringi.forms.fields import Select, TextArea
 from ringi.forms.form import Form
 from ringi.inbox.inbox import Inbox

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from ringi.base.extras import missing
-from ringi.base.settings import Settings, unknown_settings
+from ringi.base.settings import SettingError, Settings, unknown_settings
 from ringi.cli.commands import (
     absence,
     acp,
@@ -39,7 +39,7 @@ from ringi.cli.help import GroupWithHeadings, options, translate_help
 from ringi.cli.session import command_of
 from ringi.cli.texts import text_of, text_or, translated
 from ringi.connect import home
-from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
+from ringi.errors import InvalidError, NotFoundError, RingiError
 
 log = logging.getLogger(__name__)
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import sys
 
 from ringi.base import texts
+from ringi.base.extras import MissingExtraError
+from ringi.base.settings import SettingError, without_password
 from ringi.cli.format.output import visible
 from ringi.cli.texts import language, text_of, text_or, translated
-from ringi.errors import (
-    FieldError,
-    InvalidError,
-    MissingExtraError,
-    RingiError,
-    SettingError,
-    without_password,
-)
+from ringi.errors import FieldError, InvalidError, RingiError
 
 
 def error_text(error: RingiError, *, is_deciding: bool = False) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ringi.base.settings import SettingError
 from ringi.cli.texts import language, text_of, translations
-from ringi.errors import SettingError
 
 MARKS = ("required", "default: ", "env var: ")
 """The words of Typer after the help of an option."""

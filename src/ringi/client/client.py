@@ -26,13 +26,7 @@ from ringi.domain.record import AGENT, START, Event, Page, Position
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
 from ringi.domain.voting import Caller
-from ringi.errors import (
-    InvalidError,
-    LimitError,
-    LostReplyError,
-    UnavailableError,
-    WaitTimeoutError,
-)
+from ringi.errors import InvalidError, LostReplyError, UnavailableError, WaitTimeoutError
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox import api
 from ringi.inbox.api import InboxAPI, Seen, answer_to, id_of, refuse_name
@@ -55,7 +49,7 @@ class Client(InboxAPI):
 
     A lost call, or one that the server cannot accept now, is retried for `retry_for` seconds. Retries never ask or
     decide twice. A call that cannot be retried safely raises `LostReplyError` if its reply is lost. Every call can also
-    raise `UnavailableError`, `ForbiddenError`, `LimitError` or `HttpError`.
+    raise `UnavailableError`, `ForbiddenError` or `HttpError`.
 
     Arguments and errors are those of `InboxAPI`, with these differences. The token identifies the caller: a `by` or the
     name of a person raises `InvalidError`. Lists and events contain only what the token may see. `follow` and `wait`
@@ -237,7 +231,7 @@ class Client(InboxAPI):
             seconds_left = max(0.0, ends_at - time.monotonic())
             try:
                 seen = await self._poll(id, seconds_left)
-            except (LimitError, UnavailableError):
+            except UnavailableError:
                 if seen is None:
                     raise
                 raise WaitTimeoutError(id, timeout or 0) from None

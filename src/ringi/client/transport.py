@@ -20,20 +20,11 @@ import httpx
 from ringi import errors
 from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
+from ringi.base.settings import SettingError
 from ringi.domain.absence import Absence, Away
 from ringi.domain.pauses import Pause
 from ringi.domain.record import Page
-from ringi.errors import (
-    ConflictError,
-    FieldError,
-    LimitError,
-    LostReplyError,
-    NotFoundError,
-    RingiError,
-    SettingError,
-    UnavailableError,
-    UnreachableError,
-)
+from ringi.errors import ConflictError, FieldError, LostReplyError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.lifetime import Lifetime
 
@@ -135,7 +126,7 @@ class Transport:
         while True:
             try:
                 return await self._call_once(call)
-            except (LimitError, UnavailableError) as error:
+            except UnavailableError as error:
                 await policy.pause(error)
 
     async def positions(self, path: str, after: Callable[[], str | None]) -> AsyncGenerator[str, None]:
@@ -155,13 +146,13 @@ class Transport:
                             yield line[4:]
                         elif line.startswith(("event: heartbeat", "retry: ")):
                             yield ""
-                await policy.pause(UnreachableError(self.url, "the stream ended"))
+                await policy.pause(unreachable(self.url, "the stream ended"))
             except (httpx.ReadTimeout, TimeoutError):
                 if patience != POLL_SECONDS:
                     log.warning(HELD_BACK, path, self.url, patience, POLL_SECONDS)
                 patience = POLL_SECONDS
                 yield ""
-            except (LimitError, UnavailableError) as error:
+            except UnavailableError as error:
                 await policy.pause(error)
 
     async def position(self, path: str) -> str:
@@ -174,8 +165,8 @@ class Transport:
                         raise SettingError("url", self.url, NO_POSITION.format(url=self.url + path))
                     return str(position)
             except (httpx.ReadTimeout, TimeoutError) as error:
-                await policy.pause(UnreachableError(self.url, type(error).__name__))
-            except (LimitError, UnavailableError) as error:
+                await policy.pause(unreachable(self.url, type(error).__name__))
+            except UnavailableError as error:
                 await policy.pause(error)
 
     @asynccontextmanager
@@ -196,7 +187,7 @@ class Transport:
         except httpx.ReadTimeout:
             raise
         except LOST as error:
-            raise UnreachableError(self.url, str(error) or type(error).__name__) from error
+            raise unreachable(self.url, str(error) or type(error).__name__) from error
 
     async def _next(self, lines: AsyncIterator[str], patience: float) -> str | None:
         # The timeout of the connection stays the same as long as it is open, whatever it has sent.
@@ -233,7 +224,7 @@ class Transport:
             why = str(error) or type(error).__name__
             if not call.is_repeatable and not isinstance(error, NEVER_SENT):
                 raise LostReplyError(str(call), why) from error
-            raise UnreachableError(self.url, why) from error
+            raise unreachable(self.url, why) from error
 
 
 def read_json(content: bytes) -> Any:
@@ -250,7 +241,7 @@ class RetryPolicy:
     def __init__(self, seconds: float) -> None:
         self._ends_at, self._next = time.monotonic() + seconds, FIRST_PAUSE
 
-    async def pause(self, error: LimitError | UnavailableError) -> None:
+    async def pause(self, error: UnavailableError) -> None:
         """Sleep before the next attempt, at least as long as the server asked, or raise the error when time is up."""
         seconds = max(error.retry_after, self._next * random.uniform(0.5, 1))
         if time.monotonic() + seconds > self._ends_at:
@@ -313,7 +304,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
     ),
     "not_found": lambda reply: errors.NotFoundError(reply.call.kind, reply.call.id),
     "forbidden": lambda reply: errors.ForbiddenError(reply.detail),
-    "fresh_sign_in": lambda reply: errors.FreshSignInError(reply.detail),
+    "fresh_sign_in": lambda reply: errors.ForbiddenError(reply.detail, "fresh_sign_in"),
 }
 """Maps the code of a problem document to the error that the inbox raises."""
 
@@ -324,14 +315,20 @@ def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> Ri
     refusal = ErrorReply(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))
     code = problem.get("code")
     if reply.status_code == 429:
-        return LimitError(refusal.detail or f"{call}: too many calls", refusal.retry_after)
+        return UnavailableError(refusal.detail or f"{call}: too many calls", refusal.retry_after, code="limit")
     if reply.status_code == 503 or (reply.status_code in GATEWAY and call.is_repeatable):
-        return UnreachableError(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
+        return unreachable(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
     if reply.status_code in GATEWAY:
         return LostReplyError(str(call), f"HTTP {reply.status_code}")
     if code not in ERROR_BY_CODE:
         return unknown_error(refusal, code)
     return ERROR_BY_CODE[code](refusal)
+
+
+def unreachable(url: str, why: object, retry_after: float = 0.0) -> UnavailableError:
+    """Return the error for a server that does not answer now."""
+    what = f"{url} is not reachable ({why}): it is safe to try again later"
+    return UnavailableError(what, retry_after, code="unreachable")
 
 
 def unknown_error(reply: ErrorReply, code: str | None) -> HttpError:

@@ -2,9 +2,11 @@
 
 from ringi.contracts.backend import Backend, Job, Jobs, Notifier, Stream, StreamItem, Subscription, Wakeup
 from ringi.contracts.store import Finding, Store, change_record, find_record
+from ringi.domain.thread import FenceError
 
 __all__ = [
     "Backend",
+    "FenceError",
     "Finding",
     "Job",
     "Jobs",

@@ -17,6 +17,7 @@ from ringi.base.model import StrictModel
 from ringi.contracts.store import Change, Store
 from ringi.domain.record import Event, Key
 from ringi.domain.thread import Savers, Thread
+from ringi.errors import RingiError
 
 AgentStores = Callable[..., Any]
 """Returns LangGraph's store for a tenant and an agent name; without a name, the store for all agents."""
@@ -26,6 +27,14 @@ ABSENCES = "away"
 """The topic of people who left or came back."""
 RUN, RESUME = "run", "resume"
 """The kinds of the two run jobs: `run` starts or continues a thread's run, `resume` passes it an ended request."""
+
+
+class JobNotDueError(RingiError):
+    """A job is not due yet: its handler is called again after `seconds`. This is not a failure."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"not due for another {seconds:g} s")
 
 
 class OtherConflictError(Exception):

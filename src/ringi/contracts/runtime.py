@@ -17,7 +17,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
-from ringi.errors import RingiError
+from ringi.errors import RingiError, UnavailableError
 
 __all__ = [
     "AgentSettings",
@@ -36,6 +36,14 @@ __all__ = [
 
 RunStatus = Literal["new", "ready", "paused", "done"]
 UnreadCause = Literal["unread", "ungated", "changed", "skipped"]
+
+
+class AgentServiceError(RingiError):
+    """An agent's own code found a service unavailable, other than the store of its run."""
+
+    def __init__(self, error: UnavailableError) -> None:
+        self.error = error
+        super().__init__(f"{type(error).__name__}: {error}")
 
 
 class FrameworkState(StrictModel):

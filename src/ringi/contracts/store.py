@@ -7,14 +7,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from ringi.base.failpoints import failpoint
-from ringi.domain.record import START, Event, Key, Position, Query, Record
-from ringi.errors import ConflictError, NotFoundError, UnreadableError
+from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError
+from ringi.errors import ConflictError, NotFoundError, RingiError
 
 R = TypeVar("R", bound=Record)
 Change: TypeAlias = tuple[Record, Event | None]
 """The next version of a record and the event of this change."""
 TRIES = 20
 """The number of times that a change is computed again after a concurrent update."""
+
+
+class ClosedError(RingiError):
+    """The inbox or client was used after it was closed, or closed while a caller waited."""
+
+    def __init__(self, what: str, pid: int | None = None) -> None:
+        why = f"was opened in process {pid}, which forked this one" if pid else "is closed"
+        super().__init__(f"the {what} {why}: open it again")
 
 
 class Finding(NamedTuple):

@@ -12,8 +12,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import httpx
 
-from ringi.base.settings import Network
-from ringi.errors import RingiError, SettingError
+from ringi.base.settings import Network, SettingError
+from ringi.errors import RingiError
 
 Address = IPv4Address | IPv6Address
 NO_ADDRESS = "the host has no address that may be called from here"

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.base.settings import Settings, variable_of
+from ringi.base.settings import SettingError, Settings, variable_of
 from ringi.base.texts import Language
 from ringi.base.validation import Name
 from ringi.domain.absence import Absence
@@ -21,7 +21,7 @@ from ringi.domain.ask import parse_body
 from ringi.domain.record import DEFAULT_TENANT, Viewer
 from ringi.domain.request import Request
 from ringi.domain.voting import PersonName
-from ringi.errors import InvalidError, SettingError
+from ringi.errors import InvalidError
 
 log = logging.getLogger(__name__)
 MAIL = "mail-"

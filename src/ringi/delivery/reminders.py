@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from ringi.contracts.backend import Job
+from ringi.contracts.backend import Job, JobNotDueError
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import JobNotDueError, NotFoundError
+from ringi.errors import NotFoundError
 from ringi.inbox.inbox import Inbox
 
 KIND = "remind"

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.base.settings import SCHEDULE, Network, Settings
+from ringi.base.settings import SCHEDULE, Network, SettingError, Settings
 from ringi.delivery.addresses import is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body
 from ringi.domain.events import WEBHOOK_EVENTS, Headers, Tries, Webhook, WebhookEventName, WebhookUrl
-from ringi.errors import FieldError, InvalidError, SettingError
+from ringi.errors import FieldError, InvalidError
 
 RESERVED = ("ask-", "mail-")
 

@@ -9,12 +9,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ringi.base.extras import missing
-from ringi.errors import MissingExtraError, SettingError, SignatureError
+from ringi.base.extras import MissingExtraError, missing
+from ringi.base.settings import SettingError
+from ringi.errors import RingiError
 
 PREFIX = "whsec_"
 SIZES = range(24, 65)
 """The allowed sizes of a secret in bytes."""
+
+
+class SignatureError(RingiError):
+    """No secret signed the delivery within the last minutes: its sender is unknown."""
+
+    def __init__(self, why: Exception | None) -> None:
+        super().__init__(f"the delivery has no valid and recent signature ({why or 'no secret'}): reject it")
 
 
 def new_secret() -> str:

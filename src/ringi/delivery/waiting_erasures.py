@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ringi.contracts.backend import Job
+from ringi.contracts.backend import Job, JobNotDueError
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, JobNotDueError, NotFoundError
+from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.inbox import Inbox
 
 KIND = "erase"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
-from ringi.contracts.backend import Backend, Job
+from ringi.contracts.backend import Backend, Job, JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryStatus, DeliveryTarget, EndpointState, LoggedAttempt
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
@@ -18,7 +18,7 @@ from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.webhooks import GONE, DeliveryResult, Receivers, WebhookClient, body_of, queue_of
 from ringi.domain.events import WebhookEventName
 from ringi.domain.request import Request
-from ringi.errors import JobNotDueError, NotFoundError
+from ringi.errors import NotFoundError
 
 ERASED: WebhookEventName = "request.erased"
 LONGEST_WAIT = 86_400.0

@@ -17,6 +17,7 @@ from ringi.domain.record import (
     Page,
     Position,
     Query,
+    UnreadableError,
     Viewer,
     topic_of,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "Thread",
     "ThreadStatus",
     "Tier",
+    "UnreadableError",
     "Viewer",
     "Webhook",
     "Wording",

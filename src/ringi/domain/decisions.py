@@ -12,7 +12,7 @@ from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_stage
-from ringi.errors import ConflictError, FieldError, ForbiddenError, FreshSignInError, InvalidError
+from ringi.errors import ConflictError, FieldError, ForbiddenError, InvalidError
 from ringi.forms import json_schema
 from ringi.forms.arguments import check_edit
 
@@ -89,14 +89,14 @@ def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
 
 
 def refuse_sign_in(request: RequestData, by: Decider) -> None:
-    """Raise `FreshSignInError` if the person's sign-in is too old or too weak for the tier of the request."""
+    """Raise `ForbiddenError` if the person's sign-in is too old or too weak for the tier of the request."""
     for tier, acr in by.weak_tiers:
         if request.tier == tier:
             what = f"request {request.id!r} has the tier {tier!r}, which needs a sign-in with the acr {acr!r}"
-            raise FreshSignInError(f"{what}: sign in at the provider again, from the page, then answer")
+            raise ForbiddenError(f"{what}: sign in at the provider again, from the page, then answer", "fresh_sign_in")
     if request.tier in by.stale_tiers:
         what = f"request {request.id!r} has the tier {request.tier!r}, which needs a recent sign-in"
-        raise FreshSignInError(f"{what}: sign in on the page again, then answer")
+        raise ForbiddenError(f"{what}: sign in on the page again, then answer", "fresh_sign_in")
 
 
 def refuse_override(request: RequestData, by: Decider) -> None:

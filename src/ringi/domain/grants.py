@@ -17,8 +17,8 @@ from ringi.base.canonical_json import digest
 from ringi.base.model import StrictModel, Time
 from ringi.domain.conditions import Args, Where, all_hold
 from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import Event
-from ringi.errors import ConflictError, InvalidError, NotFoundError, UnreadableError
+from ringi.domain.record import Event, UnreadableError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 
 MAX_DAYS = 30
 """The longest time for which a grant can apply."""

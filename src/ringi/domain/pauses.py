@@ -11,8 +11,8 @@ from pydantic import StringConstraints, ValidationError
 from ringi.base.model import StrictModel, Time
 from ringi.base.validation import Name
 from ringi.domain.journal import Journal
-from ringi.domain.record import SYSTEM, Event
-from ringi.errors import InvalidError, NotFoundError, UnreadableError
+from ringi.domain.record import SYSTEM, Event, UnreadableError
+from ringi.errors import InvalidError, NotFoundError
 
 JOURNAL = "pauses"
 """The id of the journal of each tenant."""

@@ -16,7 +16,7 @@ from ringi.base.canonical_json import digest, jsonable, sha256_of
 from ringi.base.clock import EPOCH
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, check_name
-from ringi.errors import InvalidError
+from ringi.errors import InvalidError, RingiError, UnavailableError
 
 T = TypeVar("T")
 Position = str
@@ -41,6 +41,18 @@ GRANT = "grant:"
 
 ERASED_PERSON = "erased:person"
 """Replaces the erased name of a person; no token can have this name."""
+
+
+class UnreadableError(UnavailableError):
+    """This version cannot read a record: a newer one wrote it, or it was damaged. Nothing was changed."""
+
+    is_unwritten = True
+
+    def __init__(self, kind: str, id: str, why: str, retry_after: float = 1.0) -> None:
+        self.retry_after, self.position = retry_after, id if kind == "event" else None
+        """The position of an unreadable event, or of the last of several: later events can be read after it."""
+        remedy = "upgrade Ringi if a newer version wrote it, otherwise check for damage with `ringi verify`"
+        RingiError.__init__(self, f"{kind} {id!r} cannot be read ({why}): {remedy}")
 
 
 class Page(list[T]):

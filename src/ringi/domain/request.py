@@ -246,8 +246,8 @@ class Request(RequestData):
         Raises:
             ConflictError: The request has ended (`final`), the person saw other content than this request has
                 (`digest_mismatch`), an answer is held (`held`), or another person holds the claim (`claimed`).
-            ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
-            FreshSignInError: The person signed in too long ago for the tier of the request.
+            ForbiddenError: The request is assigned to other people, a rule of it excludes the person, or the person
+                signed in too long ago for the tier of the request (`fresh_sign_in`).
             InvalidError: The decision is not allowed here, or its data or arguments are invalid.
         """
         self.refuse_final()

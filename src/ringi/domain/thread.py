@@ -15,13 +15,23 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Record
-from ringi.errors import ConflictError, FenceError
+from ringi.errors import ConflictError, RingiError
 
 Savers = Callable[["Thread"], Any]
 """Returns a LangGraph checkpointer for a thread as its worker acquired it; writes of other holders are rejected."""
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
 TITLE = 80
 """The maximum length of a thread's title."""
+
+
+class FenceError(RingiError):
+    """A newer worker holds the thread; this one may neither commit nor write output."""
+
+    code = "conflict"
+
+    def __init__(self, id: str, fence: int) -> None:
+        self.id, self.fence = id, fence
+        super().__init__(f"thread {id!r}: fence {fence} is outdated: a newer worker took over")
 
 
 def is_none(value: object) -> bool:

@@ -19,22 +19,15 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ringi.base.extras import UnsupportedError
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.media import media_type_of, picture_of
-from ringi.domain.record import Key
+from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
-from ringi.errors import (
-    ConflictError,
-    FenceError,
-    FieldError,
-    InvalidError,
-    NotFoundError,
-    RingiError,
-    UnreadableError,
-    UnsupportedError,
-)
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError, FieldError, InvalidError, NotFoundError, RingiError
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.forms.fields import Attachment
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from ringi.base.validation import FieldValidationError
 from ringi.contracts.backend import StreamItem
 from ringi.domain.media import media_type_of, picture_of
-from ringi.domain.record import Key
-from ringi.errors import FenceError, InvalidError, NotFoundError, UnavailableError, UnreadableError
+from ringi.domain.record import Key, UnreadableError
+from ringi.domain.thread import FenceError
+from ringi.errors import InvalidError, NotFoundError, UnavailableError
 from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, parts_of
 from ringi.forms.field_parts import AttachedFile, attached_file
 

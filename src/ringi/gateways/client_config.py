@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import unique_keys
 from ringi.base.extras import missing
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 
 ClientSettings = dict[str, Any]
 

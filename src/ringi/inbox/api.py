@@ -145,7 +145,7 @@ class Pauses(ABC):
                 checks for a pause of that agent.
 
         Raises:
-            PausedError: The agent, or all agents, are paused.
+            UnavailableError: The agent, or all agents, are paused (`paused`).
         """
 
 

@@ -22,9 +22,9 @@ from ringi.domain.grants import (
     with_use,
 )
 from ringi.domain.journal import Journal
-from ringi.domain.record import SYSTEM, Key
+from ringi.domain.record import SYSTEM, Key, UnreadableError
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, NotFoundError, UnreadableError
+from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.feed import Feed
 from ringi.inbox.journals import JournalWatch, change_journal
 

@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from ringi.contracts.backend import Notifier
-from ringi.contracts.store import Store
-from ringi.errors import ClosedError
+from ringi.contracts.store import ClosedError, Store
 from ringi.privacy.erasure import Eraser
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from ringi.domain.ask import parse_body
 from ringi.domain.grants import GrantView
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import NewPause, Pause
-from ringi.domain.record import Erased, Key, Page, Query
+from ringi.domain.record import Erased, Key, Page, Query, UnreadableError
 from ringi.domain.voting import Caller, decider_of
-from ringi.errors import NotFoundError, UnreadableError
+from ringi.errors import NotFoundError
 from ringi.inbox import api
 from ringi.inbox.core import InboxPart
 from ringi.inbox.grants import person_and_grant

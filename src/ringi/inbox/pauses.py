@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ringi.base.clock import Clock
+from ringi.base.outages import PausedError
 from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain.journal import Journal
 from ringi.domain.pauses import (
@@ -19,7 +20,7 @@ from ringi.domain.pauses import (
     without_pause,
 )
 from ringi.domain.record import Event, Key
-from ringi.errors import NotFoundError, PausedError
+from ringi.errors import NotFoundError
 from ringi.inbox.journals import change_journal
 
 MAX_SECONDS = 60.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Unpack
 
+from ringi.base.extras import UnsupportedError
 from ringi.domain.ask import AskOptions
 from ringi.domain.request import Request
-from ringi.errors import UnsupportedError
 from ringi.runtimes.gated_tools import CURRENT
 
 OUTSIDE = "a question outside of a run: use `async with ringi.open() as inbox: await inbox.ask(…)`, and `inbox.wait`"

@@ -123,8 +123,9 @@ def gate(
         TypeError: The function is a generator, or the inbox is of the wrong kind.
 
     Calls raise `NotAuthorizedError` if the policy denies them, or if the request was rejected, expired or canceled.
-    While an administrator has paused the agent of a run, or all agents, an approved call raises `PausedError`: let it
-    pass in a run, which goes on after the pause; elsewhere repeat the call with the same `key`.
+    While an administrator has paused the agent of a run, or all agents, an approved call raises `UnavailableError` with
+    the code `paused`: let it pass in a run, which goes on after the pause; elsewhere repeat the call with the same
+    `key`.
     """
     refuse_timeout_without_key(timeout, key)
     if isinstance(subject, str):

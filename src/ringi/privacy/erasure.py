@@ -17,11 +17,22 @@ from ringi.contracts.store import R, Store, change_record, find_record, readable
 from ringi.domain.ask import REVIEW
 from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, THREAD, Erased, Event, Key, Query, Record, WaitingErasure, cursor_of
+from ringi.domain.record import (
+    START,
+    THREAD,
+    Erased,
+    Event,
+    Key,
+    Query,
+    Record,
+    UnreadableError,
+    WaitingErasure,
+    cursor_of,
+)
 from ringi.domain.request import Request
 from ringi.domain.reviews import overridden_key, review_key
-from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
-from ringi.errors import ConflictError, FenceError, NotFoundError, RingiError, UnreadableError
+from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, state_streams
+from ringi.errors import ConflictError, NotFoundError, RingiError
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
 from ringi.privacy.candidates import (

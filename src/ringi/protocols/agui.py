@@ -25,9 +25,10 @@ from ringi.base.model import StrictModel
 from ringi.base.validation import Name
 from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import ANSWER, Id, parse_body
+from ringi.domain.record import UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
+from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
 from ringi.runs.leased_run import user_messages
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of

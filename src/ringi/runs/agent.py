@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ringi.base.settings import SettingError
 from ringi.domain.ask import Ask, parse_body
-from ringi.errors import FieldError, InvalidError, SettingError
+from ringi.errors import FieldError, InvalidError
 from ringi.forms import InstanceCheck, json_schema
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy

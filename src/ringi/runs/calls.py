@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.domain.ask import Ask, Decision, parse_body
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, UndecidedError
+from ringi.errors import InvalidError, RingiError
 from ringi.forms import json_schema
 from ringi.forms.arguments import Schema
 from ringi.runs.model_form import clean_text
@@ -16,6 +16,15 @@ from ringi.runs.model_form import clean_text
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")
 UNAPPROVABLE = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
+
+
+class UndecidedError(RingiError):
+    """A question ended without an answer, and its agent cannot continue without one."""
+
+    def __init__(self, id: str, status: str) -> None:
+        super().__init__(
+            f"request {id!r} is {status}, and its agent cannot continue without an answer: retry the run to ask again"
+        )
 
 
 class CallDecision(NamedTuple):

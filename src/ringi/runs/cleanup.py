@@ -13,8 +13,8 @@ from ringi.connect import Backend
 from ringi.domain.ask import Receipt
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError, Thread, checkpoint_thread
+from ringi.errors import ConflictError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
 from ringi.runs.reconciler import record_pages, resumes_run

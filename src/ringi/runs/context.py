@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ringi.base.canonical_json import digest, hashed
 from ringi.base.loops import running_loop
-from ringi.base.outages import report_outages
+from ringi.base.outages import OutageError, report_outages
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import Question
 from ringi.domain.ask import Ask, Outcome, Receipt, digest_of
@@ -19,7 +19,7 @@ from ringi.domain.record import POLICY, THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
-from ringi.errors import ConflictError, OutageError, RingiError, UnavailableError
+from ringi.errors import ConflictError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS

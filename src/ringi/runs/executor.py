@@ -11,22 +11,22 @@ from itertools import count
 from typing import Any
 
 from ringi.base.failpoints import failpoint
+from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
-from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, UnreadAnswersError
+from ringi.contracts.runtime import (
+    AgentServiceError,
+    AnswerRefusedError,
+    OpenRun,
+    Question,
+    Standing,
+    UnreadAnswersError,
+)
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import (
-    AgentServiceError,
-    ConflictError,
-    FenceError,
-    NotFoundError,
-    PausedError,
-    RingiError,
-    UnavailableError,
-)
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs import failures
@@ -158,9 +158,10 @@ class RunExecutor:
             # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._leased_run.thread):
                 await self._go_on()
-        except (FenceError, UnavailableError):
-            raise
         except Exception as error:
+            # A store has no `limit`: another server refused a call of the agent's own code.
+            if isinstance(error, FenceError | UnavailableError) and error.code != "limit":
+                raise
             if isinstance(error, RingiError) and not isinstance(error, ConflictError):
                 log.warning("run %s failed: %s", self._run.id, error)
             else:

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
-from ringi.base.extras import missing
+from ringi.base.extras import MissingExtraError, missing
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import AgentSettings, Description, Runtime
-from ringi.errors import MissingExtraError, SettingError
 
 GROUP = "ringi.runtimes"
 """The group of the entry points. The name of each is the package of the framework as Python imports it."""

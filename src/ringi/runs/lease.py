@@ -11,9 +11,9 @@ from datetime import timedelta
 from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
 from ringi.contracts.store import Store, change_record
-from ringi.domain.record import Event, Key
-from ringi.domain.thread import ModelCalls, Thread
-from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
+from ringi.domain.record import Event, Key, UnreadableError
+from ringi.domain.thread import FenceError, ModelCalls, Thread
+from ringi.errors import NotFoundError, UnavailableError
 
 log = limited(__name__)
 Put = Callable[[Thread, Event | None], Awaitable[None]]

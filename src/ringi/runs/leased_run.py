@@ -14,8 +14,8 @@ from ringi.contracts.backend import Moment, OtherConflictError, StreamItem
 from ringi.contracts.store import Change
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import ATTENTION, Failure, Run, Thread, words_in
-from ringi.errors import FenceError, RingiError, UnavailableError
+from ringi.domain.thread import ATTENTION, Failure, FenceError, Run, Thread, words_in
+from ringi.errors import RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
 from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests

@@ -15,7 +15,8 @@ from types import FrameType
 from typing import Any, Self
 
 from ringi.contracts.store import Store
-from ringi.errors import FenceError, NotFoundError, RingiError
+from ringi.domain.thread import FenceError
+from ringi.errors import NotFoundError, RingiError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import Lease

@@ -13,9 +13,10 @@ from typing import Any
 
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
-from ringi.domain.record import Key
-from ringi.domain.thread import Run, Thread
-from ringi.errors import AgentServiceError, ConflictError, FenceError, NotFoundError, UnavailableError, UnreadableError
+from ringi.contracts.runtime import AgentServiceError
+from ringi.domain.record import Key, UnreadableError
+from ringi.domain.thread import FenceError, Run, Thread
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
 from ringi.forms.field_parts import AttachedFile
 

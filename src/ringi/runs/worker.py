@@ -14,13 +14,14 @@ from contextlib import nullcontext, suppress
 from itertools import count
 
 from ringi.base.clock import delay_after
+from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, JobNotDueError
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, FenceError, JobNotDueError, PausedError, RingiError
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError, RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements

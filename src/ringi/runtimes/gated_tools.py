@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 from ringi.base.canonical_json import digest
+from ringi.base.settings import SettingError
 from ringi.domain.ask import AGREEING, Ask
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, NotAuthorizedError, SettingError
+from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.policy.question import afind_facts
 from ringi.policy.rules import PEOPLE, Denial
 

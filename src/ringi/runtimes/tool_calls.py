@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import jsonable
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import Question, Standing, WorkerRun
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
-from ringi.errors import NotAuthorizedError, SettingError
+from ringi.errors import NotAuthorizedError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
 from ringi.runs.context import content_digest
 from ringi.runs.run_states import clean_json, json_text

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from ringi.base.settings import SettingError
 from ringi.connect import home
 from ringi.delivery.deliveries import delivering
-from ringi.errors import SettingError
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
 from ringi.server.app import App

@@ -8,11 +8,11 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 from urllib.parse import urlsplit
 
-from ringi.base.settings import Network, Settings
+from ringi.base.settings import Network, SettingError, Settings
 from ringi.base.validation import FieldValidationError, check_name
 from ringi.connect import LOOPBACK
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
-from ringi.errors import ForbiddenError, SettingError
+from ringi.errors import ForbiddenError
 from ringi.server.refusals import MalformedError, UnauthenticatedError
 
 if TYPE_CHECKING:  # The terminal shows requests as the API does, without the server's extra.

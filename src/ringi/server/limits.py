@@ -8,7 +8,7 @@ from collections import OrderedDict
 from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.errors import LimitError, NotFoundError
+from ringi.errors import NotFoundError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -38,16 +38,16 @@ class AskLimits:
             id: The id of the request, if the caller chose one. An existing request is never refused.
 
         Raises:
-            LimitError: The caller creates requests too fast, or has too many open requests.
+            UnavailableError: The caller creates requests too fast, or has too many open requests.
         """
         try:
             self._rate.count(caller)
             query = Query(asked_by=caller.actor, statuses=("pending",), limit=self._max_open + 1)
             if await inbox.count(query) >= self._max_open:
                 what = f"{caller.name!r} has {self._max_open} open requests: wait for answers, or cancel some"
-                raise LimitError(what, 30)
-        except LimitError:
-            if id is None or not await exists(inbox, id):
+                raise UnavailableError(what, 30, code="limit")
+        except UnavailableError as error:
+            if error.code != "limit" or id is None or not await exists(inbox, id):
                 raise
 
 
@@ -68,13 +68,14 @@ class RateCounter:
         self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def count(self, caller: Principal) -> None:
-        """Count one more action, or raise `LimitError`."""
+        """Count one more action, or raise `UnavailableError`."""
         key, now = (caller.tenant, caller.actor), time.monotonic()
         began, number = self._minutes.get(key, (now, 0))
         if now - began >= 60:
             began, number = now, 0
         if number >= self._limit:
-            raise LimitError(f"{caller.name!r} asked {number} times within a minute: retry later", 60 - (now - began))
+            what = f"{caller.name!r} asked {number} times within a minute: retry later"
+            raise UnavailableError(what, 60 - (now - began), code="limit")
         self._minutes[key] = (began, number + 1)
         self._minutes.move_to_end(key)
         if len(self._minutes) > MAX_ASKERS:
@@ -92,7 +93,7 @@ async def submit_for(components: ServerComponents, limits: AskLimits, caller: Pr
 
     Raises:
         InvalidError: The ask breaks a rule.
-        LimitError: The caller creates requests too fast, or has too many open ones.
+        UnavailableError: The caller creates requests too fast, or has too many open ones.
         NotFoundError: The caller may not read the thread.
         ConflictError: The id exists with other content (`different`).
     """

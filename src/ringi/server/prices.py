@@ -10,9 +10,10 @@ from typing import Annotated
 from pydantic import Field
 
 from ringi.base.model import StrictModel
+from ringi.base.settings import SettingError
 from ringi.domain.ask import parse_body
 from ringi.domain.thread import ModelCalls
-from ringi.errors import InvalidError, SettingError
+from ringi.errors import InvalidError
 
 VARIABLE = "RINGI_PRICES"
 MILLION = 1_000_000

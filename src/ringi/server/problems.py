@@ -16,7 +16,7 @@ from starlette.routing import Match
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.validation import rule_of
-from ringi.errors import ConflictError, FieldError, InvalidError, LimitError, RingiError, UnavailableError
+from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, UnavailableError
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
@@ -73,7 +73,7 @@ def document_of(error: Exception) -> dict[str, Any]:
 def response_of(error: Exception) -> HttpResponse:
     """Return the response for an error."""
     headers = {}
-    if isinstance(error, LimitError | UnavailableError | RefusalError) and error.retry_after is not None:
+    if isinstance(error, UnavailableError | RefusalError) and error.retry_after is not None:
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"

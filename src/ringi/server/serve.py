@@ -19,10 +19,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ringi.audit.seals import Sealer
+from ringi.base.extras import UnsupportedError
+from ringi.base.settings import SettingError
 from ringi.connect import LOOPBACK, home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.runner import Runner

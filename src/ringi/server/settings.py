@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import Settings, read_pairs, read_seconds
+from ringi.base.settings import SettingError, Settings, read_pairs, read_seconds
 from ringi.domain.voting import Tier
-from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.prices import Prices
 

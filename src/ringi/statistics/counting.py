@@ -18,9 +18,9 @@ from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import Store, find_record, readable
 from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, microseconds
+from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, UnreadableError, microseconds
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, UnreadableError
+from ringi.errors import ConflictError
 from ringi.statistics.counts import Audience, DayCounts, audience_of, within
 from ringi.statistics.facts import (
     COUNTED,

@@ -15,7 +15,7 @@ from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
-from ringi.contracts.backend import Job, JobHandler
+from ringi.contracts.backend import Job, JobHandler, JobNotDueError
 from ringi.delivery.reminders import reminder_time
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
@@ -23,7 +23,7 @@ from ringi.domain.record import DEFAULT_TENANT, MICROSECOND, START, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus, checkpoint_thread
 from ringi.domain.voting import Decider
-from ringi.errors import JobNotDueError, UnavailableError, WaitTimeoutError
+from ringi.errors import UnavailableError, WaitTimeoutError
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox

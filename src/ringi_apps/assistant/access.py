@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ringi.base import JsonObject
 from ringi.contracts import Wakeup, find_record
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
-from ringi.errors import ConflictError, LimitError, NotFoundError
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 from ringi_apps.assistant.assistant import AssistantAgent
@@ -99,8 +99,10 @@ class ConversationAccess:
                     return None
                 try:
                     await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
-                except LimitError:  # The run goes on without this call.
-                    return None
+                except UnavailableError as error:
+                    if error.code != "limit":
+                        raise
+                    return None  # The run goes on without this call.
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""

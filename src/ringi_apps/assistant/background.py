@@ -15,10 +15,10 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi import ask
 from ringi.backends import report_outages
-from ringi.base import jsonable
+from ringi.base import OutageError, jsonable
 from ringi.domain import Action as RequestAction
 from ringi.domain import Decision, Request
-from ringi.errors import ConflictError, ForbiddenError, OutageError
+from ringi.errors import ConflictError, ForbiddenError
 from ringi.forms import MAX_OPTIONS, Form, MultiSelect, Select, TextArea, check_json
 from ringi.runs import RunContext, run_context
 from ringi_apps.assistant.declarations import ANY, Info, in_language

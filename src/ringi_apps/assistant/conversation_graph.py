@@ -17,9 +17,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 
 from ringi.backends import report_outages
-from ringi.base import jsonable, reason_of, utc_now
+from ringi.base import OutageError, jsonable, reason_of, utc_now
 from ringi.domain import Key, Thread
-from ringi.errors import InvalidError, NotFoundError, OutageError
+from ringi.errors import InvalidError, NotFoundError
 from ringi.runs import RunContext, abandon, run_context
 from ringi.runtimes.langgraph import PersonMemories
 from ringi_apps.assistant import front_model

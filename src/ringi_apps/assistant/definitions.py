@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringi.errors import DefinitionError
+from ringi.errors import FieldError, RingiError
 from ringi_apps.assistant import definition_checks
 from ringi_apps.assistant.catalog import Catalog
+
+
+class DefinitionError(RingiError):
+    """The parts of an assistant are inconsistent; `errors` has one entry for each fault."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("; ".join(f"{error.field}: {error.message}" for error in self.errors))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ringi.base import Clock, canonical, digest, jsonable, reason_of
-from ringi.errors import InvalidError, RingiError, without_password
+from ringi.base import Clock, canonical, digest, jsonable, reason_of, without_password
+from ringi.errors import InvalidError, RingiError
 from ringi.forms import MAX_LABEL, MAX_OPTIONS, Option
 from ringi_apps.assistant.declarations import Choices, InfoHandler, in_language
 from ringi_apps.assistant.definitions import Definitions

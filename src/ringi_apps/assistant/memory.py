@@ -12,7 +12,8 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from ringi.base import JsonObject, StrictModel, canonical, digest, jsonable
-from ringi.errors import InvalidError, UnreadableError
+from ringi.domain import UnreadableError
+from ringi.errors import InvalidError
 from ringi_apps.assistant.declarations import Info
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory_ops import MemoryOp, RejectedOp, check_value, find_rejection

@@ -12,9 +12,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from ringi.base import utc_now
-from ringi.errors import DefinitionError, FieldError
+from ringi.errors import FieldError
 from ringi_apps.assistant.declarations import Action, LocalizedText
-from ringi_apps.assistant.definitions import Definitions
+from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.handlers import Handlers
 
 Workflow: TypeAlias = Callable[..., Any] | Runnable[Any, Any]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
-from ringi.errors import ConflictError, InvalidError, LimitError, NotFoundError
+from ringi.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
     LongPoll,
@@ -211,8 +211,10 @@ class CallerConversations:
                         return False
                     try:
                         await poll.wait(wakeup, min(left, self._components.backend.notifier.recheck_after))
-                    except LimitError:  # The decisions are stored, and are learned without this call.
-                        return False
+                    except UnavailableError as error:
+                        if error.code != "limit":
+                            raise
+                        return False  # The decisions are stored, and are learned without this call.
         return True
 
     async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:

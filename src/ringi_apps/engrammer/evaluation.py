@@ -11,7 +11,7 @@ from datetime import datetime
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
-from ringi.errors import OutageError
+from ringi.base import OutageError
 from ringi_apps.engrammer.errors import PlaybookError
 from ringi_apps.engrammer.generator import AnswerGenerator, NoteReader
 from ringi_apps.engrammer.insights import InsightProposal, Trial, approved_entry

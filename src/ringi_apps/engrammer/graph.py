@@ -13,9 +13,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from ringi.backends import report_outages
-from ringi.base import failpoint, jsonable
+from ringi.base import OutageError, failpoint, jsonable
 from ringi.domain import Key, Thread, is_person
-from ringi.errors import ForbiddenError, InvalidError, OutageError
+from ringi.errors import ForbiddenError, InvalidError
 from ringi.runs import RunContext, run_context
 from ringi_apps.engrammer.entries import Entry, Tag
 from ringi_apps.engrammer.errors import NO_AGENT_FEEDBACK, BusyPlaybookError

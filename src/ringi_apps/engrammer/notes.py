@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator
 
-from ringi.base import StrictModel
-from ringi.errors import InvalidError, NotFoundError, SettingError
+from ringi.base import SettingError, StrictModel
+from ringi.errors import InvalidError, NotFoundError
 from ringi.server import RefusalError
 from ringi_apps.engrammer.note_search import NoteText, SearchResult, rank, search_terms
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from tests.apps.assistant.office import NOON, OFFICE, with_values
 
-from ringi.errors import DefinitionError
 from ringi_apps.assistant.declarations import Action
 from ringi_apps.assistant.declare_tool import action_schemas
-from ringi_apps.assistant.definitions import Definitions
+from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.reducer import ConversationReducer

@@ -15,10 +15,10 @@ from tests.apps.assistant.test_streaming_workflows import URL, counting, graph_o
 from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
-from ringi.errors import DefinitionError
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 from ringi_apps.assistant import Action, Assistant, CallJob, Definitions
 from ringi_apps.assistant.declare_tool import DECLARE
+from ringi_apps.assistant.definitions import DefinitionError
 
 STREAMED = "Two lamps are left."
 

@@ -12,13 +12,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from tests.apps.assistant.office import NOON, nothing
 from tests.apps.assistant.talk import Office, talking
 
-from ringi.errors import DefinitionError, InvalidError, NotFoundError
+from ringi.errors import InvalidError, NotFoundError
 from ringi.testing import ScriptedModel
 from ringi.testing.model import tool_call
 from ringi_apps.assistant import ANY, Action, Assistant, CallJob, Choices, Definitions, Info, InfoHandler
 from ringi_apps.assistant.action_commands import ActionCommands
 from ringi_apps.assistant.background import build_form
 from ringi_apps.assistant.declare_tool import DECLARE, declare_tool, op_schemas, strict_tool
+from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.front_model import parse_answer
 from ringi_apps.assistant.memory import ContextMemory

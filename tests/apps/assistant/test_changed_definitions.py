@@ -12,14 +12,15 @@ from tests.apps.assistant.office import ANNA, NOON, after
 from tests.apps.assistant.talk import ChatDriver, Office
 from tests.runs.world import at_work, until
 
-from ringi.errors import DefinitionError, OutageError, UnavailableError
+from ringi.base.outages import OutageError
+from ringi.errors import UnavailableError
 from ringi.forms import Form, MultiSelect, TextArea
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.background import answer_value
 from ringi_apps.assistant.declarations import ANY, Action, Choices, Info, InfoHandler, Needs
 from ringi_apps.assistant.declare_tool import DECLARE
-from ringi_apps.assistant.definitions import Definitions
+from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.jobs import CallJob
 from ringi_apps.assistant.memory import ContextMemory, Provenance, memory_from_json, memory_to_json, record_value
 from ringi_apps.assistant.memory_ops import MemoryOp

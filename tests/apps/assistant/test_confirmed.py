@@ -13,11 +13,12 @@ from tests.apps.assistant.talk import ChatDriver
 from tests.runs.world import at_work
 from tests.server.world import is_at_rest, open_world, until
 
-from ringi.errors import DefinitionError, InvalidError
+from ringi.errors import InvalidError
 from ringi.testing import ScriptedModel
 from ringi_apps.assistant import ANY, Action, Assistant, Definitions, Info, InfoHandler, StepJob
 from ringi_apps.assistant.action_commands import ActionCommands
 from ringi_apps.assistant.availability import availability_of
+from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.memory import ContextMemory, Provenance, record_value
 from ringi_apps.assistant.reducer import ConversationReducer

@@ -11,10 +11,10 @@ from tests.apps.assistant.office import ANNA, NOON, after, nothing
 from tests.apps.assistant.talk import Office, talking
 from tests.runs.world import until
 
-from ringi.errors import DefinitionError
 from ringi_apps.assistant import Action, Assistant, Definitions, Info, InfoHandler, Needs
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import availability_of_all
+from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.model_context import definitions_text, state_text

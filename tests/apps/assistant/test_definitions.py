@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from tests.apps.assistant.talk import Office
 
-from ringi.errors import DefinitionError
 from ringi.forms.fields import Text
 from ringi.forms.form import Form
 from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, WorkflowNeeds, in_language
-from ringi_apps.assistant.definitions import Definitions
+from ringi_apps.assistant.definitions import DefinitionError, Definitions
 
 
 async def nothing(_: dict[str, Any]) -> Any:

@@ -14,11 +14,11 @@ from langchain_core.runnables import Runnable
 from tests.apps.assistant.office import NOON, OFFICE, fetched, with_values
 from tests.apps.assistant.talk import Office, talking
 
-from ringi.errors import DefinitionError
 from ringi.testing import ScriptedModel
 from ringi.testing.model import tool_call
 from ringi_apps.assistant import Action, Assistant, Definitions, Info, person_text
 from ringi_apps.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
+from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.front_model import FrontModel, build_messages, parse_answer
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.model_context import as_table, one_language, state_text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.apps.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with_values
 
-from ringi.errors import UnreadableError
+from ringi.domain.record import UnreadableError
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.declarations import Action, Info
 from ringi_apps.assistant.declare_tool import is_tellable

@@ -19,8 +19,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.apps.engrammer.lab import Lab, Models, insight, lab
 from tests.tiers import examples
 
+from ringi.base.outages import OutageError
 from ringi.domain.request import Request
-from ringi.errors import OutageError, UnavailableError
+from ringi.errors import UnavailableError
 from ringi_apps.engrammer import learning
 from ringi_apps.engrammer import persistence as storage
 from ringi_apps.engrammer.entries import Entry

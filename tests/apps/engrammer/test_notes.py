@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ringi.base.canonical_json import jsonable
-from ringi.errors import NotFoundError, SettingError
+from ringi.base.settings import SettingError
+from ringi.errors import NotFoundError
 from ringi_apps.engrammer.note_search import search_terms
 from ringi_apps.engrammer.notes import (
     NOTE_ERRORS,

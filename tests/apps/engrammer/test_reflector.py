@@ -9,7 +9,8 @@ import pytest
 from langchain_core.messages import BaseMessage
 from tests.apps.engrammer.lab import Models, insight, lab
 
-from ringi.errors import OutageError, UnavailableError
+from ringi.base.outages import OutageError
+from ringi.errors import UnavailableError
 from ringi.testing.model import ModelOutput, tool_call
 from ringi_apps.engrammer.reflector import MAX_INSIGHTS_READ
 from ringi_apps.engrammer.roles import Reflection

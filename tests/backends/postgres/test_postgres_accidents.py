@@ -18,11 +18,12 @@ from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
+from ringi.base.settings import SettingError
 from ringi.connect import Notify
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import START, Key
 from ringi.domain.request import Request
-from ringi.errors import RingiError, SettingError, UnavailableError
+from ringi.errors import RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.testing import store_request
 from ringi.testing.factories import a_request

@@ -13,8 +13,8 @@ from ringi.backends.postgres.stream import PostgresStream
 from ringi.contracts.backend import Moment, StreamItem
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError, Thread
+from ringi.errors import ConflictError
 from ringi.testing import store_request
 from ringi.testing.factories import a_thread
 

@@ -24,8 +24,7 @@ from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import recorded, under_fence
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
-from ringi.domain.thread import Run, Thread
-from ringi.errors import FenceError
+from ringi.domain.thread import FenceError, Run, Thread
 from ringi.runs.lease import PendingReleases, leased
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")

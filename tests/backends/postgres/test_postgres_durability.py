@@ -11,8 +11,8 @@ import pytest
 from ringi.backends.postgres.agent_stores import PostgresAgentStores
 from ringi.backends.postgres.checkpoints import Checkpoints
 from ringi.backends.postgres.database import PostgresDatabase
+from ringi.base.settings import SettingError
 from ringi.connect import open_backend
-from ringi.errors import SettingError
 
 SHOW = "SHOW synchronous_commit"
 

@@ -13,8 +13,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend
 from ringi.contracts.store import change_record
-from ringi.domain.thread import Thread
-from ringi.errors import FenceError
+from ringi.domain.thread import FenceError, Thread
 from ringi.runs.lease import Lease
 from ringi.testing import a_thread
 

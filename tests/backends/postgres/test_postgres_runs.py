@@ -16,8 +16,8 @@ from ringi.backends.postgres.store import PostgresStore
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Key
-from ringi.domain.thread import Run, Thread
-from ringi.errors import FenceError, UnavailableError
+from ringi.domain.thread import FenceError, Run, Thread
+from ringi.errors import UnavailableError
 from ringi.runs import lease as leases
 from ringi.runs.lease import PendingReleases, leased
 

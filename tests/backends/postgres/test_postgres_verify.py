@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from ringi.audit.verify import verify
+from ringi.base.settings import SettingError
 from ringi.connect import open_backend, open_to_verify
-from ringi.errors import SettingError
 from ringi.testing import store_request
 
 

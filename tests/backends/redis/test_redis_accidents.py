@@ -20,11 +20,12 @@ from ringi.audit.verify import verify
 from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
+from ringi.base.settings import SettingError
 from ringi.connect import Notify, inbox_on, open_backend, store_inbox
 from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
-from ringi.errors import RingiError, SettingError, UnavailableError
+from ringi.errors import RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.testing import store_request
 

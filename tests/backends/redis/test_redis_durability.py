@@ -9,8 +9,10 @@ from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
 
 from ringi.backends.redis.server import Server, checked_durability
+from ringi.base.extras import UnsupportedError
+from ringi.base.settings import SettingError
 from ringi.connect import open_backend
-from ringi.errors import SettingError, UnavailableError, UnsupportedError
+from ringi.errors import UnavailableError
 from ringi.testing import a_thread
 
 

@@ -16,9 +16,11 @@ from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import NOT_OF_FILES, SqliteNotifier
+from ringi.base.settings import SettingError
+from ringi.contracts.store import ClosedError
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.errors import ClosedError, ConflictError, NotFoundError, SettingError, UnavailableError
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.testing import store_request
 from ringi.testing.factories import a_request
 

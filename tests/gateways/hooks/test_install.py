@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests import warm
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.gateways.hooks.events import CLIENTS, HookClient
 from ringi.gateways.hooks.install import config_file, installed, uninstalled
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.gateways.client_config import FileChange
 from ringi.gateways.mcp_gate.install import GateClient, config_file, installed, uninstalled
 

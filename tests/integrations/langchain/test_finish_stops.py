@@ -23,9 +23,12 @@ from tests.integrations.langchain.finishing import Heard, answered, gated, heari
 from tests.runs.world import World, at_work
 
 from ringi import Action, ask
+from ringi.base.outages import OutageError
+from ringi.base.settings import SettingError
 from ringi.base.texts import sentences_text
 from ringi.domain.request import Request
-from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
+from ringi.domain.thread import FenceError
+from ringi.errors import UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
 from ringi.integrations.langchain.stop_notes import HOOKS, reason_of
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call

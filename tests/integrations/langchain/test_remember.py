@@ -13,7 +13,7 @@ from tests.integrations.langchain.office import agent
 from tests.runs.world import World, at_work, model
 
 from ringi import Agent, Form, Text
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.inbox.api import Seen
 from ringi.integrations.langchain import Remember
 

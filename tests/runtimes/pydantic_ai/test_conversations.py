@@ -31,9 +31,9 @@ from tests.raising import raises_code
 from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend, StreamItem
-from ringi.domain.record import Query
+from ringi.domain.record import Query, UnreadableError
 from ringi.domain.thread import Run, Thread, conversation_stream
-from ringi.errors import InvalidError, UnreadableError
+from ringi.errors import InvalidError
 from ringi.integrations.pydantic_ai import RingiConversationStore
 from ringi.integrations.pydantic_ai.conversation_log import MAX_CONVERSATION
 from ringi.privacy.candidates import Sweep

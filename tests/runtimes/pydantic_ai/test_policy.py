@@ -22,8 +22,9 @@ from tests.runtimes.direct import Direct, ended
 from tests.runtimes.pydantic_ai.test_pydantic_ai import INPUT, Shop, Turn
 
 from ringi import Policy
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import Question
-from ringi.errors import NotAuthorizedError, SettingError
+from ringi.errors import NotAuthorizedError
 from ringi.runs.agent import Agent
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime
 from ringi.testing import ScriptedPerson, TestHarness

@@ -22,7 +22,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.usage import UsageLimits
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 
-from ringi.errors import NotAuthorizedError, SettingError
+from ringi.base.settings import SettingError
+from ringi.errors import NotAuthorizedError
 from ringi.runs.agent import Agent
 from ringi.runs.context import content_digest
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime

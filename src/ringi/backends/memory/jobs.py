@@ -8,8 +8,7 @@ from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
 from ringi.base.clock import delay_after
-from ringi.contracts.backend import Job, JobHandler, Jobs, Wakeup
-from ringi.errors import JobNotDueError
+from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs, Wakeup
 
 log = logging.getLogger(__name__)
 

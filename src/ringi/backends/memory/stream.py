@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from ringi.contracts.backend import Notifier, Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError
 
 
 class MemoryStream(Stream):

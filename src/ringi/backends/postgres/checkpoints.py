@@ -32,8 +32,8 @@ from ringi.backends.postgres.newest_checkpoint import (
     under_fence,
 )
 from ringi.base.failpoints import failpoint
-from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.errors import FenceError, UnavailableError
+from ringi.domain.thread import FenceError, Thread, checkpoint_thread
+from ringi.errors import UnavailableError
 
 PsycopgConnection = AsyncConnection[Any]
 # A subgraph call's namespace ends with a colon and its task; it is not needed after the call.

@@ -15,7 +15,8 @@ import asyncpg
 
 from ringi.backends.migrations import Migration, migrations, refuse_unknown
 from ringi.backends.silence import Silence
-from ringi.errors import RingiError, SettingError, UnavailableError
+from ringi.base.settings import SettingError
+from ringi.errors import RingiError, UnavailableError
 
 AsyncpgConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 CLOSED = "the database is closed here"

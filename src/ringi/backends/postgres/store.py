@@ -24,8 +24,9 @@ from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
+from ringi.domain.thread import FenceError
 from ringi.domain.urgency import unordered
-from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
 Shape: TypeAlias = tuple[str, tuple[str, ...], bool, bool]

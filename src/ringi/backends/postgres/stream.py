@@ -14,7 +14,8 @@ from ringi.backends.postgres.database import PostgresDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError
 
 # Its values: tenant, id, fence, events, origins, and a condition on other parts of the statement.
 ADDED = """

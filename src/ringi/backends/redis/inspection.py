@@ -20,10 +20,10 @@ from ringi.backends.redis.server import Server
 from ringi.backends.rows import record_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import Key, Record
+from ringi.domain.record import Key, Record, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import UnavailableError, UnreadableError
+from ringi.errors import UnavailableError
 
 CHUNK = 500
 TRIES = 5

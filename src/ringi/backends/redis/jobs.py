@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.redis.server import Server
+from ringi.base.extras import UnsupportedError
 from ringi.contracts.backend import Job, Notifier
 from ringi.domain.thread import Thread
-from ringi.errors import UnsupportedError
 
 log = logging.getLogger(__name__)
 

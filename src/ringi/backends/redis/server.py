@@ -20,7 +20,8 @@ from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionE
 
 from ringi.backends.migrations import refuse_unknown
 from ringi.backends.silence import Silence
-from ringi.errors import SettingError, UnavailableError
+from ringi.base.settings import SettingError
+from ringi.errors import UnavailableError
 
 PREFIX = "ringi"
 """The prefix of all keys; `?prefix=` in the URL changes it."""

@@ -16,11 +16,11 @@ from ringi.backends.redis.server import Server, named, new_token
 from ringi.backends.rows import page, record_of
 from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import unordered
-from ringi.errors import ConflictError, NotFoundError, UnreadableError
+from ringi.errors import ConflictError, NotFoundError
 
 KINDS = (Request.record, Thread.record, Journal.record)
 AT_ONCE = 500
@@ -166,7 +166,7 @@ def event_of(number: bytes, content: bytes) -> Event:
     try:
         return _event_of(number, content)
     except ValueError as error:
-        raise UnreadableError.of_event(int(number), error) from error
+        raise UnreadableError("event", str(int(number)), str(error)) from error
 
 
 def _event_of(number: bytes, content: bytes) -> Event:

@@ -12,7 +12,8 @@ from ringi.backends.redis.server import Server, new_token
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError
 
 SILENCE = 5.0
 """Seconds of silence after which the listening connection is checked, and the time for its reply."""

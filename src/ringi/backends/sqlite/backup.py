@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ringi.backends.sqlite.inspection import NO_FILE, ReadOnlyDatabase
-from ringi.errors import ConflictError, SettingError
+from ringi.base.settings import SettingError
+from ringi.errors import ConflictError
 
 PAGES = 2_000
 """Pages copied between two reports of progress."""

@@ -20,7 +20,9 @@ from typing import Any, Generic, Self, TypeVar
 from ringi.backends.migrations import migrations, refuse_unknown
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
-from ringi.errors import ClosedError, SettingError, UnavailableError
+from ringi.base.settings import SettingError
+from ringi.contracts.store import ClosedError
+from ringi.errors import UnavailableError
 
 if sys.platform == "win32":  # SQLite's own busy handler decides, less fairly.
 
@@ -110,7 +112,9 @@ class DatabaseTask(Generic[T]):
     def give_up(self) -> None:
         """Cancel the work permanently unless it was taken."""
         if not self.future.done() and self.take():
-            self.future.set_exception(UnavailableError(f"no turn in {BUSY_SECONDS:g} s", unwritten=True))
+            error = UnavailableError(f"no turn in {BUSY_SECONDS:g} s")
+            error.is_unwritten = True
+            self.future.set_exception(error)
 
     def run(self, connection: sqlite3.Connection) -> None:
         """Do the work, again after a rollback, unless its caller gave up; an error is kept for the caller."""

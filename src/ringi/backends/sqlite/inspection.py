@@ -15,12 +15,13 @@ from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThr
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
 from ringi.backends.sqlite.store import SqliteStore, columns_of
+from ringi.base.settings import SettingError
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Record, UnreadableError, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import SettingError, UnavailableError, UnreadableError
+from ringi.errors import UnavailableError
 
 T = TypeVar("T")
 CHUNK = 500
@@ -135,7 +136,7 @@ class InspectedStore(SqliteStore):
                 raise
             number = parsed_number(after)
             next = await self._database.read(lambda c: next_readable(c, "events", "position", number))
-            raise UnreadableError.of_event(next - 1, error) from error
+            raise UnreadableError("event", str(next - 1), str(error)) from error
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
         for what in await self._database.read(integrity):

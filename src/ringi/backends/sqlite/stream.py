@@ -13,7 +13,8 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import EXPIRY, STRANDED, Notifier, Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError, UnavailableError
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError, UnavailableError
 
 TAKE_FENCE = """
 INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)

@@ -11,13 +11,13 @@ import typer
 
 from ringi.audit.verify import Finding, verify
 from ringi.backends.sqlite import backup as copies
+from ringi.base.settings import SettingError
 from ringi.cli.commands.upkeep import finding_line
 from ringi.cli.format.output import progress, say
 from ringi.cli.options import AsJson, StoreUrl
 from ringi.cli.session import run
 from ringi.cli.texts import text_of, translated
 from ringi.connect import open_to_verify, sqlite_file
-from ringi.errors import SettingError
 
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
 NOT_EMPTY = "the store is not empty: choose another --url, or pass --force to replace it; the old store is kept"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ringi.base.clock import utc_now
-from ringi.base.settings import Settings
+from ringi.base.settings import SettingError, Settings
 from ringi.cli.format.output import listing, progress, say, visible, visible_lines
 from ringi.cli.format.requests import clock
 from ringi.cli.options import AsJson
@@ -19,7 +19,6 @@ from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
 from ringi.domain.events import host_of
 from ringi.domain.record import Query
-from ringi.errors import SettingError
 from ringi.inbox.inbox import Inbox
 
 if TYPE_CHECKING:

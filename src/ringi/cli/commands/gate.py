@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 from ringi.base.extras import missing
+from ringi.base.settings import SettingError
 from ringi.cli.commands.hook import InProject, Yes, write_change
 from ringi.cli.session import run
-from ringi.errors import SettingError
 from ringi.policy.rules import PolicyFile
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ringi.base.settings import SettingError
 from ringi.cli.commands.upkeep import server_address
 from ringi.cli.options import Asks
 from ringi.cli.session import run
-from ringi.errors import RingiError, SettingError
+from ringi.errors import RingiError
 
 
 def mcp(url: Asks = None) -> None:

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from ringi.base.extras import MissingExtraError
 from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, load_agents, need_langgraph
 from ringi.cli.error_texts import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, AsJson, Host, MaxFields, PollInterval, Port, StoreTimeout, StoreUrl
 from ringi.cli.session import CommandSession, person_name, run
 from ringi.cli.texts import text_of
-from ringi.errors import MissingExtraError
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent

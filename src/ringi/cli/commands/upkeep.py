@@ -14,7 +14,7 @@ from ringi.audit import seals
 from ringi.audit.verify import Finding
 from ringi.audit.verify import verify as verify_store
 from ringi.base.canonical_json import jsonable
-from ringi.base.settings import Settings, variable, variable_of
+from ringi.base.settings import SettingError, Settings, variable, variable_of, without_password
 from ringi.cli.format.output import progress, say, table, visible
 from ringi.cli.options import AsJson, StoreUrl, Tenant, names_in
 from ringi.cli.session import CommandSession, person_name, run
@@ -22,7 +22,7 @@ from ringi.cli.texts import text_of, translated
 from ringi.connect import Backend, home, open_backend, open_to_verify, resolved_url
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import RingiError, SettingError, UnavailableError, without_password
+from ringi.errors import RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.offboarding import Ended
 from ringi.inbox.offboarding import offboard as end_all

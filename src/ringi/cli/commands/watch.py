@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ringi.base.settings import SettingError
 from ringi.cli.options import names_in
 from ringi.cli.session import CommandSession, MemberSession, existing_store, run
 from ringi.cli.texts import text_of
 from ringi.connect import store_inbox
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import SettingError
 
 if TYPE_CHECKING:
     from ringi.cli.terminal.app import WatchApp

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Self, get_args
 
 from ringi.base.canonical_json import JsonObject, hashed
+from ringi.base.outages import PausedError
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
 from ringi.domain.ask import Ask, Outcome, Wording
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, NotAuthorizedError, PausedError, WaitTimeoutError
+from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, answered, ask_form
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.finish_words import parse_decision

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.gateways.client_config import ClientSettings, FileChange, change_json
 from ringi.gateways.hooks.events import HookClient
 

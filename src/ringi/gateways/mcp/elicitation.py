@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
+from ringi.errors import InvalidError, RingiError, UnavailableError
 from ringi.forms.form import Form
 from ringi.gateways.mcp.requests import McpRequests
 
@@ -107,7 +107,7 @@ class Elicitation:
                 async def watch() -> None:
                     try:
                         is_over = (await self._requests.wait(self._request.id, SECONDS)).is_final
-                    except (LimitError, UnavailableError):
+                    except UnavailableError:
                         return  # The client may still show the form.
                     except RingiError:
                         is_over = True  # Such as a revoked token, whose answer would be refused.

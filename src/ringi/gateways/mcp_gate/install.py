@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from ringi.errors import SettingError
+from ringi.base.settings import SettingError
 from ringi.gateways.client_config import ClientSettings, FileChange, change_json, change_toml, read_text
 
 GateClient = Literal["claude-code", "cursor", "vscode", "codex"]

@@ -16,9 +16,10 @@ from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from ringi.base.settings import SettingError
 from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain.ask import Ask, Decision, Kind, Response, Wording, parse_body
-from ringi.errors import NotFinishedError, SettingError
+from ringi.errors import RingiError
 from ringi.integrations.finish_words import TextDecision, parse_decision
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch
@@ -46,6 +47,13 @@ UNDECIDED = {
     "cancelled": Sentence(code="undecided_cancelled"),
     "expired": Sentence(code="undecided_expired"),
 }
+
+
+class NotFinishedError(RingiError):
+    """An agent ended although nobody confirmed its task as finished; its output is not a result."""
+
+    def __init__(self, task: str, why: str) -> None:
+        super().__init__(f"the task {task[:200]!r} is not finished: {why}")
 
 
 def append_notes(before: list[FinishNote] | None, more: list[FinishNote]) -> list[FinishNote]:

@@ -9,8 +9,8 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.runnables import ensure_config
 
+from ringi.base.settings import SettingError
 from ringi.domain.memories import Memory
-from ringi.errors import SettingError
 from ringi.integrations.langchain.forms import with_text
 from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.memories import PersonMemories

@@ -12,7 +12,8 @@ from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.types import Command
 
-from ringi.errors import FenceError, OutageError
+from ringi.base.outages import OutageError
+from ringi.domain.thread import FenceError
 from ringi.integrations.langchain.enabled import asks
 
 PASSING = (GraphBubbleUp, FenceError, OutageError)

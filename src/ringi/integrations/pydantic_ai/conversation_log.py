@@ -14,9 +14,9 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.store import change_record
-from ringi.domain.record import Event, Key, Query, cursor_of
-from ringi.domain.thread import Thread, conversation_stream
-from ringi.errors import ConflictError, FenceError, InvalidError, NotFoundError, UnreadableError
+from ringi.domain.record import Event, Key, Query, UnreadableError, cursor_of
+from ringi.domain.thread import FenceError, Thread, conversation_stream
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 
 CHUNK = 192 * 1024
 """Characters of one stream item."""

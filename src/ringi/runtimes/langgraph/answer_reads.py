@@ -22,7 +22,8 @@ from langgraph.prebuilt import ToolRuntime
 from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError, UnreadCause
-from ringi.errors import FenceError, InvalidError, UnavailableError
+from ringi.domain.thread import FenceError
+from ringi.errors import InvalidError, UnavailableError
 from ringi.runs.context import call_digest
 from ringi.runtimes.langgraph.graphs import RunningGraphs
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls

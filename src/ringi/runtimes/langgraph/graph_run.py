@@ -18,12 +18,13 @@ from pydantic import ValidationError
 
 from ringi.backends.fenced_saver import places_of, without_place
 from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.outages import OutageError
 from ringi.base.settings import hitl_enabled
-from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Standing, WorkerRun
+from ringi.contracts.runtime import AgentServiceError, AnswerRefusedError, Output, Question, Standing, WorkerRun
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
-from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
+from ringi.errors import InvalidError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import as_text, checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest, setting

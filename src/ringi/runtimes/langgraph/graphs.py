@@ -15,7 +15,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.pregel import Pregel
 from langgraph.types import Send
 
-from ringi.errors import UnsupportedError
+from ringi.base.extras import UnsupportedError
 from ringi.runs.agent import Agent
 from ringi.runtimes.langgraph.plain_interrupts import EVERY_NODE, AnswerSpec, answer_schemas
 

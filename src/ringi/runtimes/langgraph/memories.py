@@ -9,10 +9,11 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
+from ringi.base.extras import UnsupportedError
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.domain.memories import Memory, is_person
-from ringi.errors import InvalidError, NotFoundError, UnsupportedError
+from ringi.errors import InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
 
 MEMORIES = "memories"

@@ -11,11 +11,13 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.settings import SettingError
 from ringi.domain.ask import ANSWER, Ask, Button, Decision
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, SettingError, UndecidedError
+from ringi.errors import InvalidError
 from ringi.forms import json_schema
 from ringi.forms.arguments import Schema
+from ringi.runs.calls import UndecidedError
 from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")

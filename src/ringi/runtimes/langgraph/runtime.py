@@ -8,8 +8,8 @@ from typing import Any
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import Description, OpenRun, WorkerRun
-from ringi.errors import SettingError
 from ringi.runtimes.langgraph.graph_run import GraphRun
 from ringi.runtimes.langgraph.graphs import (
     ASK_INSTEAD,

@@ -21,9 +21,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 
 from ringi.base.canonical_json import jsonable
+from ringi.base.settings import SettingError
 from ringi.contracts.runtime import AgentSettings, Description, FrameworkState, Output, WorkerRun
 from ringi.domain.request import Request
-from ringi.errors import RingiError, SettingError
+from ringi.errors import RingiError
 from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAIToolPauses, StretchCalls, tools_of

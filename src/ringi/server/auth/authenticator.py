@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from ringi.base.settings import Settings
+from ringi.base.settings import SettingError, Settings
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider, Tier
-from ringi.errors import ForbiddenError, RingiError, SettingError
+from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_group, is_name, reserved_name

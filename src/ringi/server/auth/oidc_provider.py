@@ -14,8 +14,9 @@ import jwt
 from starlette.types import Scope
 
 from ringi.base.extras import missing
+from ringi.base.settings import SettingError
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import ForbiddenError, RingiError, SettingError
+from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import AuthenticatedPerson, Oidc, safe_address

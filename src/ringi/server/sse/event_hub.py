@@ -16,9 +16,9 @@ from ringi.domain import pauses
 from ringi.domain.events import FEED_EVENTS, TenantEventName
 from ringi.domain.journal import WRITTEN
 from ringi.domain.people import REASSIGNED, assigned_before
-from ringi.domain.record import START, Event, Key, Position
+from ringi.domain.record import START, Event, Key, Position, UnreadableError
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, RingiError, UnreadableError
+from ringi.errors import InvalidError, RingiError
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
 from ringi.contracts.backend import Wakeup
-from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
+from ringi.errors import InvalidError, RingiError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
 from ringi.server.refusals import MalformedError, UnauthenticatedError
@@ -204,7 +204,7 @@ class Streams:
         self._refuse(token.principal)
         if len(self._open) >= self._settings.streams_per_process:
             what = f"this server has reached its limit of {len(self._open)} open streams: retry later"
-            raise LimitError(what, 5)
+            raise UnavailableError(what, 5, code="limit")
         connection = StreamConnection(send, token, self._settings.stream_buffer, turns)
         self._open.add(connection)
         self._by_caller[token.principal[:3]] += 1
@@ -270,7 +270,8 @@ class Streams:
             raise UnavailableError("the server is stopping")
         own = self._by_caller[caller[:3]]
         if own >= self._settings.streams_per_caller:
-            raise LimitError(f"{caller.name!r} has {own} streams and long polls open: close one", 5)
+            what = f"{caller.name!r} has {own} streams and long polls open: close one"
+            raise UnavailableError(what, 5, code="limit")
 
     def _release_slot(self, caller: Principal) -> None:
         self._by_caller[caller[:3]] -= 1
@@ -310,9 +311,8 @@ class LongPoll(NamedTuple):
             seconds: The maximum time.
 
         Raises:
-            LimitError: The caller has too many long polls and streams.
             UnauthenticatedError: The token was revoked, or has expired.
-            UnavailableError: The server is stopping.
+            UnavailableError: The caller has too many long polls and streams (`limit`), or the server is stopping.
         """
         token = self.auth.verified_token(self.scope)
         with self.streams.slot(token.principal):

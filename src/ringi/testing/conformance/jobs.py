@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ringi.contracts.backend import Job, JobHandler, Jobs
-from ringi.errors import JobNotDueError
+from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs
 
 KINDS = ("test",)
 LIMIT = 20.0

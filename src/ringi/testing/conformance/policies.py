@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from ringi.base.settings import SettingError
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.request import Request
-from ringi.errors import SettingError
 from ringi.policy.rules import Policy
 from ringi.runs.agent import Agent
 from ringi.runs.context import idempotency_key

@@ -9,7 +9,8 @@ import pytest
 
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import ConflictError, FenceError
+from ringi.domain.thread import FenceError
+from ringi.errors import ConflictError
 
 KEY = Key("tenant-1", "thread-1")
 
