@@ -96,6 +96,21 @@ async def test_behind_a_proxy_that_holds_streams_a_chat_is_read_on(browser: Brow
         await context.close()
 
 
+async def test_a_click_counts_while_the_list_of_agents_opens(person: Page, house: DemoServer) -> None:
+    await person.goto(f"{house.url}/chat")
+    box, option = person.get_by_test_id("chat-agent"), person.locator(".ant-select-item[title='Wavers']")
+    client = await person.context.new_cdp_session(person)
+    await client.send("Animation.enable")
+    await client.send("Animation.setPlaybackRate", {"playbackRate": 0.0001})
+    await box.click()
+    await option.hover(force=True)
+    await person.mouse.down()
+    await client.send("Animation.setPlaybackRate", {"playbackRate": 1})
+    await expect(person.locator(".ant-select-dropdown")).not_to_have_class(re.compile("ant-slide-up"))
+    await person.mouse.up()
+    await expect(box).to_contain_text("Wavers")
+
+
 async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
     go = await half_said(person, house)
     await expect(person.get_by_test_id("activity")).to_be_visible()

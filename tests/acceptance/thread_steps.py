@@ -33,7 +33,7 @@ async def open_thread(page: Page, server: DemoServer, thread: str) -> None:
 
 
 async def choose(box: Locator, wanted: str) -> None:
-    """Choose from a list by its keys: under the pointer its options move while it opens."""
+    """Choose from a list by its keys."""
     await box.click()
     await box.page.keyboard.type(wanted)
     await box.page.keyboard.press("Enter")
