@@ -22,7 +22,7 @@ import psutil
 from scripts.scripted_models import call_results, prompt_of, scripted_models
 
 from ringi import Request
-from ringi.client.client import Client
+from ringi.client.client import connected
 
 VERSIONS = {"@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.171.0"}
 HELD = 65.0
@@ -118,7 +118,7 @@ class World:
         self._environment = {"PATH": os.environ["PATH"], "RINGI_HOME": str(folder / "ringi")}
         self._port, self._sessions = 0, 0
         self.start()
-        self.person = Client(self._url, self._token("person", "ann"))
+        self.person = connected(self._url, self._token("person", "ann"))
         self._agent = self._token("agent", "coder")
 
     def start(self) -> None:

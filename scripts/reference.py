@@ -36,14 +36,16 @@ GROUPS = {
     "assistants": "Assistants",
     "engrammer": "Engrammers",
     "playbooks": "Playbooks",
-    "away": "Deputies",
+    "people": "Deputies",
     "memories": "Memories",
     "operations": "Operations",
     "pauses": "Pauses",
     "statistics": "Statistics",
     "grants": "Grants",
+    "suggestions": "Suggested rules",
     "checks": "Checks",
     "events": "Events",
+    "trail": "Erasures",
     "deliveries": "Deliveries",
     "session": "The page's session",
     "health": "For those who run the server",
@@ -237,7 +239,7 @@ def problem_codes() -> str:
 
 def meanings_by_code() -> dict[str, str]:
     """Return what each code means: a line of its class, or the first line of a class with one code."""
-    kinds = (*errors_of_ringi(), MissingExtraError, UnsupportedError)
+    kinds: tuple[type[errors.RingiError], ...] = (*errors_of_ringi(), MissingExtraError, UnsupportedError)
     meanings = {kind.code: _first_line(kind) for kind in kinds if kind.code}
     for kind in errors_of_ringi():
         meanings |= {code: text[0].upper() + text[1:] for code, text in CODE_LINE.findall(getdoc(kind) or "")}

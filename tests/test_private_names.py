@@ -6,6 +6,7 @@ Each test says with which version a name was checked and what breaks without it.
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ from ringi.backends import fenced_saver
 from ringi.base.canonical_json import PLAIN, WRITE_PLAIN
 from ringi.base.model import StrictModel
 
-NAMES = {"_TRACER_PROVIDER", "_current_frames", "_exit", "_register_atexit"}
+NAMES = {"_TRACER_PROVIDER", "_current_frames", "_exit", "_register_atexit", "_transport"}
 """The private names that Ringi uses; `os._exit` is documented."""
 NAMED_TUPLE = {"_asdict", "_fields", "_replace"}
 
@@ -86,6 +87,14 @@ def test_opentelemetry_has_its_provider_in_a_variable(monkeypatch: pytest.Monkey
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
     assert trace.get_tracer_provider() is provider, changed(
         "trace._TRACER_PROVIDER", "opentelemetry-api 1.45.2", "questions and runs leave no spans"
+    )
+
+
+def test_the_mcp_sdk_names_the_two_streams_of_a_transport() -> None:
+    """`mcp.client._transport.TransportStreams`, mcp 2.3.0: only its type; the transports return such a pair."""
+    transport = importlib.import_module("mcp.client._transport")
+    assert hasattr(transport, "TransportStreams"), changed(
+        "mcp.client._transport.TransportStreams", "mcp 2.3.0", "`ringi gate` cannot be imported"
     )
 
 

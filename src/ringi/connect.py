@@ -347,9 +347,9 @@ async def open(
         of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
         if wrong := next((name for name, is_given in of_store.items() if is_given), None):
             raise SettingError(wrong, "given", f"is for a store; {server_of(url)} has its own: omit it")
-        from ringi.client.client import Client  # It imports an HTTP client, which programs on a store do not need.
+        from ringi.client.client import connected  # It imports an HTTP client, which programs on a store do not need.
 
-        client = Client(url, token_for(url, token), retry_for=retry_for)
+        client = connected(url, token_for(url, token), retry_for=retry_for)
         try:
             yield client
         finally:

@@ -303,7 +303,8 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
     "part", [InboxAPI, api.Grants, api.Suggestions, api.Pauses, api.People, api.Memories, api.Trail]
 )
 def test_a_verb_takes_the_same_everywhere(part: type) -> None:
-    kinds = [*part.__subclasses__(), getattr(sync, part.__name__.removesuffix("API"))]
+    blocking = "Inbox" if part is InboxAPI else f"Blocking{part.__name__}"
+    kinds = [*part.__subclasses__(), getattr(sync, blocking)]
     for verb in (name for name, value in vars(part).items() if inspect.iscoroutinefunction(value)):
         wanted = dict(inspect.signature(getattr(part, verb)).parameters)
         for kind in kinds:

@@ -224,8 +224,8 @@ OTHERS = {
 }
 """The routes that write but decide no request: the matrix of all routes has their rows."""
 ANSWERING = {
-    *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/protocols/hitl.py"),
-    *("ringi/protocols/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
+    *("ringi/server/sse/conversation.py", "ringi/server/routes/requests.py", "ringi/server/routes/verbs.py"),
+    *("ringi/protocols/hitl.py", "ringi/protocols/langgraph_api/access.py", "ringi/gateways/mcp/routes.py"),
     *("ringi_apps/engrammer/routes.py", "ringi_apps/assistant/routes.py", "ringi_apps/assistant/text_approval.py"),
     # The caller of these has the store itself, and names the person: see tests/inbox/test_inbox.py.
     *("ringi/inbox/inbox.py", "ringi/cli/commands/answer.py", "ringi/cli/terminal/request_screen.py"),

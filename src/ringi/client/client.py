@@ -6,42 +6,38 @@ import base64
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from abc import update_abstractmethods
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from datetime import datetime
-from typing import Any, Self, Unpack
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, Self, cast, get_args, get_origin
 from urllib.parse import quote
+
+from pydantic import BaseModel
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
-from ringi.client.transport import ApiCall, Transport, absence_of, away_of, pause_of
-from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import Answer, Ask, Decision, Outcome, Receipt, parse_body
-from ringi.domain.checks import CheckRecipe, CheckReport
-from ringi.domain.filters import Filter, FindOptions
-from ringi.domain.grants import GrantView, NewGrant
+from ringi.client.transport import ApiCall, Transport
+from ringi.domain.ask import Ask, parse_body
 from ringi.domain.memories import Memory
-from ringi.domain.pauses import Pause
 from ringi.domain.record import AGENT, START, Event, Page, Position
 from ringi.domain.request import Request
-from ringi.domain.suggestions import Suggestion
 from ringi.domain.voting import Caller
 from ringi.errors import InvalidError, LostReplyError, UnavailableError, WaitTimeoutError
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI, Seen, answer_to, id_of, refuse_name
+from ringi.inbox.api import InboxAPI, id_of, refuse_name
 from ringi.inbox.lifetime import Lifetime
+from ringi.inbox.operations import TABLE, Operation, names_in
 from ringi.inbox.pauses import paused_error
-from ringi.privacy.candidates import Erasure, Sweep
 
-REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
-ABSENCES, AWAY, GRANTS, PAUSES = "/v1/absences", "/v1/away", "/v1/grants", "/v1/pauses"
+REQUESTS, FEED = "/v1/requests", "/v1/events"
 BEGINNING = "0"
 """The position before the first event, as written in a header."""
 PAGE = 200
 POLL_SECONDS = 25.0
 """The maximum seconds for which a server delays a reply."""
-CHECKS, SUGGESTIONS = "/v1/checks", "/v1/suggestions"
 
 
 class Client(InboxAPI):
@@ -67,32 +63,8 @@ class Client(InboxAPI):
         self._known_session: dict[str, Any] | None = None
 
     @property
-    def grants(self) -> ClientGrants:
-        return ClientGrants(self)
-
-    @property
-    def suggestions(self) -> ClientSuggestions:
-        return ClientSuggestions(self)
-
-    @property
-    def pauses(self) -> ClientPauses:
-        return ClientPauses(self)
-
-    @property
-    def people(self) -> ClientPeople:
-        return ClientPeople(self)
-
-    @property
-    def checks(self) -> ClientChecks:
-        return ClientChecks(self)
-
-    @property
-    def memories(self) -> ClientMemories:
-        return ClientMemories(self)
-
-    @property
-    def trail(self) -> ClientTrail:
-        return ClientTrail(self)
+    def _client(self) -> Client:
+        return self
 
     async def __aenter__(self) -> Self:
         return self
@@ -113,18 +85,9 @@ class Client(InboxAPI):
         # A server-generated id would differ for each attempt.
         id = ask.id or uuid.uuid4().hex
         # A server refuses the source that a caller names.
-        body = {**to_json(ask.plain().model_copy(update={"policy": None})), "id": id}
-        return request_of(await self.transport.call(ApiCall("POST", REQUESTS, id, body)))
-
-    async def get(self, id: str) -> Request:
-        return request_of(await self.transport.call(ApiCall("GET", path_of(id), id)))
-
-    async def find(
-        self, *, limit: int = 50, cursor: str | None = None, **conditions: Unpack[FindOptions]
-    ) -> Page[Request]:
-        found = Filter.parse(conditions).model_dump(mode="json", exclude_defaults=True)
-        page = await self.transport.pages(REQUESTS, found, limit, cursor)
-        return Page(map(request_of, page), page.next)
+        ask = ask.plain().model_copy(update={"policy": None})
+        body = {name: value for name, value in jsonable(ask).items() if value is not None}
+        return request_of(await self.transport.call(ApiCall("POST", REQUESTS, id, {**body, "id": id})))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         return (await self._page(after, limit, request_id))[0]
@@ -144,33 +107,14 @@ class Client(InboxAPI):
                     for event in events:
                         yield event
 
-    async def respond(
-        self,
-        seen: Request | Seen,
-        decision: Decision,
-        data: dict[str, Any] | None = None,
-        *,
-        by: Caller = None,
-        args: dict[str, Any] | None = None,
-        message: str | None = None,
-        grant: NewGrant | Mapping[str, Any] | None = None,
-        override: str | None = None,
-    ) -> Request:
-        more = {"data": data, "args": args, "message": message, "grant": grant, "override": override}
-        return await self._change(seen, "respond", by, to_json(answer_to(seen, decision, more)))
-
-    async def undo(self, request: Request | str, *, by: Caller = None) -> Request:
-        return await self._change(request, "undo", by, {})
-
     async def attach(
         self, request: Request | str, field: str, name: str, content: bytes, *, by: Caller = None
     ) -> AttachedFile:
         refuse_name(by)
         if len(content) > MAX_FILE:
             raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
-        id, body = id_of(request), {"field": field, "name": name, "data": base64.b64encode(content).decode()}
-        file: AttachedFile = await self.transport.call(ApiCall("POST", f"{path_of(id)}/attachments", id, body))
-        return file
+        sent = {"request": request, "field": field, "name": name, "data": base64.b64encode(content).decode()}
+        return cast(AttachedFile, await self.perform(ROWS[InboxAPI.attach], sent))
 
     async def attachment(self, request: Request | str, number: int) -> bytes:
         id = id_of(request)
@@ -178,51 +122,16 @@ class Client(InboxAPI):
         content: bytes = await self.transport.call(call)
         return content
 
-    async def claim(self, request: Request | str, *, by: Caller = None) -> Request:
-        return await self._change(request, "claim", by, {})
-
-    async def release(self, request: Request | str, *, by: Caller = None) -> Request:
-        return await self._change(request, "release", by, {})
-
-    async def reassign(
-        self,
-        request: Request | str,
-        *,
-        assignee: str | None = None,
-        groups: Sequence[str] = (),
-        unknown: bool = False,
-        by: Caller = None,
-    ) -> Request:
-        # After the change, a retry could be rejected, or take the request away from the new assignee.
-        to = {"assignee": assignee, "groups": list(groups), **({"unknown": True} if unknown else {})}
-        return await self._change(request, "reassign", by, to, is_repeatable=False)
-
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
         refuse_name(by)
-        id = id_of(request)
-        call = ApiCall("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
+        cancel = partial(self.perform, ROWS[InboxAPI.cancel], {"request": request, "reason": reason})
         try:
-            return request_of(await self.transport.call(call))
+            return cast(Request, await cancel())
         except LostReplyError:
-            found = await self.get(id)
+            found = await self.get(id_of(request))
         if (found.status, found.reason) == ("cancelled", reason):
             return found
-        return request_of(await self.transport.call(call))
-
-    async def report_outcome(
-        self,
-        request: Request | str,
-        outcome: Outcome,
-        *,
-        result_digest: str | None = None,
-        attempt: str | None = None,
-        by: Caller = None,
-    ) -> Request:
-        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
-        return await self._change(request, "outcome", by, jsonable(receipt))
-
-    async def erase(self, request: Request | str, *, by: Caller = None) -> Request:
-        return await self._change(request, "erase", by, {})
+        return cast(Request, await cancel())
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
@@ -255,19 +164,34 @@ class Client(InboxAPI):
         call = ApiCall("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
         return request_of(await self.transport.call(call, retry_for=seconds))
 
-    async def _change(
-        self,
-        request: Request | Seen | str,
-        operation: str,
-        by: Caller,
-        body: dict[str, Any],
-        *,
-        is_repeatable: bool = True,
-    ) -> Request:
-        refuse_name(by)
-        id = request if isinstance(request, str) else request.id
-        call = ApiCall("POST", f"{path_of(id)}/{operation}", id, body, is_repeatable=is_repeatable)
-        return request_of(await self.transport.call(call))
+    async def perform(self, row: Operation, arguments: Mapping[str, Any]) -> Any:
+        """Call a verb over HTTP, and return its result.
+
+        Args:
+            row: The verb.
+            arguments: Its arguments by name, without the caller's.
+        """
+        call = call_of(row, row.to_wire(arguments))
+        if row.repeat == "gone":
+            return await self.transport.end(call)
+        if row.parameters and "cursor" in row.parameters.model_fields:
+            body = await self.transport.pages(
+                call, arguments.get("limit", row.parameters.model_fields["limit"].default)
+            )
+        else:
+            body = await self.transport.call(call)
+        if get_origin(row.reply) is not Page:
+            return body and await self._result(row.reply, body)
+        (kind,) = get_args(row.reply)
+        return Page([await self._result(kind, item) for item in body["items"]], body["next"])
+
+    async def _result(self, kind: Any, body: Any) -> Any:
+        if kind is Memory:
+            body = {**body, "person": await self.actor()}
+        if read := READERS.get(kind):
+            return read(body)
+        # Without the fields that only a newer server knows.
+        return kind.model_validate(body, extra="ignore")
 
     async def actor(self) -> str:
         """Return the name of the token's owner in records, such as `agent:bot`."""
@@ -281,69 +205,10 @@ class Client(InboxAPI):
         return self._known_session
 
 
-class ClientPart:
-    """A part of a client.
-
-    Args:
-        client: The client.
-    """
-
-    def __init__(self, client: Client) -> None:
-        self._client, self._transport = client, client.transport
-
-
-class ClientGrants(ClientPart, api.Grants):
-    """The grants behind a server's URL."""
-
-    async def list(self) -> Page[GrantView]:
-        items = (await self._transport.call(ApiCall("GET", GRANTS)))["items"]
-        return Page(GrantView.model_validate(item, extra="ignore") for item in items)
-
-    async def revoke(self, id: str, *, by: Caller = None) -> None:
-        refuse_name(by)
-        await self._transport.call(ApiCall("POST", f"{GRANTS}/{quote(id, safe='')}/revoke", id, {}, kind="grant"))
-
-
-class ClientSuggestions(ClientPart, api.Suggestions):
-    """The suggested rules behind a server's URL."""
-
-    async def list(self) -> Page[Suggestion]:
-        items = (await self._transport.call(ApiCall("GET", SUGGESTIONS)))["items"]
-        return Page(Suggestion.model_validate(item, extra="ignore") for item in items)
-
-    async def accept(
-        self,
-        id: str,
-        *,
-        until: datetime | None = None,
-        max_uses: int = 1_000,
-        one_in: int = 20,
-        by: Caller = None,
-    ) -> Request:
-        refuse_name(by)
-        body = {"until": jsonable(until), "max_uses": max_uses, "one_in": one_in}
-        path = f"{SUGGESTIONS}/{quote(id, safe='')}/accept"
-        call = ApiCall("POST", path, id, body, is_repeatable=False, kind="suggestion")
-        return request_of(await self._transport.call(call))
-
-
-class ClientPauses(ClientPart, api.Pauses):
+class ClientPauses(api.Pauses):
     """The pauses behind a server's URL."""
 
-    async def begin(
-        self, reason: str, *, agent: str | None = None, until: datetime | None = None, by: Caller = None
-    ) -> Pause:
-        refuse_name(by)
-        body = {"agent": agent, "reason": reason, "until": jsonable(until)}
-        return pause_of(await self._transport.call(ApiCall("POST", PAUSES, body=body)))
-
-    async def list(self) -> Page[Pause]:
-        return Page(pause_of(item) for item in (await self._transport.call(ApiCall("GET", PAUSES)))["items"])
-
-    async def end(self, id: str, *, by: Caller = None) -> None:
-        refuse_name(by)
-        call = ApiCall("DELETE", f"{PAUSES}/{quote(id, safe='')}", id, is_repeatable=False, kind="pause")
-        await self._transport.end(call)
+    _client: Client
 
     async def check(self, agent: str | None = None) -> None:
         session, pauses = await self._client.session(), await self.list()
@@ -354,83 +219,68 @@ class ClientPauses(ClientPart, api.Pauses):
                 raise paused_error(pause, utc_now)
 
 
-class ClientPeople(ClientPart, api.People):
-    """The absences behind a server's URL; the groups are those of the token."""
+def sent_over_http(row: Operation) -> Callable[..., Awaitable[Any]]:
+    """Return the method that calls a verb over HTTP.
 
-    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Absence:
-        refuse_name(by)
-        actor = await self._client.actor()
-        body = {"deputy": deputy, "until": jsonable(until)} | ({"unknown": True} if unknown else {})
-        away = away_of(actor, await self._transport.call(ApiCall("PUT", AWAY, body=body)))
-        return away.absence or Absence(person=actor, deputy=deputy, until=until)
+    Args:
+        row: The verb.
+    """
+    bind = signature(row.verb).bind
 
-    async def come_back(self, *, by: Caller = None) -> None:
-        refuse_name(by)
-        await self._transport.call(ApiCall("DELETE", AWAY))
+    # Without `updated` the mark of an abstract method would be copied too.
+    @wraps(row.verb, updated=())
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        arguments = dict(bind(self, *args, **kwargs).arguments)
+        whole: Client = arguments.pop("self")._client
+        if row.caller:
+            refuse_name(arguments.pop(row.caller, None))
+        conditions = arguments.pop("conditions", {})
+        return await whole.perform(row, {**arguments, **conditions})
 
-    async def away(self, *, by: Caller = None) -> Away:
-        refuse_name(by)
-        return away_of(await self._client.actor(), await self._transport.call(ApiCall("GET", AWAY)))
-
-    async def absences(self) -> Page[Absence]:
-        return Page(absence_of(each) for each in (await self._transport.call(ApiCall("GET", ABSENCES)))["items"])
-
-    async def end_absence(self, person: str, *, by: Caller = None) -> None:
-        refuse_name(by)
-        call = ApiCall("DELETE", ABSENCES, person, params={"person": person}, is_repeatable=False, kind="absence")
-        await self._transport.end(call)
+    return method
 
 
-class ClientChecks(ClientPart, api.Checks):
-    """The checks behind a server's URL."""
+def completed(kind: Any) -> Any:
+    """Give a class the verbs that it has not written itself, and return it; `TypeError` if one has no row.
 
-    async def plant(
-        self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, share: float | None = None, by: Caller = None
-    ) -> list[str]:
-        refuse_name(by)
-        recipes = [each.model_dump(exclude_unset=True) if isinstance(each, CheckRecipe) else each for each in checks]
-        body = {"checks": jsonable(recipes), **({} if share is None else {"share": share})}
-        reply = await self._transport.call(ApiCall("POST", CHECKS, body=body, is_repeatable=False))
-        return [str(id) for id in reply["ids"]]
-
-    async def report(self) -> CheckReport:
-        return CheckReport.model_validate(await self._transport.call(ApiCall("GET", CHECKS)), extra="ignore")
-
-
-class ClientMemories(ClientPart, api.Memories):
-    """The memories of the token's person."""
-
-    async def list(self, person: str | None = None, *, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
-        refuse_name(person)
-        page = await self._transport.pages(MEMORIES, {}, limit, cursor)
-        return Page([await self._memory(item) for item in page], page.next)
-
-    async def get(self, id: str, person: str | None = None) -> Memory:
-        refuse_name(person)
-        return await self._memory(await self._transport.call(memory_call("GET", id)))
-
-    async def edit(
-        self, id: str, data: dict[str, Any], *, told_at: datetime | None = None, by: Caller = None
-    ) -> Memory:
-        refuse_name(by)
-        body = {"data": data, "told_at": jsonable(told_at)}
-        return await self._memory(await self._transport.call(memory_call("PATCH", id, body)))
-
-    async def delete(self, id: str, *, by: Caller = None) -> None:
-        refuse_name(by)
-        await self._transport.end(memory_call("DELETE", id))
-
-    async def _memory(self, body: dict[str, Any]) -> Memory:
-        return Memory.model_validate({**body, "person": await self._client.actor()}, extra="ignore")
+    Args:
+        kind: The class.
+    """
+    for row in TABLE:
+        if getattr(kind, row.name, None) is row.verb and row.name in kind.__abstractmethods__:
+            setattr(kind, row.name, sent_over_http(row))
+    update_abstractmethods(kind)
+    if kind.__abstractmethods__:
+        raise TypeError(f"{kind.__name__}: no row in the table of operations: {sorted(kind.__abstractmethods__)}")
+    return kind
 
 
-class ClientTrail(ClientPart, api.Trail):
-    """The record behind a server's URL."""
+def part(verbs: Any) -> property:
+    """Return a part of the client.
 
-    async def erase_some(self, sweep: Sweep, *, by: Caller = None) -> Erasure:
-        refuse_name(by)
-        result = await self._transport.call(ApiCall("POST", "/v1/erasures", body=jsonable(sweep)))
-        return Erasure.model_validate(result, extra="ignore")
+    Args:
+        verbs: The abstract class of its verbs.
+    """
+    kind = completed(type(f"Client{verbs.__name__}", (verbs,), {}))
+
+    def opened(client: Client) -> Any:
+        made = kind()
+        made._client = client
+        return made
+
+    return property(opened)
+
+
+def connected(url: str, token: str, *, retry_for: float = 30.0) -> Client:
+    """Return a client; type checkers do not see that its class has all verbs.
+
+    Args:
+        url: The address of the server.
+        token: The token of the caller.
+        retry_for: Seconds for which a call is retried.
+    """
+    made: Callable[..., Client] = cast(Any, Client)
+    return made(url, token, retry_for=retry_for)
 
 
 def path_of(id: str) -> str:
@@ -438,15 +288,33 @@ def path_of(id: str) -> str:
     return f"{REQUESTS}/{quote(id, safe='')}"
 
 
-def memory_call(method: str, id: str, body: dict[str, Any] | None = None) -> ApiCall:
-    """Return the call about one memory."""
-    path = f"{MEMORIES}/{quote(id, safe='')}"
-    return ApiCall(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
+def call_of(row: Operation, fields: Mapping[str, Any]) -> ApiCall:
+    """Return the call of a verb; raise `InvalidError` before anything is sent.
+
+    Args:
+        row: The verb.
+        fields: The fields of its path, query and body.
+    """
+    values = {name: value for name, value in fields.items() if value is not None}
+    id = str(values.get("id", values.get("person", "")))
+    path = row.path.format(id=quote(id, safe=""))
+    body = jsonable(values[row.whole]) if row.whole else None
+    if row.body and not row.whole:
+        body = dumped(row.parse({name: values[name] for name in names_in(row.body) & values.keys()}))
+    parameters: dict[str, Any] = {}
+    if row.parameters:
+        own = {name: value for name, value in values.items() if name != "id"}
+        parameters = dumped(parse_body(row.parameters, own))
+    is_repeatable, kind = row.repeat == "safe", KINDS.get(row.room, row.room.removesuffix("s"))
+    if row.method == "POST" and body is None:
+        body = {}
+    return ApiCall(row.method, path, id, body, parameters, is_repeatable=is_repeatable, kind=kind)
 
 
-def to_json(model: Ask | Answer) -> dict[str, Any]:
-    """Return an ask or an answer as plain JSON data."""
-    return {name: value for name, value in jsonable(model).items() if value is not None}
+def dumped(model: BaseModel) -> dict[str, Any]:
+    """Return what is set of a model as plain JSON data."""
+    data: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return data
 
 
 def request_of(body: object) -> Request:
@@ -458,3 +326,16 @@ def event_of(tenant: str, item: Any) -> Event:
     """Return an event from the audit trail of a server."""
     payload = {"actor": item["actor"], "changed": item["changed"]}
     return Event.model_validate({**item, "tenant": tenant, "payload": payload}, extra="ignore")
+
+
+ROWS = {row.verb: row for row in TABLE}
+KINDS = {"people": "absence", "memories": "memory"}
+"""What a room's ids identify, where it is not the room's name without an s."""
+READERS: dict[Any, Callable[[Any], Any]] = {
+    AttachedFile: lambda body: body,
+    list[str]: lambda body: list(map(str, body["ids"])),
+}
+"""How the results that are no model are read from a server's JSON."""
+for verbs in (api.Grants, api.Suggestions, ClientPauses, api.People, api.Checks, api.Memories, api.Trail):
+    setattr(Client, verbs.__name__.removeprefix("Client").lower(), part(verbs))
+completed(Client)

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,9 +21,6 @@ from ringi import errors
 from ringi.base.canonical_json import canonical
 from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError
-from ringi.domain.absence import Absence, Away
-from ringi.domain.pauses import Pause
-from ringi.domain.record import Page
 from ringi.errors import ConflictError, FieldError, LostReplyError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.lifetime import Lifetime
@@ -98,24 +95,23 @@ class Transport:
             with suppress(NotFoundError):
                 await self.call(call)
 
-    async def pages(self, path: str, params: dict[str, Any], limit: int, cursor: str | None) -> Page[Any]:
-        """Return the items of a list from as many pages as the server makes of it.
+    async def pages(self, call: ApiCall, limit: int) -> dict[str, Any]:
+        """Return the items of a list from as many pages as the server makes of it, and the cursor of the next page.
 
         Args:
-            path: The path of the list.
-            params: The conditions.
+            call: The call of the first page.
             limit: The maximum number of items.
-            cursor: `next` of the page before; None for the first page.
         """
-        items = Page[Any](next=cursor)
+        items: list[Any] = []
+        next = call.params.get("cursor")
         while len(items) < limit:
-            more = {} if items.next is None else {"cursor": items.next}
-            page = await self.call(ApiCall("GET", path, params={**params, "limit": limit - len(items), **more}))
+            more = {} if next is None else {"cursor": next}
+            page = await self.call(replace(call, params={**call.params, "limit": limit - len(items), **more}))
             items += page["items"]
-            items.next = page["next"]
-            if items.next is None:
+            next = page["next"]
+            if next is None:
                 break
-        return items
+        return {"items": items, "next": next}
 
     async def call(self, call: ApiCall, *, retry_for: float | None = None) -> Any:
         """Return the JSON of the reply, None for an empty one, or raise the error that the server replied.
@@ -349,24 +345,6 @@ def seconds_of(retry_after: str | None) -> float:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return 0.0
-
-
-def away_of(person: str, body: dict[str, Any]) -> Away:
-    """Return a person's absence and those of others from a server's JSON."""
-    own = body["absence"]
-    defaults = {"person": person, "deputy": person}
-    deputy_for = tuple(absence_of(defaults | each) for each in body["deputy_for"])
-    return Away(absence=absence_of(defaults | own) if own else None, deputy_for=deputy_for)
-
-
-def absence_of(body: dict[str, Any]) -> Absence:
-    """Return an absence from a server's JSON, without the fields that only a newer server knows."""
-    return Absence.model_validate(body, extra="ignore")
-
-
-def pause_of(body: object) -> Pause:
-    """Return a pause from a server's JSON, without the fields that only a newer server knows."""
-    return Pause.model_validate(body, extra="ignore")
 
 
 class HttpError(RingiError):

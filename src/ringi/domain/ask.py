@@ -557,6 +557,12 @@ class Response(StrictModel):
         return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at), **found}
 
 
+class Cancel(StrictModel):
+    """The reason for canceling a request."""
+
+    reason: str | None = Field(default=None, max_length=20_000)
+
+
 class Receipt(StrictModel):
     """What became of an approved call."""
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypedDict
 
-from pydantic import BeforeValidator, Field, StrictBool
+from pydantic import BeforeValidator, Field, model_validator
 
 from ringi.base.model import StrictModel, Time
 from ringi.domain.ask import Kind, Priority, parse_body
-from ringi.domain.record import MAX_SEARCH, Query
+from ringi.domain.record import MAX_SEARCH
 from ringi.domain.request_data import Status
 from ringi.domain.voting import Tier
 
@@ -51,31 +51,55 @@ class FindOptions(TypedDict, total=False):
 
 
 def _statuses(value: object) -> object:
-    if value is None:
-        return ()
     return (value,) if isinstance(value, str) else value
 
 
-class Filter(StrictModel):
-    """The conditions of a list, checked."""
+def _described(text: str) -> Any:
+    return Field(default=None, description=text)
 
-    status: Annotated[tuple[Status, ...], BeforeValidator(_statuses)] = ()
+
+ORDER = (
+    "`newest` first, or `urgent`: pending requests; the overdue, those due within an hour (both by the nearer of due_at"
+    " and expires_at), then the rest by priority, tier, first of its kind, and the oldest first; or `ended`: ended"
+    " requests, the latest end first"
+)
+UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
+UNANSWERABLE = "Only pending requests that nobody here can answer, except administrators: their people are unknown"
+MINE = "Only requests that are assigned to the caller, or claimed by the caller"
+SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
+
+
+class Filter(StrictModel):
+    """What requests must match."""
+
+    status: Annotated[tuple[Status, ...] | None, BeforeValidator(_statuses)] = None
     kind: Kind | None = None
     priority: Priority | None = None
-    tier: Tier | None = None
+    tier: Tier | None = _described("Only requests with this tier; a request without a tier counts as `low`")
     assignee: str | None = None
     thread_id: str | None = None
-    tool: str | None = None
-    agent: str | None = None
-    group: str | None = None
-    unexecuted: StrictBool = False
-    unanswerable: StrictBool = False
-    ended_since: Time | None = None
-    q: Annotated[str | None, Field(max_length=MAX_SEARCH)] = None
-    order: Order = "newest"
+    tool: str | None = _described("Only requests about a call of this tool or action")
+    agent: str | None = _described("Only requests of this agent, as `agent` of the request names it")
+    group: str | None = _described("Only requests that the members of this group may decide")
+    unexecuted: Annotated[bool, Field(description=UNEXECUTED)] = False
+    unanswerable: Annotated[bool, Field(description=UNANSWERABLE)] = False
+    ended_since: Time | None = _described("Only requests that ended at this time or later")
+    q: Annotated[str | None, Field(max_length=MAX_SEARCH, description=SEARCH)] = None
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The conditions, as fields of a query."""
+        same = {name: getattr(self, name) for name in Filter.model_fields if name not in ("status", "q")}
+        return {**same, "statuses": self.status or (), "text": self.q}
+
+
+class OrderedFilter(Filter):
+    """What requests must match, and their order."""
+
+    order: Annotated[Order | None, Field(description=ORDER)] = None
 
     @classmethod
-    def parse(cls, conditions: Mapping[str, Any]) -> Filter:
+    def parse(cls, conditions: Mapping[str, Any]) -> OrderedFilter:
         """Return checked conditions.
 
         Raises:
@@ -83,12 +107,29 @@ class Filter(StrictModel):
         """
         return parse_body(cls, dict(conditions))
 
-    def query(self, *, limit: int, cursor: str | None) -> Query:
-        """Return the query of a page.
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The conditions and the order, as fields of a query."""
+        return {**super().conditions, "order": self.order or "newest"}
 
-        Args:
-            limit: The maximum number of requests.
-            cursor: `next` of the page before; None for the first page.
-        """
-        same = self.model_dump(exclude={"status", "q"})
-        return Query(**same, statuses=self.status, text=self.q, limit=limit, before=cursor)
+
+class CallerFilter(Filter):
+    """What requests must match over HTTP; an empty condition counts as absent, as a page sends it."""
+
+    mine: Annotated[bool, Field(description=MINE)] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        optional = {name for name, field in cls.model_fields.items() if field.default is None}
+        lists = {name: list(filter(None, value)) for name, value in values.items() if isinstance(value, list)}
+        return {name: value for name, value in {**values, **lists}.items() if value or name not in optional}
+
+
+class ListQuery(OrderedFilter, CallerFilter):
+    """A page of a list over HTTP."""
+
+    limit: Annotated[int, Field(ge=1)] = 50
+    cursor: str | None = _described("`next` of the previous page")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ringi.base.model import StrictModel
+from ringi.base.model import StrictModel, Time
 from ringi.domain.ask import Answer, Decision, Remembered, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_of
 from ringi.domain.request import Request
@@ -28,6 +28,14 @@ CATEGORY = "memory_category"
 LONGEST_CATEGORY = 100
 REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
 """The decisions whose answers are remembered."""
+
+
+class MemoryEdit(StrictModel):
+    """The complete new content of a memory."""
+
+    data: dict[str, Any]
+    told_at: Time | None = None
+    """The `edited_at` that the caller read, else `answered_at`; a later change refuses the edit."""
 
 
 class Memory(StrictModel):

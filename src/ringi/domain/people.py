@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
+from ringi.domain.ask import parse_body
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.voting import PersonName
@@ -23,6 +24,14 @@ class Reassignment(StrictModel):
     groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     unknown: Annotated[bool, Field(strict=True)] = False
     """True to take names that nobody here has."""
+
+    @classmethod
+    def parse(cls, body: object) -> Self:
+        """Return the new assignee or groups; raise `InvalidError` if a field is invalid, or nobody is named."""
+        to = parse_body(cls, body)
+        if not to.assignee and not to.groups:
+            raise InvalidError.of("assignee", "give an assignee or groups", "assignee_required")
+        return to
 
 
 ALIKE = 0.6

@@ -28,6 +28,8 @@ MAX_TEXT = 20_000
 MAX_VALUE = 500
 MAX_FILE = 10 * 1024 * 1024
 """The maximum size in bytes of an attached file, for any field."""
+MAX_ENCODED = 4 * -(-MAX_FILE // 3)
+"""The maximum size of its base64."""
 MEDIA_TYPES = (
     "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain", "text/csv",
     "application/json", "application/zip",
@@ -140,6 +142,14 @@ class AttachmentParts(Parts, total=False):
 
     media_types: Sequence[str]
     max_size: int
+
+
+class Upload(StrictModel):
+    """A file for a field of a request."""
+
+    field: Annotated[str, pydantic.Field(max_length=64)]
+    name: Annotated[str, pydantic.Field(max_length=1_000)]
+    data: Annotated[str, pydantic.Field(max_length=MAX_ENCODED, json_schema_extra={"contentEncoding": "base64"})]
 
 
 @with_config(ConfigDict(extra="forbid", json_schema_extra={"format": "attachment"}))

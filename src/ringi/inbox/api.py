@@ -153,7 +153,7 @@ class People(ABC):
     """The people who are away, and their deputies."""
 
     @abstractmethod
-    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Absence:
+    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Away:
         """Name a deputy, who may see and answer until a time what is open to you.
 
         The record of an answer names both people. A deputy has no deputy, and cannot decide what you started.
@@ -163,6 +163,9 @@ class People(ABC):
             until: The end of the absence, within a year.
             unknown: True to take the name of a deputy that nobody here has.
             by: The person who is away; the deputy may answer the requests of the person's groups too.
+
+        Returns:
+            The absence, and those in which the person is the deputy.
 
         Raises:
             InvalidError: The deputy is the person, no person or unknown, or the end is invalid.
@@ -716,11 +719,16 @@ def answer_to(seen: Request | Seen, decision: Decision, more: Mapping[str, Any])
     Raises:
         InvalidError: The answer is invalid, or `seen` is only an id.
     """
-    digest = getattr(seen, "digest", None)
+    return Answer.parse({"decision": decision, "digest": digest_of(seen), **more})
+
+
+def digest_of(seen: Request | Seen) -> str:
+    """Return the digest of what a person saw; raise `InvalidError` for a bare id."""
+    digest: str | None = getattr(seen, "digest", None)
     if digest is None:
         why = "is only an id: give the Request that the person saw, or ringi.inbox.Seen(id, digest)"
         raise InvalidError.of("seen", why)
-    return Answer.parse({"decision": decision, "digest": digest, **more})
+    return digest
 
 
 def id_of(request: Request | str) -> str:

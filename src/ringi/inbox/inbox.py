@@ -22,7 +22,7 @@ from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.decisions import refuse_files
 from ringi.domain.events import FINAL_EVENTS
-from ringi.domain.filters import Filter, FindOptions
+from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, topic_of
 from ringi.domain.request import Request
@@ -286,7 +286,7 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     async def find(
         self, *, limit: int = 50, cursor: str | None = None, **conditions: Unpack[FindOptions]
     ) -> Page[Request]:
-        return await self.page(Filter.parse(conditions).query(limit=limit, cursor=cursor))
+        return await self.page(Query(**OrderedFilter.parse(conditions).conditions, limit=limit, before=cursor))
 
     async def page(self, query: Query) -> Page[Request]:
         own = own_query(query, self.tenant, self.clock())

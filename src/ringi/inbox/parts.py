@@ -75,15 +75,15 @@ class InboxPauses(InboxPart, api.Pauses):
 class InboxPeople(InboxPart, api.People):
     """The people of one tenant who leave and come back."""
 
-    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Absence:
+    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Away:
         inbox, person = self._inbox, decider_of(by)
         own = {"person": person.name, "groups": person.groups, "subject": person.subject}
         new = parse_body(Absence, {**own, "deputy": deputy, "until": until}).checked(inbox.clock())
         if not unknown:
             (await inbox.known_people.known(inbox.tenant)).refuse_unknown({"deputy": deputy})
-        absence = await inbox.absences.begin(new)
+        await inbox.absences.begin(new)
         await inbox.publish(ABSENCES)
-        return absence
+        return await inbox.absences.of(person.name)
 
     async def come_back(self, *, by: Caller = None) -> None:
         await self._inbox.absences.end(decider_of(by).name)

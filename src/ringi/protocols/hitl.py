@@ -20,8 +20,7 @@ from ringi.server.extension import Extension
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
-from ringi.server.routes.requests import status_after
+from ringi.server.replies import reply, status_after
 from ringi.server.sse.sse import Streams
 
 

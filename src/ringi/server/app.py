@@ -31,19 +31,18 @@ from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes.chat import ChatHistoryRoutes, ChatRoutes
 from ringi.server.routes.events import EventRoutes
-from ringi.server.routes.files import AttachmentRoutes, ImageRoutes
-from ringi.server.routes.grants import GrantRoutes
+from ringi.server.routes.files import ImageRoutes
 from ringi.server.routes.health import HealthRoutes
 from ringi.server.routes.legal_holds import LegalHoldRoutes
-from ringi.server.routes.memories import MemoryRoutes
-from ringi.server.routes.operations import CheckRoutes, DeliveryRoutes, OperationRoutes, PauseRoutes
+from ringi.server.routes.operations import DeliveryRoutes, OperationRoutes
 from ringi.server.routes.pages import PageRoutes
-from ringi.server.routes.people import AwayRoutes, PeopleRoutes
+from ringi.server.routes.people import PeopleRoutes
 from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes
 from ringi.server.routes.statistics import StatisticsRoutes
 from ringi.server.routes.threads import ThreadRoutes
+from ringi.server.routes.verbs import VerbRoutes
 from ringi.server.settings import ServerSettings
 from ringi.server.sse.event_hub import EventHub
 from ringi.server.sse.sse import Streams
@@ -79,7 +78,7 @@ class App:
         limits = AskLimits(settings)
         threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
         chat = ChatRoutes(components, auth, self._streams, limits)
-        requests = RequestRoutes(components, auth, self._streams, limits)
+        verbs = VerbRoutes(components, auth, self._streams, limits)
         session, sign_in = (
             SessionRoutes(auth, Links(components.keys, backend), settings),
             SignInRoutes(auth, settings, provider),
@@ -88,13 +87,13 @@ class App:
         self.api = bare_api(extensions)
         operations = OperationRoutes(components, auth)
         statistics = self._statistics = StatisticsRoutes(components, auth)
-        deliveries, attachments = DeliveryRoutes(components, auth), AttachmentRoutes(components, auth)
+        deliveries = DeliveryRoutes(components, auth)
         extension_groups = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, attachments, events, threads, ChatHistoryRoutes(components, auth), MemoryRoutes(components, auth),
-            operations, deliveries, LegalHoldRoutes(components, auth), PauseRoutes(components, auth),
-            GrantRoutes(components, auth), CheckRoutes(components, auth), statistics, ImageRoutes(components, auth),
-            AwayRoutes(components, auth), PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
+            # Before the verbs: `/v1/requests/counts` is no id.
+            RequestRoutes(components, auth), verbs, events, threads, ChatHistoryRoutes(components, auth), operations,
+            deliveries, LegalHoldRoutes(components, auth), statistics, ImageRoutes(components, auth),
+            PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
@@ -110,7 +109,7 @@ class App:
         self.api.state.auth = auth
         # Inside the guard, which hands event streams its own `send`: they are never compressed.
         compressed = GZipMiddleware(self.api, minimum_size=COMPRESSED_FROM, compresslevel=COMPRESSION)
-        self._shortcut = Shortcut(requests.hottest, compressed)
+        self._shortcut = Shortcut(verbs.hottest, compressed)
         self._guard, self._proxy = (
             with_cors(SecurityMiddleware(self._handle, settings, AccessLog(backend)), settings),
             settings.proxy,

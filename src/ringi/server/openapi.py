@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import getdoc
+from types import NoneType
 from typing import Any, get_args
 
 from fastapi import FastAPI
@@ -11,8 +13,10 @@ from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
 from ringi.base.validation import ID_PATTERN
+from ringi.inbox.operations import TABLE, Callers, Operation
 from ringi.server import schemas
 from ringi.server.extension import Extension
+from ringi.server.serialize import PUBLIC_FORMS
 from ringi.server.sse.chat_parts import NEWEST, Sdk
 
 REF = "#/components/schemas/{model}"
@@ -21,6 +25,14 @@ OPEN = frozenset({
     ("/v1/session", "session_sign_in"), ("/v1/session", "session_sign_out"),
 })  # fmt: skip
 """Calls that need no token."""
+FOR: dict[Callers, str] = {
+    "anybody": "",
+    "people": "Only people may.",
+    "readers": "Agents may not.",
+    "auditors": "Only auditors and administrators may.",
+    "admins": "Only administrators may.",
+}
+"""Who may call, as the description of a verb says it."""
 STREAMS = {
     "/v1/events": ("events_follow", "Follow all requests that the caller may read", "FeedEvent", "requests"),
     "/v1/requests/{id}/events": (
@@ -98,6 +110,8 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
         "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
     }
     document["security"] = [{"token": []}, {"page": []}]
+    for row in TABLE:
+        document["paths"].setdefault(row.path, {})[row.method.lower()] = verb_operation(row)
     for path, operations in document["paths"].items():
         for operation in operations.values():
             complete_operation(path, operation, document["components"]["schemas"])
@@ -146,6 +160,38 @@ def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters of a route with the id in its path."""
     id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "pattern": ID_PATTERN}}
     return [id, *(each for each in parameters if each["name"] != "id")]
+
+
+def verb_operation(row: Operation) -> dict[str, Any]:
+    """Return the description of a verb; its texts are those of the abstract method."""
+    reply = None if row.reply in (bytes, NoneType) else PUBLIC_FORMS[row.reply].model
+    file = "application/octet-stream" if row.reply is bytes else None
+    docs = route_docs(reply, *row.statuses, body=row.body.__name__ if row.body else None, file=file)
+    doc = " ".join((getdoc(row.verb) or "").partition("\n\n")[0].split())
+    parameters = parameters_of(row)
+    return {
+        "tags": [row.room],
+        "operationId": f"{row.room}_{row.name}",
+        "summary": row.name.replace("_", " ").title(),
+        "description": f"{doc} {FOR[row.callers]}".strip(),
+        **({"parameters": parameters} if parameters else {}),
+        **docs.get("openapi_extra", {}),
+        "responses": {str(status): each for status, each in docs["responses"].items()},
+    }
+
+
+def parameters_of(row: Operation) -> list[dict[str, Any]]:
+    """Return the parameters of a verb in the path beside its id, and in the query."""
+    schema = row.parameters.model_json_schema() if row.parameters else {}
+    found = []
+    for name, each in schema.get("properties", {}).items():
+        place = {"in": "path"} if f"{{{name}}}" in row.path else {"in": "query"}
+        own = {"name": name, "required": name in schema.get("required", ()), **place}
+        described = {"description": each["description"]} if "description" in each else {}
+        found.append(
+            {**own, **described, "schema": {key: each[key] for key in each if (key, each[key]) != ("default", None)}}
+        )
+    return found
 
 
 def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:

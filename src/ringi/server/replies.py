@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from starlette.responses import Response as HttpResponse
 
+from ringi.domain.request import Request
 from ringi.server.serialize import model_json
 
 JSON = "application/json"
@@ -29,3 +30,8 @@ def json_response(content: bytes, status: int = 200) -> HttpResponse:
         status: The HTTP status.
     """
     return HttpResponse(content, status, media_type=JSON)
+
+
+def status_after(request: Request) -> int:
+    """Return the HTTP status of an answer: 202 if it is stored, and the request still pending."""
+    return 200 if request.is_final else 202

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
-from ringi.base.model import StrictModel, Time
+from ringi.base.model import StrictModel
 from ringi.base.validation import NOT_BLANK, Name
 from ringi.delivery.attempts import Delivery
 from ringi.domain.absence import Absence, Away, Leave
-from ringi.domain.ask import Answer, Ask, Decision, Id, Receipt
+from ringi.domain.ask import Answer, Ask, Cancel, Decision, Id, Receipt
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
 from ringi.domain.grants import GrantPage
-from ringi.domain.memories import Memory
+from ringi.domain.memories import Memory, MemoryEdit
 from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.people import Reassignment
 from ringi.domain.precedent import Precedent
@@ -25,10 +25,11 @@ from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
 from ringi.domain.voting import Tier
+from ringi.forms.field_parts import Upload
 from ringi.privacy.candidates import Erasure, Sweep
 from ringi.runs.operations import Trouble
 from ringi.server.identity import Role
-from ringi.server.uploads import AttachedFile, NewRun, Upload
+from ringi.server.uploads import AttachedFile, NewRun
 from ringi.statistics.figures import OverviewFigures
 from ringi.statistics.report import OversightReport
 
@@ -126,12 +127,6 @@ class AccessPage(BaseModel):
     next: str | None
 
 
-class Cancel(StrictModel):
-    """The reason for canceling a request."""
-
-    reason: str | None = Field(default=None, max_length=20_000)
-
-
 class LegalHold(StrictModel):
     """The reason for a legal hold; the audit trail records it."""
 
@@ -154,14 +149,6 @@ class BulkAnswer(StrictModel):
     """Several answers; each is accepted or refused independently."""
 
     items: Annotated[list[BulkItem], Field(min_length=1)]
-
-
-class MemoryEdit(StrictModel):
-    """The complete new content of a memory."""
-
-    data: dict[str, Any]
-    told_at: Time | None = None
-    """The `edited_at` that the caller read, else `answered_at`; a later change refuses the edit."""
 
 
 class ChatTurn(StrictModel):

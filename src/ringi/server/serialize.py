@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from ringi.base.canonical_json import COMPACT, jsonable
 from ringi.domain import memories, thread
+from ringi.domain.absence import Absence, Away
+from ringi.domain.checks import CheckReport, PlantedChecks
 from ringi.domain.events import TenantEventName
-from ringi.domain.record import Event
+from ringi.domain.grants import GrantPage, GrantView
+from ringi.domain.pauses import Pause, PausePage
+from ringi.domain.record import Event, Page
 from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE
+from ringi.domain.suggestions import Suggestion, SuggestionPage
 from ringi.domain.thread import ModelCalls
 from ringi.domain.urgency import UrgentQuery
-from ringi.server import schemas
+from ringi.forms.field_parts import AttachedFile
+from ringi.privacy.candidates import Erasure
+from ringi.server import schemas, uploads
 from ringi.server.prices import Prices
 from ringi.server.schemas import AuditEvent
 
@@ -107,6 +114,42 @@ def request_json(request: Request) -> bytes:
         request: The request.
     """
     return model_json(request.for_readers(), include=PUBLIC)
+
+
+class PublicForm(NamedTuple):
+    """How a result of a verb leaves the server."""
+
+    model: str
+    """The name of its model in the API."""
+    write: Callable[[Any], bytes]
+
+
+def _form(model: type[BaseModel], made: Callable[[Any], BaseModel] = lambda result: result) -> PublicForm:
+    return PublicForm(model.__name__, lambda result: model_json(made(result)))
+
+
+def _page(model: type[BaseModel], item: Callable[[Any], Any] = lambda item: item) -> PublicForm:
+    return _form(model, lambda page: model(items=list(map(item, page)), next=page.next))
+
+
+PUBLIC_FORMS: dict[Any, PublicForm] = {
+    Request: PublicForm("Request", request_json),
+    Page[Request]: PublicForm("RequestPage", lambda page: page_json(map(request_json, page), page.next)),
+    list[Event]: _form(schemas.AuditPage),
+    Page[GrantView]: _page(GrantPage),
+    Page[Suggestion]: _page(SuggestionPage),
+    Pause: _form(Pause),
+    Page[Pause]: _page(PausePage),
+    Away: _form(Away),
+    Page[Absence]: _page(schemas.AbsencePage),
+    list[str]: _form(PlantedChecks, lambda ids: PlantedChecks(ids=ids)),
+    CheckReport: _form(CheckReport),
+    memories.Memory: _form(schemas.MemoryView, memory_view),
+    Page[memories.Memory]: _page(schemas.MemoryPage, memory_view),
+    Erasure: _form(Erasure),
+    AttachedFile: _form(uploads.AttachedFile, lambda file: uploads.AttachedFile(**file)),
+}
+"""The public form of each result: the server does not start with a verb whose result has none."""
 
 
 def event_json(event: Event, request: bytes) -> bytes:

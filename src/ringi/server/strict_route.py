@@ -73,7 +73,8 @@ class Shortcut:
 
 def query_names(dependant: Dependant) -> set[str]:
     """Return the names of the query parameters of a route and of what it depends on."""
-    own = {field.alias for field in dependant.query_params}
+    kinds = {field.alias: field.field_info.annotation for field in dependant.query_params}
+    own = {name for alias, kind in kinds.items() for name in getattr(kind, "model_fields", (alias,))}
     return own.union(*map(query_names, dependant.dependencies))
 
 

@@ -11,17 +11,8 @@ from ringi.base.validation import Name
 from ringi.files.images import MAX_IMAGES
 from ringi.forms import field_parts
 
-MAX_ENCODED = 4 * -(-field_parts.MAX_FILE // 3)
-MAX_BODY = MAX_ENCODED + 8 * 1024
+MAX_BODY = field_parts.MAX_ENCODED + 8 * 1024
 """Maximum bytes of a call that attaches the largest file."""
-
-
-class Upload(StrictModel):
-    """A file for a field of a request."""
-
-    field: Annotated[str, Field(max_length=64)]
-    name: Annotated[str, Field(max_length=1_000)]
-    data: Annotated[str, Field(max_length=MAX_ENCODED, json_schema_extra={"contentEncoding": "base64"})]
 
 
 class ImageUpload(StrictModel):

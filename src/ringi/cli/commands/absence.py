@@ -23,7 +23,8 @@ def away(
 ) -> None:
     """Name a deputy, who sees and answers until a time what is open to you."""
     at = parsed_time("until", until)
-    absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown))
+    absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown)).absence
+    assert absence
     names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
     session.say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)))
 

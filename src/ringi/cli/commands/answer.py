@@ -11,13 +11,12 @@ from ringi.cli.error_texts import error_text
 from ringi.cli.options import Unknown, names_in, parsed_json, read_file
 from ringi.cli.session import MemberSession, NamedSession, person_of
 from ringi.cli.texts import text_of
+from ringi.cli.verbs import RequestArgument, command_for
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.inbox.api import InboxAPI, Seen
 from ringi.inbox.inbox import Inbox
-
-RequestArgument = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
 
 
 def respond(
@@ -71,19 +70,10 @@ def respond(
     session.change(answer)
 
 
-def undo(session: NamedSession, id: RequestArgument) -> None:
-    """Undo your answer before it takes effect, or take back your reassignment until somebody acts."""
-    session.change(lambda inbox: inbox.undo(id, by=session.by))
-
-
-def claim(session: MemberSession, id: RequestArgument) -> None:
-    """Reserve a request for a while, so that others cannot answer it."""
-    session.change(lambda inbox: inbox.claim(id, by=session.person))
-
-
-def release(session: MemberSession, id: RequestArgument) -> None:
-    """Release a claimed request."""
-    session.change(lambda inbox: inbox.release(id, by=session.person))
+undo = command_for(InboxAPI.undo)
+claim = command_for(InboxAPI.claim)
+release = command_for(InboxAPI.release)
+cancel = command_for(InboxAPI.cancel)
 
 
 def reassign(
@@ -100,15 +90,6 @@ def reassign(
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
     person = person_of(session.by, by_groups)
     session.change(lambda inbox: inbox.reassign(id, assignee=to, groups=names, unknown=unknown, by=person))
-
-
-def cancel(
-    session: NamedSession,
-    id: RequestArgument,
-    reason: Annotated[str | None, typer.Option(help="The reason, for the agent and the audit trail.")] = None,
-) -> None:
-    """Withdraw a request; the action that it gates will not run."""
-    session.change(lambda inbox: inbox.cancel(id, reason, by=session.by))
 
 
 def outcome(

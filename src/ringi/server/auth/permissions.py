@@ -13,6 +13,7 @@ from ringi.domain.thread import Thread
 from ringi.domain.voting import CONFIRMED
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
+from ringi.inbox.operations import Callers, Records
 from ringi.server.auth.authenticator import Principal
 
 CallerCheck = Callable[[Principal, Request], None]
@@ -172,6 +173,29 @@ def refuse_all_but_admins(caller: Principal) -> None:
         raise ForbiddenError(
             "only an admin may retry or abandon runs, pause agents, end absences, redeliver, or erase: contact an admin"
         )
+
+
+def allow_all(caller: Principal) -> None:
+    """Allow every caller: the records decide."""
+
+
+ROLES: dict[Callers, Callable[[Principal], None]] = {
+    "anybody": allow_all,
+    "people": require_person,
+    "readers": refuse_agents,
+    "auditors": refuse_all_but_auditors,
+    "admins": refuse_all_but_admins,
+}
+"""The rules for callers, as the table of operations names them."""
+RECORDS: dict[Records, CallerCheck | None] = {
+    "any": None,
+    "readable": require_readable,
+    "answerable": require_answerable,
+    "in_audience": require_in_audience,
+    "cancellable": require_cancellable,
+    "reportable": require_reportable,
+}
+"""The rules for requests; None allows all."""
 
 
 def visible_query(caller: Principal) -> Query:

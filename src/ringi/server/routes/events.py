@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -13,16 +12,14 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.domain.journal import WRITTEN, Journal
-from ringi.domain.record import START, Event, Key, Position
-from ringi.domain.request import Request
+from ringi.domain.record import START, Key, Position
 from ringi.server.access_log import LOG
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import READS_ALL, inbox_for, may_read, refuse_all_but_auditors
+from ringi.server.auth.permissions import inbox_for, refuse_all_but_auditors
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import Access, AccessPage, AuditPage
-from ringi.server.serialize import audit_event
+from ringi.server.schemas import Access, AccessPage
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
@@ -38,7 +35,6 @@ class EventRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, methods=["GET"], tags=["events"])
-        add("/v1/audit", self.audit, **route_docs("AuditPage"))
         add("/v1/access-log", self.access_log, **route_docs("AccessPage"))
 
     def streams(self) -> list[Route]:
@@ -49,23 +45,6 @@ class EventRoutes:
             StrictPlainRoute("/v1/events", of_all, methods=["GET"], allowed=POSITION_PARAMETERS),
             StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], allowed=POSITION_PARAMETERS),
         ]
-
-    async def audit(
-        self,
-        http: HttpRequest,
-        request_id: str | None = None,
-        after: str | None = None,
-        limit: Annotated[int, Query(ge=1)] = 100,
-    ) -> HttpResponse:
-        """List audit events with actor and hash, oldest first, of one request or of all that the caller may read."""
-        caller = self._auth.caller(http.scope)
-        if request_id is not None:
-            await inbox_for(self._components.inbox, caller).get(request_id)
-        size = min(limit, self._settings.max_list)
-        position = position_of(after) or START
-        events = await self._components.inbox.for_tenant(caller.tenant).events(position, size, request_id=request_id)
-        items = list(map(audit_event, await self._visible(caller, events, request_id)))
-        return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))
 
     async def access_log(
         self, http: HttpRequest, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
@@ -84,16 +63,6 @@ class EventRoutes:
             if event.type == WRITTEN
         ]
         return reply(AccessPage(items=items, next=events[-1].position if len(events) == size else None))
-
-    async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
-        if request_id is not None:
-            return [event for event in events if event.record == Request.record]
-        if caller.role in READS_ALL:
-            return events
-        keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
-        found = await self._components.backend.store.get_many(Request, list(keys))
-        seen = {request.id for request in found if may_read(caller, request)}
-        return [event for event in events if event.record == Request.record and event.record_id in seen]
 
     async def _open_all(self, scope: Scope, caller: Principal) -> StreamOpening:
         if (after := position_of(last_event_id(scope))) is None:

@@ -13,8 +13,6 @@ from starlette.responses import Response as HttpResponse
 from ringi.delivery.attempts import Delivery
 from ringi.delivery.webhooks import ASK_PREFIX
 from ringi.domain.ask import parse_body
-from ringi.domain.checks import NewChecks, PlantedChecks
-from ringi.domain.pauses import NewPause, PausePage
 from ringi.domain.thread import Thread
 from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
@@ -23,7 +21,6 @@ from ringi.server.auth.permissions import (
     inbox_for,
     refuse_agents,
     refuse_all_but_admins,
-    refuse_all_but_auditors,
     visible_query,
 )
 from ringi.server.body import json_body
@@ -121,65 +118,3 @@ def visible_to(caller: Principal, delivery: Delivery) -> Delivery:
     """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
     is_named_by_ask = delivery.endpoint.startswith(ASK_PREFIX)
     return delivery if caller.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})
-
-
-class PauseRoutes:
-    """Pauses over HTTP."""
-
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth = components, auth
-
-    def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
-        add = partial(api.add_api_route, tags=["pauses"])
-        add("/v1/pauses", self.pause, methods=["POST"], **route_docs("Pause", 201, body="NewPause"))
-        add("/v1/pauses", self.find, methods=["GET"], **route_docs("PausePage"))
-        add("/v1/pauses/{id}", self.resume, methods=["DELETE"], **route_docs(None, 204))
-
-    async def pause(self, http: HttpRequest) -> HttpResponse:
-        """Pause an agent or, without a name, all agents of the tenant; within a second no approved call begins."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_admins(caller)
-        new = parse_body(NewPause, await json_body(http, max_depth=self._components.settings.max_depth))
-        inbox = self._components.inbox.for_tenant(caller.tenant)
-        return reply(await inbox.pauses.begin(new.reason, by=caller.actor, agent=new.agent, until=new.until), 201)
-
-    async def find(self, http: HttpRequest) -> HttpResponse:
-        """List the pauses in force; an agent sees all, because one token may serve several agents."""
-        caller = self._auth.caller(http.scope)
-        return reply(PausePage(items=await self._components.inbox.for_tenant(caller.tenant).pauses.list(), next=None))
-
-    async def resume(self, http: HttpRequest, id: str) -> HttpResponse:
-        """End a pause; waiting runs go on."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_admins(caller)
-        await self._components.inbox.for_tenant(caller.tenant).pauses.end(id, by=caller.actor)
-        return HttpResponse(status_code=204)
-
-
-class CheckRoutes:
-    """Checks over HTTP."""
-
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth = components, auth
-
-    def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
-        add = partial(api.add_api_route, tags=["checks"])
-        add("/v1/checks", self.plant, methods=["POST"], **route_docs("PlantedChecks", 201, body="NewChecks"))
-        add("/v1/checks", self.find, methods=["GET"], **route_docs("CheckReport"))
-
-    async def plant(self, http: HttpRequest) -> HttpResponse:
-        """Plant requests that can never run, each a copy of a recent real one in which something is wrong."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_admins(caller)
-        new = parse_body(NewChecks, await json_body(http, max_depth=self._components.settings.max_depth))
-        inbox = self._components.inbox.for_tenant(caller.tenant)
-        ids = await inbox.checks.plant(new.checks, by=caller.actor, share=new.share)
-        return reply(PlantedChecks(ids=ids), 201)
-
-    async def find(self, http: HttpRequest) -> HttpResponse:
-        """List the newest checks and the shares that people noticed; for administrators and auditors."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_auditors(caller)
-        return reply(await self._components.inbox.for_tenant(caller.tenant).checks.report())

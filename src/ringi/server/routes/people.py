@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.absence import Leave
-from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
-from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import refuse_all_but_admins, refuse_all_but_auditors, require_person, visible_query
-from ringi.server.body import json_body
+from ringi.server.auth.authenticator import Authenticator
+from ringi.server.auth.permissions import require_person, visible_query
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import AbsencePage, KnownNames
+from ringi.server.schemas import KnownNames
 
 RECENT, MOST = 300, 20
 GROUP = "group:"
@@ -71,59 +66,3 @@ def names_on(request: Request) -> Iterator[str]:
 def is_person(name: str) -> bool:
     """Return whether an actor's name is that of a person: rules, agents and erased people have a colon."""
     return ":" not in name and name != "system"
-
-
-class AwayRoutes:
-    """Absences over HTTP."""
-
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth = components, auth
-
-    def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
-        add, at = partial(api.add_api_route, tags=["away"]), "/v1/away"
-        add(at, self.get, methods=["GET"], **route_docs("Away"))
-        add(at, self.leave, methods=["PUT"], **route_docs("Away", body="Leave"))
-        add(at, self.come_back, methods=["DELETE"], **route_docs(None, 204))
-        add("/v1/absences", self.find, methods=["GET"], **route_docs("AbsencePage"))
-        add("/v1/absences", self.end, methods=["DELETE"], **route_docs(None, 204))
-
-    async def get(self, http: HttpRequest) -> HttpResponse:
-        """Return the caller's absence, and those in which the caller is the deputy."""
-        inbox, caller = self._of_caller(http)
-        return await self._reply(inbox, caller)
-
-    async def leave(self, http: HttpRequest) -> HttpResponse:
-        """Name a deputy, who may see and answer until a time what is open to the caller."""
-        inbox, caller = self._of_caller(http)
-        body = parse_body(Leave, await json_body(http, max_depth=self._components.settings.max_depth))
-        await inbox.people.leave(body.deputy, body.until, unknown=body.unknown, by=caller.decider)
-        return await self._reply(inbox, caller)
-
-    async def come_back(self, http: HttpRequest) -> HttpResponse:
-        """End the caller's absence now."""
-        inbox, caller = self._of_caller(http)
-        await inbox.people.come_back(by=caller.name)
-        return HttpResponse(status_code=204)
-
-    async def find(self, http: HttpRequest) -> HttpResponse:
-        """List who is away and who stands for whom, for auditors and administrators."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_auditors(caller)
-        found = await self._components.inbox.for_tenant(caller.tenant).people.absences()
-        return reply(AbsencePage(items=found, next=None))
-
-    async def end(self, http: HttpRequest, person: str) -> HttpResponse:
-        """End the absence of another person now, as an administrator."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_admins(caller)
-        await self._components.inbox.for_tenant(caller.tenant).people.end_absence(person, by=caller.actor)
-        return HttpResponse(status_code=204)
-
-    async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:
-        return reply(await inbox.people.away(by=caller.name))
-
-    def _of_caller(self, http: HttpRequest) -> tuple[Inbox, Principal]:
-        caller = self._auth.caller(http.scope)
-        require_person(caller)
-        return self._components.inbox.for_tenant(caller.tenant), caller

@@ -1,0 +1,267 @@
+"""The routes of all verbs of an inbox, from the table of operations; those that do more over HTTP have a handler."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from types import NoneType
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+
+from ringi.base.failpoints import failpoint
+from ringi.domain.decisions import refuse_files
+from ringi.domain.record import START, Event, Key
+from ringi.domain.request import Request
+from ringi.domain.urgency import urgent_query
+from ringi.errors import InvalidError, NotFoundError, WaitTimeoutError
+from ringi.files.attachments import Attachments, numbers_in
+from ringi.inbox import tracing
+from ringi.inbox.api import InboxAPI, Memories, Suggestions
+from ringi.inbox.inbox import Inbox
+from ringi.inbox.operations import TABLE, Operation
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
+from ringi.server.auth.permissions import (
+    READS_ALL,
+    RECORDS,
+    ROLES,
+    inbox_for,
+    may_read,
+    require_readable,
+    require_rule_maker,
+)
+from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
+from ringi.server.limits import AskLimits, submit_for
+from ringi.server.replies import json_response, reply, status_after
+from ringi.server.routes.requests import list_query
+from ringi.server.schemas import AuditPage
+from ringi.server.serialize import PUBLIC_FORMS, audit_event, page_json, request_json, urgent_page_json
+from ringi.server.sse.event_hub import position_of
+from ringi.server.sse.sse import Streams
+from ringi.server.strict_route import refuse_unknown
+from ringi.server.uploads import AttachedFile
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a verb: its caller may make it, and its parameters are checked."""
+
+    row: Operation
+    http: HttpRequest
+    caller: Principal
+    parameters: Any
+    """An instance of the row's `parameters`, or None."""
+    inbox: Inbox
+    """What the caller may use."""
+    max_depth: int
+
+    @property
+    def id(self) -> str:
+        """The id in the path."""
+        return str(self.http.path_params["id"])
+
+    async def body(self) -> Any:
+        """Return the checked body; None if the verb has none."""
+        return self.row.parse(await json_body(self.http, max_depth=self.max_depth)) if self.row.body else None
+
+    async def perform(self, **more: Any) -> Any:
+        """Call the verb in the name of the caller, and return its result."""
+        arguments = self.row.from_wire(self.http.path_params, self.parameters, await self.body())
+        if self.row.caller:
+            # People act with their groups and as deputies; an agent has no name of a person.
+            arguments[self.row.caller] = self.caller.decider if self.row.callers == "people" else self.caller.actor
+        return await verb_of(self.inbox, self.row)(**arguments, **more)
+
+
+Handler = Callable[[Call], Awaitable[HttpResponse]]
+
+
+class VerbRoutes:
+    """The verbs of an inbox over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._components, self._auth, self._streams, self._limits = components, auth, streams, limits
+        self._settings = components.settings
+        self._attachments = Attachments(components.backend.stream)
+        self._handlers: dict[Any, Handler] = {
+            InboxAPI.ask: self._ask,
+            InboxAPI.find: self._find,
+            InboxAPI.get: self._get,
+            InboxAPI.respond: self._respond,
+            InboxAPI.attach: self._attach,
+            InboxAPI.attachment: self._attachment,
+            InboxAPI.events: self._events,
+            Suggestions.list: self._suggestions,
+            Suggestions.accept: self._accept,
+            Memories.list: self._memories,
+        }
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        api.router.routes += [self.route(row) for row in TABLE]
+
+    @property
+    def hottest(self) -> Route:
+        """The route of answers, for a shortcut."""
+        return next(self.route(row) for row in TABLE if row.verb is InboxAPI.respond)
+
+    def route(self, row: Operation) -> Route:
+        """Return the route of a verb.
+
+        The order of its refusals is part of the contract: 401, 422 of the query, 403 of the role, 422 of the body, then
+        404 and 403 of the record.
+        """
+        handle, refuse, check = self._handlers.get(row.verb, perform), ROLES[row.callers], RECORDS[row.records]
+        if row.reply not in (*PUBLIC_FORMS, bytes, NoneType):
+            raise TypeError(f"{row.place}: {row.reply} has no public form: add it to `serialize.PUBLIC_FORMS`")
+        fields = row.parameters.model_fields if row.parameters else ()
+        known = frozenset(name for name in fields if f"{{{name}}}" not in row.path)
+        max_depth = self._settings.max_depth
+
+        async def answer(http: HttpRequest) -> HttpResponse:
+            caller = self._auth.caller(http.scope)
+            refuse_unknown(http.scope, known)
+            parameters = parameters_of(row.parameters, http) if row.parameters else None
+            refuse(caller)
+            tenant = self._components.inbox
+            inbox = inbox_for(tenant, caller, check) if check else tenant.for_tenant(caller.tenant)
+            return await handle(Call(row, http, caller, parameters, inbox, max_depth))
+
+        return Route(row.path, answer, methods=[row.method])
+
+    async def _ask(self, call: Call) -> HttpResponse:
+        ask, began = await call.body(), self._components.inbox.clock()
+        request = await submit_for(self._components, self._limits, call.caller, ask)
+        return json_response(request_json(request), 201 if request.created_at >= began else 200)
+
+    async def _find(self, call: Call) -> HttpResponse:
+        wanted = call.parameters
+        size = min(wanted.limit, self._settings.max_list)
+        query = list_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
+        if query.order == "urgent":
+            query = query.model_copy(update={"now": call.inbox.clock()})
+        page = await call.inbox.page(query)
+        items = map(request_json, page)
+        if query.order != "urgent":
+            return json_response(page_json(items, page.next))
+        return json_response(urgent_page_json(items, page.next, urgent_query(query)))
+
+    async def _get(self, call: Call) -> HttpResponse:
+        caller, wait, inbox = call.caller, call.parameters.wait, call.inbox
+        request = await inbox.get(call.id)
+        if caller.role == "person" and not request.is_final:
+            tracing.record_seen(request)
+        if self._settings.record_seen and caller.role in ("person", "admin") and not request.is_final:
+            request = await inbox.record_seen(call.id, caller.name)
+        if wait and not request.is_final:
+            with self._streams.slot(caller), suppress(WaitTimeoutError):
+                waiting = inbox.wait(request, min(wait, self._settings.max_wait))
+                await self._streams.wait(waiting, self._auth.verified_token(call.http.scope))
+            # Meanwhile the token may have been revoked, or an absence may have ended.
+            request = await inbox_for(self._components.inbox, self._auth.caller(call.http.scope)).get(call.id)
+        return json_response(request_json(request))
+
+    async def _respond(self, call: Call) -> HttpResponse:
+        answer, channel = await call.body(), channel_of(call.http.scope)
+        request = await call.inbox.answer(call.id, answer, by=call.caller.decider, channel=channel)
+        response = json_response(request_json(request), status_after(request))
+        failpoint("server.before_reply")
+        return response
+
+    async def _attach(self, call: Call) -> HttpResponse:
+        person = call.caller.decider
+        # Before the body is read: a caller who may not answer must not send ten megabytes.
+        refuse_files(await call.inbox.get(call.id), person, call.inbox.clock())
+        upload = await call.body()
+        try:
+            content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
+        except ValueError as error:
+            raise InvalidError.of("data", f"is not valid base64 ({error})") from None
+        file = await call.inbox.attach(call.id, upload.field, upload.name, content, by=person)
+        return reply(AttachedFile(**file), 201)
+
+    async def _attachment(self, call: Call) -> HttpResponse:
+        caller, number = call.caller, call.parameters.number
+        request = await call.inbox.get(call.id)
+        stored = await self._attachments.find(request.key, number)
+        # Before the answer is sent, only the uploader may read it.
+        is_own = caller.role != "agent" and stored is not None and stored.by == caller.name
+        if not stored or not (is_own or number in numbers_in(request)):
+            raise NotFoundError("attachment", f"{call.id}/{number}")
+        name = quote(stored.file["name"], safe="")
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+        return HttpResponse(await call.inbox.attachment(call.id, number), 200, headers, stored.file["media_type"])
+
+    async def _events(self, call: Call) -> HttpResponse:
+        wanted = call.parameters
+        if wanted.request_id is not None:
+            await call.inbox.get(wanted.request_id)
+        size, position = min(wanted.limit, self._settings.max_list), position_of(wanted.after) or START
+        events = await call.inbox.events(position, size, request_id=wanted.request_id)
+        items = list(map(audit_event, await self._visible(call.caller, events, wanted.request_id)))
+        return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))
+
+    async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
+        if request_id is not None:
+            return [event for event in events if event.record == Request.record]
+        if caller.role in READS_ALL:
+            return events
+        keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
+        found = await self._components.backend.store.get_many(Request, list(keys))
+        seen = {request.id for request in found if may_read(caller, request)}
+        return [event for event in events if event.record == Request.record and event.record_id in seen]
+
+    async def _suggestions(self, call: Call) -> HttpResponse:
+        # An auditor reads all; others those that they may switch on.
+        check = require_readable if call.caller.role == "auditor" else require_rule_maker
+        found = await inbox_for(self._components.inbox, call.caller, check).suggestions.list()
+        return response_of(call.row, found)
+
+    async def _accept(self, call: Call) -> HttpResponse:
+        return response_of(call.row, await call.perform(channel=channel_of(call.http.scope)))
+
+    async def _memories(self, call: Call) -> HttpResponse:
+        size = min(call.parameters.limit, self._settings.max_list)
+        page = await call.inbox.memories.list(call.caller.name, limit=size, cursor=call.parameters.cursor or None)
+        return response_of(call.row, page)
+
+
+async def perform(call: Call) -> HttpResponse:
+    """Call the verb, and return its result as the reply that the table declares."""
+    return response_of(call.row, await call.perform())
+
+
+def verb_of(inbox: Inbox, row: Operation) -> Callable[..., Awaitable[Any]]:
+    """Return the verb of an inbox."""
+    found: Callable[..., Awaitable[Any]] = attrgetter(row.place)(inbox)
+    return found
+
+
+def response_of(row: Operation, result: Any) -> HttpResponse:
+    """Return a result of a verb as the reply that the table declares: what is stored beside it never leaves."""
+    if result is None:
+        return HttpResponse(status_code=row.statuses[0])
+    return json_response(PUBLIC_FORMS[row.reply].write(result), row.statuses[0])
+
+
+def parameters_of(model: type[BaseModel], http: HttpRequest) -> BaseModel:
+    """Return the checked parameters of a call."""
+    query = http.query_params
+    values = {name: query.getlist(name) if name == "status" else query[name] for name in query}
+    in_path = {name: value for name, value in http.path_params.items() if name != "id"}
+    try:
+        return model.model_validate({**values, **in_path})
+    except ValidationError as error:
+        wrong: list[Any] = [{**each, "loc": ("query", *each["loc"])} for each in error.errors(include_url=False)]
+        raise RequestValidationError(wrong) from None
