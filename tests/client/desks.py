@@ -36,7 +36,7 @@ class Desk:
         verb = getattr(self.inner, name)
         if name in PARTS:
             return Desk(verb, is_blocking=self.is_blocking, has_token=self.has_token)
-        place = PERSON_AT.get(f"{type(self.inner).__name__.removeprefix('Client')}.{name}")
+        place = PERSON_AT.get(f"{type(self.inner).__name__.removeprefix('Client').removeprefix('Blocking')}.{name}")
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             if self.has_token:

@@ -192,7 +192,7 @@ async def test_a_retry_repeats_a_step_whose_next_step_could_not_be_chosen(url: s
         chosen = next(choices)
         if isinstance(chosen, Exception):
             raise chosen
-        return chosen
+        return str(chosen)
 
     async with at_work(url, [choosing(choose)]) as world:
         assert (await world.run("agent", {})).status == "error"

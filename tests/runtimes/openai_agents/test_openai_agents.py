@@ -16,7 +16,8 @@ from agents.models import get_default_model  # noqa: E402
 from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # noqa: E402
 
-from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
+from ringi.base.settings import SettingError  # noqa: E402
+from ringi.errors import NotAuthorizedError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
 from ringi.runs.context import content_digest  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402

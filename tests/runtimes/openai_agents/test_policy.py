@@ -20,7 +20,8 @@ from tests.runtimes.direct import Direct, ended  # noqa: E402
 from tests.runtimes.openai_agents.test_openai_agents import INPUT, Shop, last_input  # noqa: E402
 
 from ringi import Policy  # noqa: E402
-from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
+from ringi.base.settings import SettingError  # noqa: E402
+from ringi.errors import NotAuthorizedError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
 from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402
