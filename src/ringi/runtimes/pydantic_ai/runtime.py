@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any, get_args
 
 from pydantic import TypeAdapter
-from pydantic_ai import AgentSettings as PydanticAgent
+from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import DeferredToolRequests, RunUsage
 from pydantic_ai.messages import (
     ModelMessage,
