@@ -46,11 +46,10 @@ from ringi.server.limits import AskLimits, submit_for
 from ringi.server.replies import json_response, reply, status_after
 from ringi.server.routes.requests import list_query
 from ringi.server.schemas import AuditPage
-from ringi.server.serialize import PUBLIC_FORMS, audit_event, page_json, request_json, urgent_page_json
+from ringi.server.serialize import PUBLIC_FORMS, audit_event, request_json, urgent_page_json
 from ringi.server.sse.event_hub import position_of
 from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import refuse_unknown
-from ringi.server.uploads import AttachedFile
 
 
 @dataclass(frozen=True)
@@ -152,10 +151,9 @@ class VerbRoutes:
         if query.order == "urgent":
             query = query.model_copy(update={"now": call.inbox.clock()})
         page = await call.inbox.page(query)
-        items = map(request_json, page)
         if query.order != "urgent":
-            return json_response(page_json(items, page.next))
-        return json_response(urgent_page_json(items, page.next, urgent_query(query)))
+            return response_of(call.row, page)
+        return json_response(urgent_page_json(map(request_json, page), page.next, urgent_query(query)))
 
     async def _get(self, call: Call) -> HttpResponse:
         caller, wait, inbox = call.caller, call.parameters.wait, call.inbox
@@ -189,7 +187,7 @@ class VerbRoutes:
         except ValueError as error:
             raise InvalidError.of("data", f"is not valid base64 ({error})") from None
         file = await call.inbox.attach(call.id, upload.field, upload.name, content, by=person)
-        return reply(AttachedFile(**file), 201)
+        return response_of(call.row, file)
 
     async def _attachment(self, call: Call) -> HttpResponse:
         caller, number = call.caller, call.parameters.number
