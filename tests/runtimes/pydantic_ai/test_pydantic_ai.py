@@ -219,8 +219,10 @@ async def test_a_changed_history_does_not_change_the_call() -> None:
     run = shop.direct()
     paused = await run.advance()
     state = json.loads(run.run.stored or "")
-    messages = json.dumps(state["data"]["messages"]).replace("30", "31")
-    state["data"]["messages"] = json.loads(messages)
+    messages = json.dumps(state["data"]["messages"])
+    changed = messages.replace('\\"amount\\": 30', '\\"amount\\": 31')
+    assert changed != messages
+    state["data"]["messages"] = json.loads(changed)
     run.run.stored = json.dumps(state)
 
     await run.advance(ended(paused.questions[0], "approve"))
