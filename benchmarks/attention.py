@@ -18,7 +18,7 @@ from ringi.domain.grants import GrantableCall
 from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import ClientGate, ClientSession
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import PolicyFile
 
 CALLS, ALLOWED = 1_000, 900
@@ -101,7 +101,7 @@ async def reach() -> list[Row]:
     ]
 
 
-async def outcome_of(inbox: Inbox, policy: Path, call: ScriptedCall) -> str:
+async def outcome_of(inbox: StoreInbox, policy: Path, call: ScriptedCall) -> str:
     """Return what the gate of a client does with a call: it ran, was denied, or asked a person."""
     gate = ClientGate(PolicyFile(policy).policy, inbox, ClientSession("bench", "s1"))
     try:

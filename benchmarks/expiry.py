@@ -21,7 +21,7 @@ from ringi.contracts.store import Store
 from ringi.domain.ask import Ask
 from ringi.domain.record import Event, Query
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 DUE = 100_000
 WRITERS = 256
@@ -57,7 +57,7 @@ async def on_store(name: str, url: str, filling: str | None) -> list[Row]:
     if filling:
         await fill(filling)
     async with open_backend(url, poll_interval=POLL) as backend:
-        inbox = Inbox(backend.store, backend.notifier)
+        inbox = StoreInbox(backend.store, backend.notifier)
         async with inbox.feed:
             quiet = await used(inbox, asyncio.create_task(asyncio.sleep(QUIET_SECONDS)))
             other = await overdue(inbox, "other")
@@ -94,7 +94,7 @@ class Times:
         self.seconds[verb].append(time.perf_counter() - began)
 
 
-async def used(inbox: Inbox, until: asyncio.Task[object]) -> Times:
+async def used(inbox: StoreInbox, until: asyncio.Task[object]) -> Times:
     """Ask, list, answer and wait in a loop until a task is done."""
     times = Times()
     while not until.done():
@@ -111,17 +111,17 @@ async def used(inbox: Inbox, until: asyncio.Task[object]) -> Times:
     return times
 
 
-async def awake(inbox: Inbox, request: Request) -> float:
+async def awake(inbox: StoreInbox, request: Request) -> float:
     await inbox.wait(request.id, timeout=60)
     return time.perf_counter()
 
 
-async def ended_after(inbox: Inbox, request: Request, began: float) -> float:
+async def ended_after(inbox: StoreInbox, request: Request, began: float) -> float:
     await inbox.wait(request.id, 60)
     return time.perf_counter() - began
 
 
-async def overdue(inbox: Inbox, tenant: str) -> Request:
+async def overdue(inbox: StoreInbox, tenant: str) -> Request:
     """Ask for another tenant, due now and therefore after all other requests."""
     return await inbox.for_tenant(tenant).submit(Ask.parse({"title": "Late?", "expires_at": utc_now().isoformat()}))
 

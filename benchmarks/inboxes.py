@@ -11,7 +11,7 @@ from typing import TypeVar
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 CALLERS = 64
 POLL = 0.5
@@ -20,21 +20,21 @@ R = TypeVar("R")
 
 
 @asynccontextmanager
-async def sqlite_inbox(path: Path) -> AsyncIterator[Inbox]:
+async def sqlite_inbox(path: Path) -> AsyncIterator[StoreInbox]:
     async with open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
         yield inbox
 
 
-async def ask(inbox: Inbox, n: int = 0) -> Request:
+async def ask(inbox: StoreInbox, n: int = 0) -> Request:
     action = Action("refund", {"order": n, "amount": 40.5, "currency": "EUR", "why": "nine days late"})
     return await inbox.ask(f"Refund order {n}?", description="The customer wrote twice.", action=action)
 
 
-async def ask_many(inbox: Inbox, count: int) -> list[Request]:
+async def ask_many(inbox: StoreInbox, count: int) -> list[Request]:
     return await spread(range(count), lambda n: ask(inbox, n))
 
 
-async def approve(inbox: Inbox, request: Request) -> Request:
+async def approve(inbox: StoreInbox, request: Request) -> Request:
     return await inbox.respond(request, "approve", by="ann")
 
 

@@ -20,7 +20,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
 from ringi.runs.worker import Worker
 
@@ -120,7 +120,7 @@ async def rung(path: Path) -> list[float]:
     return times
 
 
-async def parked(inbox: Inbox, runner: Worker, run: str) -> Request:
+async def parked(inbox: StoreInbox, runner: Worker, run: str) -> Request:
     async with asyncio.timeout(20):
         while (await runner.get(inbox.tenant, run)).status != "interrupted":
             await asyncio.sleep(0.02)

@@ -18,7 +18,7 @@ from ringi.base.canonical_json import digest
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 CONNECTIONS = 16
 ROUNDS = 5
@@ -40,7 +40,7 @@ async def on_postgres() -> list[Row]:
 
 
 @asynccontextmanager
-async def postgres_inbox(url: str) -> AsyncIterator[Inbox]:
+async def postgres_inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with open_backend(f"{url}?pool={CONNECTIONS}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
         yield inbox
 
@@ -74,7 +74,7 @@ async def bare_notify(url: str) -> float:
     return percentile(times, 50) * 1e6
 
 
-async def published(one: Inbox, other: Inbox) -> float:
+async def published(one: StoreInbox, other: StoreInbox) -> float:
     times = list[float]()
     topic = "request/default/0123456789abcdef0123456789abcdef"
     async with other.notifier.subscribe(topic) as wakeup:
@@ -153,7 +153,7 @@ async def transactions_a_second(
         return ANSWERS / seconds
 
 
-async def answers_a_second(inbox: Inbox) -> float:
+async def answers_a_second(inbox: StoreInbox) -> float:
     async def answer(request: Request) -> None:
         await approve(inbox, request)
 

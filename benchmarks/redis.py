@@ -19,7 +19,7 @@ from benchmarks.wakes import BURST, WAITS, answered, listeners, until
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 CONNECTIONS = 16
 ROUNDS = 5
@@ -37,7 +37,7 @@ async def on_redis() -> list[Row]:
 
 
 @asynccontextmanager
-async def redis_inbox(url: str) -> AsyncIterator[Inbox]:
+async def redis_inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with open_backend(url, poll_interval=POLL) as backend, inbox_on(backend) as inbox:
         yield inbox
 

@@ -24,7 +24,7 @@ from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from benchmarks.statements import LOGGING, RELOAD_SECONDS, count, text_of
 from ringi.connect import inbox_on, open_backend
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
 from ringi.runs.runner import PauseWatch
 
@@ -221,7 +221,7 @@ async def cost(store: str, url: str, log: Path | None = None) -> list[Row]:
 
 
 @asynccontextmanager
-async def bench_inbox(url: str) -> AsyncIterator[Inbox]:
+async def bench_inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with open_backend(url, poll_interval=POLL) as backend, inbox_on(backend) as inbox:
         yield inbox
 

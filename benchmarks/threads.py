@@ -21,7 +21,7 @@ from ringi.connect import Backend, inbox_on, open_backend
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 
@@ -32,7 +32,7 @@ class Desk(NamedTuple):
     """A store with a running worker."""
 
     backend: Backend
-    inbox: Inbox
+    inbox: StoreInbox
     runner: Worker
 
     async def until(self, thread: Thread, *statuses: str, limit: float = LIMIT) -> Thread:

@@ -15,7 +15,7 @@ from benchmarks.measure import Row, folder
 from ringi.audit.verify import verify
 from ringi.connect import open_to_verify
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 SIZES = [int(size) for size in os.environ.get("BENCH_VERIFY_SIZES", "10000,100000").split(",")]
 """Numbers of requests, each asked and answered; 10000,1000000 runs for an hour."""
@@ -41,7 +41,7 @@ async def memory() -> list[Row]:
     ]
 
 
-async def fill(inbox: Inbox, count: int) -> None:
+async def fill(inbox: StoreInbox, count: int) -> None:
     async def answer(request: Request) -> None:
         await approve(inbox, request)
 

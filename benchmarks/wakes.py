@@ -19,7 +19,7 @@ from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.connect import Backend, inbox_on
 from ringi.contracts.backend import Notifier
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 ROUNDS = 7
 WAKES = 2_000
@@ -102,7 +102,9 @@ async def thousand_waits() -> list[Row]:
     ]
 
 
-async def answered(inbox: Inbox, *, callers: int, count: int = WAITS, answering: Inbox | None = None) -> list[float]:
+async def answered(
+    inbox: StoreInbox, *, callers: int, count: int = WAITS, answering: StoreInbox | None = None
+) -> list[float]:
     """Return the milliseconds from each acknowledgment until its wait has the response.
 
     With `answering`, the answers come through another open inbox, as from another process.
@@ -129,7 +131,7 @@ async def answered(inbox: Inbox, *, callers: int, count: int = WAITS, answering:
     return [max(0.0, awake[id] - acknowledged[id]) * 1e3 for id in acknowledged]
 
 
-def listeners(inbox: Inbox) -> int:
+def listeners(inbox: StoreInbox) -> int:
     return len(inbox.notifier._listeners)
 
 

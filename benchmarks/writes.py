@@ -17,7 +17,7 @@ from benchmarks.inboxes import CALLERS, approve, ask, ask_many, spread, sqlite_i
 from benchmarks.measure import Row, folder, percentile
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 ROUNDS = 5
 ANSWERS = 2_000
@@ -80,7 +80,7 @@ def flush_milliseconds(path: Path) -> float:
     return percentile(times, 50)
 
 
-async def stored_text(inbox: Inbox) -> str:
+async def stored_text(inbox: StoreInbox) -> str:
     """Return as many bytes as one answer stores: the record and its event."""
     request = await approve(inbox, await ask(inbox))
     event = (await inbox.events(request_id=request.id))[-1]
@@ -116,7 +116,7 @@ async def grouped_rows(path: Path, text: str) -> float:
         return ANSWERS / (time.perf_counter() - began)
 
 
-async def answers_a_second(inbox: Inbox) -> float:
+async def answers_a_second(inbox: StoreInbox) -> float:
     """Answer 2,000 requests and keep no objects, like a server, because the garbage collector visits kept objects."""
 
     async def answer(request: Request) -> None:

@@ -67,7 +67,7 @@ def served(home: Path) -> Iterator[dict[str, str]]:
             process.terminate()
 
 
-def check(inspector: Inspector, person: sync.Inbox) -> Iterator[tuple[str, bool]]:
+def check(inspector: Inspector, person: sync.BlockingInbox) -> Iterator[tuple[str, bool]]:
     """Yield what was checked, and whether it holds."""
     tools = inspector.run("tools/list", "--strict")["tools"]
     yield "lists four tools without a problem of portability", len(tools) == 4

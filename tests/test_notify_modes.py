@@ -17,7 +17,7 @@ from tests.server.world import until
 from ringi.connect import Notify, inbox_on, open_backend, store_inbox
 from ringi.domain.events import Webhook
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 HOUR = 3_600.0
 LIMIT = 20.0
@@ -35,7 +35,7 @@ def url_of(store: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @asynccontextmanager
-async def asked(here: Inbox) -> AsyncIterator[tuple[Request, asyncio.Task[Request]]]:
+async def asked(here: StoreInbox) -> AsyncIterator[tuple[Request, asyncio.Task[Request]]]:
     """Ask, and give the question with somebody who waits for its answer."""
     request = await here.ask("Go?")
     waiting = asyncio.create_task(here.wait(request.id, timeout=LIMIT))
@@ -48,7 +48,7 @@ async def asked(here: Inbox) -> AsyncIterator[tuple[Request, asyncio.Task[Reques
         await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def answer(there: Inbox, request: Request) -> None:
+async def answer(there: StoreInbox, request: Request) -> None:
     await there.respond(request, "respond", message="yes", by="ann")
 
 

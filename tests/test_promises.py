@@ -47,7 +47,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, UnavailableError
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock, a_thread
 
 ACTION = Action("refund", {"amount": 40})
@@ -71,13 +71,13 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def inbox(database: SqliteDatabase, clock: ManualClock) -> AsyncIterator[Inbox]:
-    inbox = Inbox(SqliteStore(database), PollingNotifier(0.2), clock=clock)
+async def inbox(database: SqliteDatabase, clock: ManualClock) -> AsyncIterator[StoreInbox]:
+    inbox = StoreInbox(SqliteStore(database), PollingNotifier(0.2), clock=clock)
     async with inbox.feed:
         yield inbox
 
 
-async def decided(inbox: Inbox, decision: Any = "approve", **body: Any) -> Request:
+async def decided(inbox: StoreInbox, decision: Any = "approve", **body: Any) -> Request:
     """Ask for a refund and return it decided."""
     asked = await inbox.ask("Refund?", action=ACTION)
     return await inbox.respond(asked, decision, by="ann", **body)
@@ -100,11 +100,11 @@ async def test_g1_an_answer_is_there_after_the_process_that_acknowledged_it_was_
 
 
 async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
-    inbox: Inbox, path: Path, clock: ManualClock
+    inbox: StoreInbox, path: Path, clock: ManualClock
 ) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
 
-    async def answer(through: Inbox, n: int) -> Request | ConflictError:
+    async def answer(through: StoreInbox, n: int) -> Request | ConflictError:
         try:
             name, words = f"person-{n}", f"answer {n}"
             return await through.respond(asked, "reject", by=name, message=words)
@@ -115,7 +115,7 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
 
     async with AsyncExitStack() as stack:
         databases = [await stack.enter_async_context(SqliteDatabase(path)) for _ in range(2)]
-        inboxes = [Inbox(SqliteStore(database), PollingNotifier(1), clock=clock) for database in databases]
+        inboxes = [StoreInbox(SqliteStore(database), PollingNotifier(1), clock=clock) for database in databases]
         outcomes = await asyncio.gather(*(answer(inboxes[n % 2], n) for n in range(40)))
 
     won = [outcome for outcome in outcomes if isinstance(outcome, Request)]
@@ -126,7 +126,7 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
     assert [event.type for event in await inbox.events()] == ["request.created", "request.completed"]
 
 
-async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: Inbox) -> None:
+async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: StoreInbox) -> None:
     won = await decided(inbox, message="fine")
 
     assert await inbox.respond(won, "approve", by="ann", message="fine") == won
@@ -137,7 +137,7 @@ async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: Inbo
     assert len(await inbox.events()) == 2
 
 
-async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_is_lost(inbox: Inbox) -> None:
+async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_is_lost(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     waiting = asyncio.create_task(inbox.wait(asked.id, 10))
     await asyncio.wait([waiting], timeout=0.05)
@@ -149,14 +149,14 @@ async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_i
     assert loop.time() - answered < inbox.notifier.recheck_after + 0.5
 
 
-async def held(inbox: Inbox, clock: ManualClock, worker: str) -> Thread:
+async def held(inbox: StoreInbox, clock: ManualClock, worker: str) -> Thread:
     """Take the thread for a worker, as the runner does."""
     key = Key("tenant-1", "thread-1")
     _, thread = await change_record(inbox.store, Thread, key, lambda thread: thread.acquired(worker, clock(), LEASE))
     return thread
 
 
-async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: ManualClock) -> None:
+async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: StoreInbox, clock: ManualClock) -> None:
     await inbox.store.put(*a_thread(at=clock()))
 
     outcomes = await asyncio.gather(*(held(inbox, clock, f"worker-{n}") for n in range(8)), return_exceptions=True)
@@ -166,7 +166,7 @@ async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: Manua
 
 
 async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
-    inbox: Inbox, clock: ManualClock, database: SqliteDatabase
+    inbox: StoreInbox, clock: ManualClock, database: SqliteDatabase
 ) -> None:
     await inbox.store.put(*a_thread(at=clock()))
     stream = SqliteStream(database)
@@ -184,7 +184,9 @@ async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
     assert [item.event for item in await stream.read(late.key)] == [{"n": 1}]
 
 
-async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox: Inbox, clock: ManualClock) -> None:
+async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(
+    inbox: StoreInbox, clock: ManualClock
+) -> None:
     asked = await inbox.ask("Which colour?", expires_in=60, fallback={"colour": "blue"})
     clock.advance(60)
 
@@ -197,7 +199,7 @@ async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox
 
 
 async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, expires_in=60)
     clock.advance(60)
@@ -208,7 +210,7 @@ async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep
     assert (await inbox.get(asked.id)).status == "expired"
 
 
-async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: ManualClock) -> None:
+async def test_g5_nothing_that_has_ended_ends_once_more(inbox: StoreInbox, clock: ManualClock) -> None:
     won = await decided(inbox)
     clock.advance(10**6)
 
@@ -220,12 +222,12 @@ async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: Man
 
 
 @pytest.mark.parametrize("gated", [{"action": ACTION}, {"kind": "finish"}, {"kind": "learning"}])
-async def test_g5_no_fallback_stands_in_for_consent(inbox: Inbox, gated: dict[str, Any]) -> None:
+async def test_g5_no_fallback_stands_in_for_consent(inbox: StoreInbox, gated: dict[str, Any]) -> None:
     with pytest.raises(InvalidError, match="fallback"):
         await inbox.ask("Refund?", fallback={"go": "on"}, expires_in=60, **gated)
 
 
-async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, database: SqliteDatabase) -> None:
+async def test_g6_a_response_without_its_event_is_not_kept(inbox: StoreInbox, database: SqliteDatabase) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     trigger = "CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'no'); END"
     await database.write(lambda c: c.execute(trigger).fetchone())
@@ -237,7 +239,7 @@ async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, databas
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inbox: Inbox) -> None:
+async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     other = await inbox.ask("Refund?", action=Action("refund", {"amount": 4000}))
 
@@ -268,7 +270,7 @@ def test_g7_the_digest_covers_all_that_is_shown(change: dict[str, Any]) -> None:
     assert digest_of(ask.model_copy(update=change)) != digest_of(ask)
 
 
-async def test_g7_only_what_was_approved_may_run(inbox: Inbox) -> None:
+async def test_g7_only_what_was_approved_may_run(inbox: StoreInbox) -> None:
     approved = await decided(inbox)
 
     approved.authorize("refund", {"amount": 40})
@@ -278,7 +280,7 @@ async def test_g7_only_what_was_approved_may_run(inbox: Inbox) -> None:
         approved.authorize("refund_all", {"amount": 40})
 
 
-async def test_g7_only_what_was_edited_may_run(inbox: Inbox) -> None:
+async def test_g7_only_what_was_edited_may_run(inbox: StoreInbox) -> None:
     edited = await decided(inbox, "edit", args={"amount": 10})
 
     edited.authorize("refund", {"amount": 10})
@@ -286,47 +288,47 @@ async def test_g7_only_what_was_edited_may_run(inbox: Inbox) -> None:
         edited.authorize("refund", {"amount": 40})
 
 
-async def pending(inbox: Inbox, clock: ManualClock) -> Request:
+async def pending(inbox: StoreInbox, clock: ManualClock) -> Request:
     return await inbox.ask("Refund?", action=ACTION)
 
 
-async def rejected(inbox: Inbox, clock: ManualClock) -> Request:
+async def rejected(inbox: StoreInbox, clock: ManualClock) -> Request:
     return await decided(inbox, "reject")
 
 
-async def cancelled(inbox: Inbox, clock: ManualClock) -> Request:
+async def cancelled(inbox: StoreInbox, clock: ManualClock) -> Request:
     return await inbox.cancel((await pending(inbox, clock)).id, by="ann")
 
 
-async def expired(inbox: Inbox, clock: ManualClock) -> Request:
+async def expired(inbox: StoreInbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Refund?", action=ACTION, expires_in=1)
     clock.advance(1)
     await inbox.expire_due()
     return await inbox.get(asked.id)
 
 
-async def only_words(inbox: Inbox, clock: ManualClock) -> Request:
+async def only_words(inbox: StoreInbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Refund?", action=ACTION, allowed=["approve", "respond"])
     return await inbox.respond(asked, "respond", by="ann", message="approve!")
 
 
-async def without_an_action(inbox: Inbox, clock: ManualClock) -> Request:
+async def without_an_action(inbox: StoreInbox, clock: ManualClock) -> Request:
     asked = await inbox.ask("Done?", kind="finish")
     return await inbox.respond(asked, "approve", by="ann")
 
 
-Ending = Callable[[Inbox, ManualClock], Awaitable[Request]]
+Ending = Callable[[StoreInbox, ManualClock], Awaitable[Request]]
 
 
 @pytest.mark.parametrize("end", [pending, rejected, cancelled, expired, only_words, without_an_action])
-async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: ManualClock, end: Ending) -> None:
+async def test_g8_without_consent_nothing_runs(inbox: StoreInbox, clock: ManualClock, end: Ending) -> None:
     request = await end(inbox, clock)
 
     with pytest.raises(NotAuthorizedError):
         request.authorize("refund", {"amount": 40})
 
 
-ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {
+ON_ONE: dict[str, Callable[[StoreInbox, str], Awaitable[object]]] = {
     "get": lambda inbox, id: inbox.get(id),
     "respond": lambda inbox, id: inbox.respond(Seen(id, "sha256:any"), "approve", by="eve"),
     "claim": lambda inbox, id: inbox.claim(id, by="eve"),
@@ -340,7 +342,7 @@ ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("verb", ON_ONE)
-async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(inbox: Inbox, verb: str) -> None:
+async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(inbox: StoreInbox, verb: str) -> None:
     asked = await inbox.ask("Refund?", id="theirs", action=ACTION)
     eves = inbox.for_tenant("eve")
 
@@ -353,7 +355,7 @@ async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(i
     assert await inbox.get("theirs") == asked
 
 
-async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox) -> None:
+async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: StoreInbox) -> None:
     await inbox.ask("Refund?", id="theirs", action=ACTION)
     eves = inbox.for_tenant("eve")
 
@@ -363,7 +365,7 @@ async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox
     assert await eves.events(request_id="theirs") == []
 
 
-async def test_g9_equal_ids_in_two_tenants_never_meet(inbox: Inbox) -> None:
+async def test_g9_equal_ids_in_two_tenants_never_meet(inbox: StoreInbox) -> None:
     eves = inbox.for_tenant("eve")
     ours, theirs = await inbox.ask("Ours?", id="same"), await eves.ask("Theirs?", id="same")
 

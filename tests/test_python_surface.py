@@ -21,7 +21,7 @@ from ringi.connect import store_inbox
 from ringi.domain import Ask, Button, Query
 from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock
 
 INTERNAL = {
@@ -43,19 +43,19 @@ class Trip(BaseModel):
 
 
 @pytest.fixture
-async def inbox() -> AsyncIterator[Inbox]:
+async def inbox() -> AsyncIterator[StoreInbox]:
     async with store_inbox("memory://", clock=ManualClock()) as inbox:
         yield inbox
 
 
-async def test_a_model_class_is_a_form_and_a_timedelta_a_deadline(inbox: Inbox) -> None:
+async def test_a_model_class_is_a_form_and_a_timedelta_a_deadline(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Where to?", form=Trip, expires_in=timedelta(minutes=5))
     same = await inbox.ask("Where to?", form=ringi.Form.of(Trip), expires_in=300)
 
     assert (asked.form, asked.digest, asked.expires_at) == (same.form, same.digest, same.expires_at)
 
 
-async def test_a_question_names_its_thread_and_run(inbox: Inbox) -> None:
+async def test_a_question_names_its_thread_and_run(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Go?", thread_id="thread-7", run_id="run-1")
 
     assert (asked.thread_id, asked.run_id) == ("thread-7", "run-1")
@@ -63,17 +63,17 @@ async def test_a_question_names_its_thread_and_run(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("seconds", [timedelta(0), timedelta(days=-1), timedelta(days=5000)])
-async def test_a_timedelta_is_held_to_the_limits_of_seconds(inbox: Inbox, seconds: timedelta) -> None:
+async def test_a_timedelta_is_held_to_the_limits_of_seconds(inbox: StoreInbox, seconds: timedelta) -> None:
     with pytest.raises(InvalidError, match="expires_in"):
         await inbox.ask("Go?", expires_in=seconds)
 
 
-async def test_a_class_that_is_no_model_is_refused(inbox: Inbox) -> None:
+async def test_a_class_that_is_no_model_is_refused(inbox: StoreInbox) -> None:
     with pytest.raises(InvalidError, match="form"):
         await inbox.ask("Go?", form=dict)  # type: ignore[arg-type]
 
 
-async def test_a_representation_is_one_short_line(inbox: Inbox) -> None:
+async def test_a_representation_is_one_short_line(inbox: StoreInbox) -> None:
     form = ringi.Form([ringi.Select("reason", options=["late"]), ringi.Number("amount")])
     asked = await inbox.ask("Refund " + "1182 " * 90, id="r1", form=form, context={"secret": "x" * 5000})
     done = await inbox.respond(Seen("r1", asked.digest), "approve", {"reason": "late"}, by="ann")
@@ -83,7 +83,7 @@ async def test_a_representation_is_one_short_line(inbox: Inbox) -> None:
     assert repr(form) == "Form(reason='select', amount='number')"
 
 
-async def test_a_wait_takes_the_request_or_its_id_and_returns_it_however_it_ended(inbox: Inbox) -> None:
+async def test_a_wait_takes_the_request_or_its_id_and_returns_it_however_it_ended(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Go?")
     with pytest.raises(WaitTimeoutError, match="stays open"):
         await inbox.wait(asked, timeout=0)

@@ -62,9 +62,9 @@ def ringi_inbox(ringi_harness: TestHarness) -> HarnessInbox:
 
 
 @pytest.fixture
-def ringi_sync_inbox(ringi_harness: TestHarness) -> Iterator[sync.Inbox]:
+def ringi_sync_inbox(ringi_harness: TestHarness) -> Iterator[sync.BlockingInbox]:
     """The inbox of `ringi_harness` for code without async."""
     from ringi import sync
 
     with sync.LOOP as portal:
-        yield sync.Inbox(ringi_harness.inbox, portal)
+        yield sync.BlockingInbox(ringi_harness.inbox, portal)

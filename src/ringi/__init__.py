@@ -105,7 +105,7 @@ ELSEWHERE = {
     "read_policy": "ringi.Policy.read(path)",
     "idempotency_key": "from ringi.runs import idempotency_key",
     "Query": 'inbox.find(status="pending", tool="refund")',
-    **dict.fromkeys(("InboxAPI", "Limits", "Seen"), "from ringi.inbox import …"),
+    **dict.fromkeys(("Inbox", "Limits", "Seen"), "from ringi.inbox import …"),
     **dict.fromkeys(("AutoApproval", "Condition", "ToolCard"), "from ringi.policy import …"),
     **dict.fromkeys(("Code", "Diff", "Image", "Link", "Table", "Button", "Webhook"), "from ringi.domain import …"),
 }

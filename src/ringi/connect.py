@@ -28,8 +28,8 @@ from ringi.contracts.store import Store
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import Limits, StoreInbox
 from ringi.inbox.lifetime import opening
 from ringi.inbox.people import KnownPeople, named_people
 from ringi.privacy.erasure import Eraser
@@ -321,7 +321,7 @@ async def open(
     clock: Clock | None = None,
     limits: Limits | None = None,
     retry_for: float = 30.0,
-) -> AsyncIterator[InboxAPI]:
+) -> AsyncIterator[Inbox]:
     """Open an inbox with `async with` or `await`: on a store, or behind the URL of a server.
 
     On a store, overdue requests expire while it is open.
@@ -371,7 +371,7 @@ async def store_inbox(
     poll_interval: float = 0.5,
     clock: Clock | None = None,
     limits: Limits | None = None,
-) -> AsyncIterator[Inbox]:
+) -> AsyncIterator[StoreInbox]:
     """Open an inbox on a store, with the operations of workers; see `open`."""
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
@@ -411,7 +411,7 @@ def server_of(url: str) -> str:
 
 
 @asynccontextmanager
-async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
+async def _delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[None]:
     from ringi.delivery.deliveries import delivering
 
     async with delivering(backend, inbox):
@@ -421,12 +421,12 @@ async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
 @asynccontextmanager
 async def inbox_on(
     backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
-) -> AsyncIterator[Inbox]:
+) -> AsyncIterator[StoreInbox]:
     """Open an inbox and its expiry loop on services that are already open."""
     settings = Settings.load()
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
     time, people = clock or backend.clock, KnownPeople(backend.stream, named_people(settings))
-    inbox = Inbox(
+    inbox = StoreInbox(
         backend.store,
         backend.notifier,
         tenant=tenant,
@@ -450,7 +450,7 @@ async def inbox_on(
         await asyncio.gather(*sweeping, return_exceptions=True)
 
 
-async def _keep_expiring(inbox: Inbox, notifier: Notifier, *, is_own_clock: bool) -> None:
+async def _keep_expiring(inbox: StoreInbox, notifier: Notifier, *, is_own_clock: bool) -> None:
     """Expire overdue requests; the notifier looks for them by the store's clock only."""
     seconds = notifier.recheck_after if is_own_clock else notifier.pulse_after
     async with notifier.subscribe(EXPIRY) as wakeup:

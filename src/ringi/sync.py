@@ -18,8 +18,20 @@ from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 from ringi import connect
 from ringi.contracts.store import ClosedError
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.inbox.lifetime import Lifetime
+
+__all__ = [
+    "BlockingChecks",
+    "BlockingGrants",
+    "BlockingInbox",
+    "BlockingMemories",
+    "BlockingPauses",
+    "BlockingPeople",
+    "BlockingSuggestions",
+    "BlockingTrail",
+    "open",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -105,14 +117,14 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             running.cancel()
 
 
-def async_inbox(facade: Inbox) -> InboxAPI:
+def async_inbox(facade: BlockingInbox) -> Inbox:
     """Return the inbox behind an open object; it must be used on the background event loop.
 
     Args:
         facade: The open object.
     """
     facade._lifetime.check()
-    api: InboxAPI = facade._api
+    api: Inbox = facade._api
     return api
 
 
@@ -221,28 +233,28 @@ class BlockingTrail(_Part):
     erase_some = blocking(api.Trail.erase_some)
 
 
-class Inbox(_Blocking):
+class BlockingInbox(_Blocking):
     """An inbox on a store or behind a server's URL; see `ringi.open`. Close it, or use it as a `with` block."""
 
-    ask = blocking(InboxAPI.ask)
-    submit = blocking(InboxAPI.submit)
-    get = blocking(InboxAPI.get)
-    find = blocking(InboxAPI.find)
-    events = blocking(InboxAPI.events)
-    respond = blocking(InboxAPI.respond)
-    attach = blocking(InboxAPI.attach)
-    attachment = blocking(InboxAPI.attachment)
-    claim = blocking(InboxAPI.claim)
-    release = blocking(InboxAPI.release)
-    undo = blocking(InboxAPI.undo)
-    reassign = blocking(InboxAPI.reassign)
-    cancel = blocking(InboxAPI.cancel)
-    report_outcome = blocking(InboxAPI.report_outcome)
-    erase = blocking(InboxAPI.erase)
-    wait = blocking(InboxAPI.wait)
-    follow = iterating(InboxAPI.follow)
+    ask = blocking(Inbox.ask)
+    submit = blocking(Inbox.submit)
+    get = blocking(Inbox.get)
+    find = blocking(Inbox.find)
+    events = blocking(Inbox.events)
+    respond = blocking(Inbox.respond)
+    attach = blocking(Inbox.attach)
+    attachment = blocking(Inbox.attachment)
+    claim = blocking(Inbox.claim)
+    release = blocking(Inbox.release)
+    undo = blocking(Inbox.undo)
+    reassign = blocking(Inbox.reassign)
+    cancel = blocking(Inbox.cancel)
+    report_outcome = blocking(Inbox.report_outcome)
+    erase = blocking(Inbox.erase)
+    wait = blocking(Inbox.wait)
+    follow = iterating(Inbox.follow)
 
-    def __init__(self, api: InboxAPI, portal: BlockingPortal) -> None:
+    def __init__(self, api: Inbox, portal: BlockingPortal) -> None:
         super().__init__(api, portal)
         self.grants, self.suggestions = BlockingGrants(self, api.grants), BlockingSuggestions(self, api.suggestions)
         self.pauses, self.people = BlockingPauses(self, api.pauses), BlockingPeople(self, api.people)
@@ -251,8 +263,8 @@ class Inbox(_Blocking):
 
 
 def blocking_open(
-    opened: Callable[P, AbstractAsyncContextManager[InboxAPI]],
-) -> Callable[P, Inbox]:
+    opened: Callable[P, AbstractAsyncContextManager[Inbox]],
+) -> Callable[P, BlockingInbox]:
     """Return the blocking variant of a function that opens an inbox.
 
     Args:
@@ -263,11 +275,11 @@ def blocking_open(
     """
 
     @functools.wraps(opened)
-    def open(*args: P.args, **kwargs: P.kwargs) -> Inbox:
+    def open(*args: P.args, **kwargs: P.kwargs) -> BlockingInbox:
         with ExitStack() as stack:
             portal = stack.enter_context(LOOP)
             api = stack.enter_context(portal.wrap_async_context_manager(opened(*args, **kwargs)))
-            facade = Inbox(api, portal)
+            facade = BlockingInbox(api, portal)
             stack.callback(facade._close)
             facade._stack = stack.pop_all()
         return facade

@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock, a_request, a_thread, store_request
 from ringi.testing.clock import NOON
 
@@ -45,7 +45,7 @@ class Tampered:
 
 async def history(store: Store) -> None:
     """One request claimed, released and approved; another that stays open; a thread."""
-    inbox = Inbox(store, MemoryNotifier(1), clock=ManualClock())
+    inbox = StoreInbox(store, MemoryNotifier(1), clock=ManualClock())
     form = Form([Select("reason", options=["late", "damaged"])])
     asked = await inbox.ask("Refund?", id="r1", action=Action("refund", {"amount": 40}, schema=SCHEMA), form=form)
     await inbox.claim("r1", by="ann")

@@ -18,7 +18,7 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import a_request, store_request
 from ringi.testing.clock import NOON
 
@@ -30,7 +30,7 @@ class Writers:
     """Four who ask, claim, release, answer and withdraw, for as long as they are wanted."""
 
     def __init__(self, stores: list[Store]) -> None:
-        self.inboxes = [Inbox(store, MemoryNotifier(1)) for store in stores]
+        self.inboxes = [StoreInbox(store, MemoryNotifier(1)) for store in stores]
         self.written, self.is_enough = 0, False
 
     async def write(self, n: int) -> None:
@@ -102,7 +102,7 @@ TAMPERINGS = {
 @pytest.mark.parametrize("sql", TAMPERINGS)
 async def test_an_audit_beside_four_writers_finds_what_is_wrong(path: Path, sql: str) -> None:
     async with SqliteDatabase(path) as one, SqliteDatabase(path) as two, SqliteDatabase(path) as reading:
-        inbox = Inbox(SqliteStore(one), MemoryNotifier(1))
+        inbox = StoreInbox(SqliteStore(one), MemoryNotifier(1))
         await inbox.ask("Old?", id="old")
         await inbox.claim("old", by="ann")
         await inbox.reassign("old", assignee="bob", by="ann")

@@ -17,7 +17,7 @@ import ringi
 from ringi.audit.seals import Sealer, SealReport, compare, read_seals
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend, store_inbox
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 KEY = "a key that is not in the store"
 
@@ -44,7 +44,7 @@ async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path
         assert await compare(here.store, [*seals[0], *seals[1]], KEY) == SealReport([], 60, 0)
 
 
-async def written(inbox: Inbox, count: int, first: int = 0) -> None:
+async def written(inbox: StoreInbox, count: int, first: int = 0) -> None:
     await asyncio.gather(*(inbox.ask(f"Go {number}?") for number in range(first, first + count)))
 
 
@@ -53,7 +53,7 @@ async def test_a_seal_that_is_not_of_this_store_is_found_though_another_of_as_ma
 ) -> None:
     async with open_backend(url) as real, open_backend("memory://") as other:
         for backend, name in ((real, "real"), (other, "other")):
-            await written(Inbox(backend.store, backend.notifier), 10)
+            await written(StoreInbox(backend.store, backend.notifier), 10)
             await Sealer(backend.store, tmp_path / name, KEY, utc_now).seal()
         right, wrong = read_seals(tmp_path / "real"), read_seals(tmp_path / "other")
 

@@ -16,7 +16,7 @@ from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.ask import Action
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock
 
 KEY = "a key that is not in the store"
@@ -29,9 +29,9 @@ class Sealed:
         self.path, self.seals = folder / "ringi.db", folder / "seals.jsonl"
 
     @asynccontextmanager
-    async def inbox(self) -> AsyncIterator[Inbox]:
+    async def inbox(self) -> AsyncIterator[StoreInbox]:
         async with SqliteDatabase(self.path) as database:
-            yield Inbox(SqliteStore(database), MemoryNotifier(1), clock=ManualClock())
+            yield StoreInbox(SqliteStore(database), MemoryNotifier(1), clock=ManualClock())
 
     async def asked(self, *ids: str, title: str = "Refund?") -> None:
         async with self.inbox() as inbox:

@@ -14,7 +14,7 @@ from tests.cli.terminal import Terminal, terminal
 from ringi.connect import store_inbox
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.inbox import Limits, StoreInbox
 
 T = TypeVar("T")
 OFFERED = "[a]"
@@ -29,7 +29,7 @@ class Desk:
         self.folder = folder
         self.url = f"sqlite:///{folder}/ringi.db"
 
-    def work(self, work: Callable[[Inbox], Awaitable[T]]) -> T:
+    def work(self, work: Callable[[StoreInbox], Awaitable[T]]) -> T:
         """Do something with the store, as another process would."""
 
         async def opened() -> T:

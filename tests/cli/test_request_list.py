@@ -11,7 +11,7 @@ import pytest
 from ringi.cli.terminal.request_list import PAGE, RequestList
 from ringi.connect import store_inbox
 from ringi.domain.voting import Person
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 
 async def test_what_changes_further_down_than_the_list_was_read_is_no_news() -> None:
@@ -44,7 +44,10 @@ async def test_the_person_answers_with_their_groups_and_as_a_deputy() -> None:
 
 
 async def reading_with(
-    monkeypatch: pytest.MonkeyPatch, inbox: Inbox, meanwhile: Callable[[], Awaitable[None]], reading: Callable[[], Any]
+    monkeypatch: pytest.MonkeyPatch,
+    inbox: StoreInbox,
+    meanwhile: Callable[[], Awaitable[None]],
+    reading: Callable[[], Any],
 ) -> None:
     """Read a list, and let something happen after the store was read and before its reply is here."""
     find = inbox.search

@@ -15,7 +15,7 @@ from tests.cli.test_sentences import Walk, english
 from ringi import Action
 from ringi.base.clock import utc_now
 from ringi.domain.voting import Person
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store with as many decisions as a suggestion needs."""
     desk = Desk(tmp_path_factory.mktemp("decided"))
 
-    async def decide(inbox: Inbox) -> None:
+    async def decide(inbox: StoreInbox) -> None:
         for number in range(200):
             call = Action("refund", {"amount": number % 40, "currency": "JPY"})
             request = await inbox.ask("Refund?", action=call, groups=["finance"])

@@ -20,7 +20,7 @@ from tests.client.desks import Desk, token
 import ringi
 from ringi.connect import store_inbox
 from ringi.contracts.store import ClosedError
-from ringi.inbox.api import InboxAPI, Seen
+from ringi.inbox.api import Inbox, Seen
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERBS: dict[str, Callable[[Any], Awaitable[Any]]] = {
@@ -68,7 +68,7 @@ async def refused(inbox: Any) -> list[str]:
 
 
 @asynccontextmanager
-async def client_of(server: DemoServer) -> AsyncIterator[InboxAPI]:
+async def client_of(server: DemoServer) -> AsyncIterator[Inbox]:
     async with ringi.open(server.url, token=token(server, "ann", "admin")) as client:
         yield client
 

@@ -20,7 +20,7 @@ import ringi
 from ringi import Action
 from ringi.connect import store_inbox
 from ringi.errors import InvalidError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
 
@@ -111,7 +111,7 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.fixture
-async def inbox(url: str) -> AsyncIterator[Inbox]:
+async def inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with store_inbox(url) as inbox:
         yield inbox
 
@@ -128,7 +128,7 @@ async def refusal(inbox: Any, value: Any) -> dict[str, str]:
     return {error.field: error.message for error in refused.value.errors}
 
 
-async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: Inbox) -> None:
+async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: StoreInbox) -> None:
     for value, plain in WRITTEN:
         for request in await asked(inbox, value):
             assert request.action
@@ -136,7 +136,7 @@ async def test_what_has_one_form_is_stored_and_returned_in_it(inbox: Inbox) -> N
             assert type(request.context["value"]) is type(plain)
 
 
-async def test_what_has_none_is_refused_with_its_path_and_the_remedy(inbox: Inbox) -> None:
+async def test_what_has_none_is_refused_with_its_path_and_the_remedy(inbox: StoreInbox) -> None:
     for value, path, remedy in REFUSED:
         errors = await refusal(inbox, value)
         assert remedy in errors[f"context.{path}"]
@@ -171,7 +171,7 @@ async def test_what_runs_is_what_was_shown() -> None:
         done.authorize("go", {"at": "2026-01-02"})
 
 
-async def test_an_answer_is_made_plain_too(inbox: Inbox) -> None:
+async def test_an_answer_is_made_plain_too(inbox: StoreInbox) -> None:
     request = await inbox.ask("Go?", action=Action("go", {"at": "2026-01-01"}))
 
     with pytest.raises(InvalidError, match=r"args\.at: Decimal is not JSON"):

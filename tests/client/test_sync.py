@@ -26,7 +26,7 @@ ACTION = Action("refund", {"amount": 40})
 
 
 @pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[ringi.sync.Inbox]:
+def inbox(tmp_path: Path) -> Iterator[ringi.sync.BlockingInbox]:
     with ringi.sync.open(f"sqlite:///{tmp_path}/ringi.db") as inbox:
         yield inbox
 
@@ -35,7 +35,7 @@ def loops() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if "portal" in thread.name]
 
 
-def test_a_verb_is_typed_as_it_is_with_async(inbox: ringi.sync.Inbox) -> None:
+def test_a_verb_is_typed_as_it_is_with_async(inbox: ringi.sync.BlockingInbox) -> None:
     asked = inbox.ask("Refund?", action=ACTION, expires_in=300)
     done = inbox.respond(asked, "approve", by="ann")
 
@@ -45,7 +45,7 @@ def test_a_verb_is_typed_as_it_is_with_async(inbox: ringi.sync.Inbox) -> None:
     assert inbox.wait(asked) == done
 
 
-def test_many_threads_share_one_inbox(inbox: ringi.sync.Inbox) -> None:
+def test_many_threads_share_one_inbox(inbox: ringi.sync.BlockingInbox) -> None:
     def decide(number: int) -> object:
         asked = inbox.ask(f"Refund {number}?", action=ACTION)
         with ThreadPoolExecutor(1) as other:
@@ -67,7 +67,7 @@ def test_one_loop_serves_all_that_is_open_and_ends_with_the_last(server: DemoSer
     assert loops() == []
 
 
-async def test_it_works_where_a_loop_runs_already(inbox: ringi.sync.Inbox) -> None:
+async def test_it_works_where_a_loop_runs_already(inbox: ringi.sync.BlockingInbox) -> None:
     asked = inbox.ask("Refund?", action=ACTION)
 
     with pytest.raises(WaitTimeoutError):
@@ -77,7 +77,7 @@ async def test_it_works_where_a_loop_runs_already(inbox: ringi.sync.Inbox) -> No
 def test_who_waits_when_it_is_closed_is_told(tmp_path: Path) -> None:
     begun = threading.Event()
 
-    def wait(inbox: ringi.sync.Inbox, id: str) -> None:
+    def wait(inbox: ringi.sync.BlockingInbox, id: str) -> None:
         begun.set()
         inbox.wait(id)
 

@@ -19,7 +19,7 @@ from ringi.domain import Ask, Button
 from ringi.domain.voting import PolicySource
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, WaitTimeoutError
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI, Seen
+from ringi.inbox.api import Inbox, Seen
 
 ACTION = Action("refund", {"order": 1182, "amount": 40, "by": None})
 
@@ -299,11 +299,9 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
     assert last.id not in [memory.id for memory in await desks.ann.memories.list("ann")]
 
 
-@pytest.mark.parametrize(
-    "part", [InboxAPI, api.Grants, api.Suggestions, api.Pauses, api.People, api.Memories, api.Trail]
-)
+@pytest.mark.parametrize("part", [Inbox, api.Grants, api.Suggestions, api.Pauses, api.People, api.Memories, api.Trail])
 def test_a_verb_takes_the_same_everywhere(part: type) -> None:
-    blocking = "Inbox" if part is InboxAPI else f"Blocking{part.__name__}"
+    blocking = "Inbox" if part is Inbox else f"Blocking{part.__name__}"
     kinds = [*part.__subclasses__(), getattr(sync, blocking)]
     for verb in (name for name, value in vars(part).items() if inspect.iscoroutinefunction(value)):
         wanted = dict(inspect.signature(getattr(part, verb)).parameters)

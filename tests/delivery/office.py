@@ -19,7 +19,7 @@ from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import new_secret
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 SECRET = new_secret()
 HERE = (ip_network("127.0.0.0/8"),)
@@ -40,7 +40,7 @@ class Office:
     """An inbox, and the deliveries of its events."""
 
     backend: Backend
-    inbox: Inbox
+    inbox: StoreInbox
     deliveries: Deliveries
 
     async def asked(self, **more: Any) -> Request:

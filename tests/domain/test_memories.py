@@ -18,7 +18,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError
 from ringi.forms.field_parts import Option
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.privacy.candidates import Sweep
 from ringi.testing import ManualClock
 
@@ -38,33 +38,33 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def inbox(url: str, clock: ManualClock) -> AsyncIterator[Inbox]:
+async def inbox(url: str, clock: ManualClock) -> AsyncIterator[StoreInbox]:
     async with store_inbox(url, clock=clock) as inbox:
         yield inbox
         assert (await verify(inbox.store))[1] == []
 
 
 @pytest.fixture
-async def here(clock: ManualClock) -> AsyncIterator[Inbox]:
+async def here(clock: ManualClock) -> AsyncIterator[StoreInbox]:
     """Memory alone: rules are the same everywhere."""
     async with store_inbox("memory://", clock=clock) as inbox:
         yield inbox
 
 
 async def answered(
-    inbox: Inbox, id: str = "r1", data: Any = NOTE, decision: Any = "approve", by: str = "ann", **ask: Any
+    inbox: StoreInbox, id: str = "r1", data: Any = NOTE, decision: Any = "approve", by: str = "ann", **ask: Any
 ) -> Request:
     """Return an answered request that is to be remembered unless the ask says otherwise."""
     asked = await inbox.ask("What do you eat?", id=id, **{"form": FORM, "context": FOOD, **ask})
     return await inbox.respond(Seen(id, asked.digest), decision, data, by=by)
 
 
-async def answers(inbox: Inbox, person: str = "ann") -> list[dict[str, Any]]:
+async def answers(inbox: StoreInbox, person: str = "ann") -> list[dict[str, Any]]:
     return [memory.answer for memory in await inbox.memories.list(person)]
 
 
 async def test_an_approved_answer_is_remembered_edited_and_deleted_on_every_store(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     await answered(inbox)
     (memory,) = await inbox.memories.list("ann")
@@ -90,7 +90,9 @@ async def test_an_approved_answer_is_remembered_edited_and_deleted_on_every_stor
             await after
 
 
-async def test_memories_are_paged_from_the_newest_question_on_every_store(inbox: Inbox, clock: ManualClock) -> None:
+async def test_memories_are_paged_from_the_newest_question_on_every_store(
+    inbox: StoreInbox, clock: ManualClock
+) -> None:
     for n in range(5):
         clock.advance(1)
         await answered(inbox, f"r{n}")
@@ -103,7 +105,7 @@ async def test_memories_are_paged_from_the_newest_question_on_every_store(inbox:
     assert await inbox.count(Query(remembered_by="ann", limit=100)) == 5
 
 
-async def test_persons_and_tenants_never_meet_on_every_store(inbox: Inbox) -> None:
+async def test_persons_and_tenants_never_meet_on_every_store(inbox: StoreInbox) -> None:
     await answered(inbox)
     elsewhere = inbox.for_tenant("elsewhere")
     await answered(elsewhere, "r2")
@@ -118,17 +120,17 @@ async def test_persons_and_tenants_never_meet_on_every_store(inbox: Inbox) -> No
 
 
 @pytest.mark.parametrize(("decision", "data"), [("reject", None), ("respond", NOTE)], ids=["rejected", "responded"])
-async def test_another_decision_leaves_nothing(here: Inbox, decision: str, data: Any) -> None:
+async def test_another_decision_leaves_nothing(here: StoreInbox, decision: str, data: Any) -> None:
     await answered(here, data=data, decision=decision, allowed=["approve", "edit", "reject", "respond"])
     assert await here.memories.list("ann") == []
 
 
-async def test_an_edit_is_remembered_as_an_approval_is(here: Inbox) -> None:
+async def test_an_edit_is_remembered_as_an_approval_is(here: StoreInbox) -> None:
     await answered(here, decision="edit")
     assert await answers(here) == [NOTE]
 
 
-async def test_what_nobody_answered_leaves_nothing(here: Inbox, clock: ManualClock) -> None:
+async def test_what_nobody_answered_leaves_nothing(here: StoreInbox, clock: ManualClock) -> None:
     for id in ("cancelled", "superseded", "expired", "open"):
         await here.ask("What?", id=id, form=FORM, context=FOOD, expires_in=5 if id == "expired" else None)
     await here.cancel("cancelled", by="ann")
@@ -140,41 +142,41 @@ async def test_what_nobody_answered_leaves_nothing(here: Inbox, clock: ManualClo
 
 
 @pytest.mark.parametrize("context", [{}, {"memory_category": None}, {"memory_category": " "}])
-async def test_without_a_category_nothing_is_remembered(here: Inbox, context: dict[str, Any]) -> None:
+async def test_without_a_category_nothing_is_remembered(here: StoreInbox, context: dict[str, Any]) -> None:
     await answered(here, context=context)
     assert await here.memories.list("ann") == []
 
 
-async def test_the_longest_category_is_remembered(here: Inbox) -> None:
+async def test_the_longest_category_is_remembered(here: StoreInbox) -> None:
     await answered(here, context={"memory_category": "x" * 100})
     assert [memory.category for memory in await here.memories.list("ann")] == ["x" * 100]
 
 
 @pytest.mark.parametrize("category", [7, ["food"], "x" * 101])
-async def test_under_what_can_be_no_category_nothing_is_remembered(here: Inbox, category: Any) -> None:
+async def test_under_what_can_be_no_category_nothing_is_remembered(here: StoreInbox, category: Any) -> None:
     await answered(here, context={"memory_category": category})
     assert await here.memories.list("ann") == []
     assert await here.search(Query(remembered_by="ann")) == []
 
 
-async def test_a_rules_approval_is_nobodys_memory(here: Inbox) -> None:
+async def test_a_rules_approval_is_nobodys_memory(here: StoreInbox) -> None:
     ask = Ask(title="Go?", id="r1", action=Action("go"), context=FOOD)
     approved = await here.submit_approved(ask, rule="small")
     assert approved.response is not None
     assert await here.memories.list(approved.response.responder) == []
 
 
-async def test_an_answer_by_an_agent_is_nobodys_memory(here: Inbox) -> None:
+async def test_an_answer_by_an_agent_is_nobodys_memory(here: StoreInbox) -> None:
     await answered(here, by="agent:bot")
     assert await here.memories.list("agent:bot") == []
 
 
-async def test_an_approval_without_data_leaves_nothing(here: Inbox) -> None:
+async def test_an_approval_without_data_leaves_nothing(here: StoreInbox) -> None:
     await answered(here, data=None, form=Form([Text("note")]))
     assert await here.memories.list("ann") == []
 
 
-async def test_a_wrong_edit_names_each_field_and_changes_nothing(here: Inbox) -> None:
+async def test_a_wrong_edit_names_each_field_and_changes_nothing(here: StoreInbox) -> None:
     await answered(here)
     with pytest.raises(InvalidError) as refused:
         await here.memories.edit("r1", {"note": "x" * 21, "diet": "none"}, by="ann")
@@ -182,13 +184,13 @@ async def test_a_wrong_edit_names_each_field_and_changes_nothing(here: Inbox) ->
     assert await answers(here) == [NOTE]
 
 
-async def test_an_edit_that_leaves_nothing_is_refused(here: Inbox) -> None:
+async def test_an_edit_that_leaves_nothing_is_refused(here: StoreInbox) -> None:
     await answered(here, form=Form([Text("note")]))
     with pytest.raises(InvalidError, match="delete the memory instead"):
         await here.memories.edit("r1", {}, by="ann")
 
 
-async def test_an_edit_that_no_store_could_keep_is_refused(here: Inbox) -> None:
+async def test_an_edit_that_no_store_could_keep_is_refused(here: StoreInbox) -> None:
     asked = await here.ask("What?", id="r1", allowed=["edit"], context=FOOD)
     await here.respond(Seen("r1", asked.digest), "edit", {"x": 1}, by="ann")
     with pytest.raises(InvalidError, match=r"data\.x: is not a JSON number"):
@@ -196,7 +198,7 @@ async def test_an_edit_that_no_store_could_keep_is_refused(here: Inbox) -> None:
     assert await answers(here) == [{"x": 1}]
 
 
-async def test_an_answer_to_a_schema_is_edited_by_the_schema(here: Inbox) -> None:
+async def test_an_answer_to_a_schema_is_edited_by_the_schema(here: StoreInbox) -> None:
     schema = {"type": "object", "properties": {"note": {"type": "string"}}, "additionalProperties": False}
     asked = await here.ask("What?", id="r2", schema=schema, context=FOOD)
     await here.respond(Seen("r2", asked.digest), "approve", NOTE, by="ann")
@@ -205,7 +207,7 @@ async def test_an_answer_to_a_schema_is_edited_by_the_schema(here: Inbox) -> Non
     assert (await here.memories.edit("r2", {"note": "meat"}, by="ann")).labelled == {"note": "meat"}
 
 
-async def test_the_same_edit_twice_is_one(here: Inbox) -> None:
+async def test_the_same_edit_twice_is_one(here: StoreInbox) -> None:
     await answered(here)
     before = len(await here.events())
     for _ in range(2):
@@ -213,7 +215,7 @@ async def test_the_same_edit_twice_is_one(here: Inbox) -> None:
     assert len(await here.events()) == before + 1
 
 
-async def test_the_same_answer_again_overwrites_no_edit_and_brings_nothing_back(here: Inbox) -> None:
+async def test_the_same_answer_again_overwrites_no_edit_and_brings_nothing_back(here: StoreInbox) -> None:
     done = await answered(here)
     await here.memories.edit("r1", {"note": "meat"}, by="ann")
     await here.respond(Seen("r1", done.digest), "approve", NOTE, by="ann")
@@ -224,7 +226,7 @@ async def test_the_same_answer_again_overwrites_no_edit_and_brings_nothing_back(
     assert await here.memories.list("ann") == []
 
 
-async def test_of_an_edit_and_a_deletion_at_once_nothing_is_left(inbox: Inbox) -> None:
+async def test_of_an_edit_and_a_deletion_at_once_nothing_is_left(inbox: StoreInbox) -> None:
     await answered(inbox)
     edit, deletion = inbox.memories.edit("r1", {"note": "meat"}, by="ann"), inbox.memories.delete("r1", by="ann")
     outcomes = await asyncio.gather(edit, deletion, return_exceptions=True)
@@ -233,7 +235,7 @@ async def test_of_an_edit_and_a_deletion_at_once_nothing_is_left(inbox: Inbox) -
     assert await inbox.memories.list("ann") == []
 
 
-async def test_answers_are_read_under_their_labels(here: Inbox) -> None:
+async def test_answers_are_read_under_their_labels(here: StoreInbox) -> None:
     many = [Option(value=1, label="One"), Option(value=2, label="Two")]
     form = Form([Checkbox("some", label="Same", options=many), Number("n", label="Same"), Text("t", label="Text")])
     await answered(here, data={"some": [1, 2], "n": 1, "t": "1"}, form=form)
@@ -241,14 +243,14 @@ async def test_answers_are_read_under_their_labels(here: Inbox) -> None:
     assert memory.labelled == {"some": ["One", "Two"], "n": 1, "Text": "1"}
 
 
-async def test_no_label_takes_the_place_of_an_answer_under_that_name(here: Inbox) -> None:
+async def test_no_label_takes_the_place_of_an_answer_under_that_name(here: StoreInbox) -> None:
     form = Form([Text("diet", label="note"), Text("note", label="Notes"), Text("same", label="same")])
     await answered(here, data={"diet": "vegan", "note": "no nuts", "same": "s"}, form=form)
     (memory,) = await here.memories.list("ann")
     assert memory.labelled == {"diet": "vegan", "Notes": "no nuts", "same": "s"}
 
 
-async def test_an_erased_person_has_no_memories_and_their_words_are_gone_on_every_store(inbox: Inbox) -> None:
+async def test_an_erased_person_has_no_memories_and_their_words_are_gone_on_every_store(inbox: StoreInbox) -> None:
     await answered(inbox)
     await answered(inbox, "of-bob", by="bob")
     await inbox.memories.edit("r1", {"note": "zwetschge4711"}, by="ann")
@@ -261,7 +263,7 @@ async def test_an_erased_person_has_no_memories_and_their_words_are_gone_on_ever
 
 
 async def test_an_erased_request_and_one_past_its_retention_are_not_remembered(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     for id in ("r1", "r2"):
         await answered(inbox, id)

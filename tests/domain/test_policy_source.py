@@ -6,7 +6,7 @@ import ringi
 from ringi import Policy
 from ringi.audit.verify import verify
 from ringi.domain.ask import Ask, digest_of
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import question_of
 from ringi.policy.rules import Rule
 
@@ -42,7 +42,7 @@ def test_without_a_policy_nothing_is_stored() -> None:
 
 async def test_what_a_rule_decides_names_it_in_the_event() -> None:
     async with ringi.open("memory://") as inbox:
-        assert isinstance(inbox, Inbox)
+        assert isinstance(inbox, StoreInbox)
         question = question_of(POLICY, POLICY.rules[1], "refund", {"n": 5}, facts={})
         await inbox.submit_approved(question, rule="small")
         await inbox.submit_denied(question_of(POLICY, None, "drop", {}, facts={}), rule="never", reason="denied")

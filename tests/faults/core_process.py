@@ -21,7 +21,7 @@ from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import Policy
 from ringi.statistics import Statistics
 from ringi.statistics.counting import day_of
@@ -32,49 +32,49 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-async def answer(inbox: Inbox, id: str) -> None:
+async def answer(inbox: StoreInbox, id: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(Seen(id, request.digest), "approve", by="ann", message=f"yes to {id}")
     say("answered", id)
 
 
-async def override(inbox: Inbox, id: str) -> None:
+async def override(inbox: StoreInbox, id: str) -> None:
     request = await inbox.get(id)
     answer = Answer(decision="approve", digest=request.digest, override="it burns")
     await inbox.answer(id, answer, by=Decider("root", is_admin=True), channel="test")
     say("overridden", id)
 
 
-async def vote(inbox: Inbox, id: str, by: str) -> None:
+async def vote(inbox: StoreInbox, id: str, by: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(Seen(id, request.digest), "approve", by=by)
     say("voted", id)
 
 
-async def grant(inbox: Inbox, id: str) -> None:
+async def grant(inbox: StoreInbox, id: str) -> None:
     request = await inbox.get(id)
     until = request.created_at + timedelta(hours=1)
     await inbox.respond(Seen(id, request.digest), "approve", by="ann", grant={"until": until, "where": {}})
     say("granted", id)
 
 
-async def plant(inbox: Inbox, tool: str) -> None:
+async def plant(inbox: StoreInbox, tool: str) -> None:
     ids = await inbox.checks.plant([{"tool": tool, "because": "it is wrong", "set": {"of": "wrong"}}], by="root")
     say("planted", *ids)
 
 
-async def accept(inbox: Inbox, id: str) -> None:
+async def accept(inbox: StoreInbox, id: str) -> None:
     rule = await inbox.suggestions.accept(id, by="ann", one_in=2)
     say("accepted", rule.id)
 
 
-async def refuse(inbox: Inbox, id: str) -> None:
+async def refuse(inbox: StoreInbox, id: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(Seen(id, request.digest), "reject", by="ann")
     say("refused", id)
 
 
-async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
+async def call_and_die(inbox: StoreInbox, key: str, when: str) -> None:
     """Approve the call of a gated function, and die before its effect, or right after it."""
 
     @ringi.gate(key=key, inbox=inbox)
@@ -93,7 +93,7 @@ async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
     say("returned", key)
 
 
-async def client_call(inbox: Inbox, key: str) -> None:
+async def client_call(inbox: StoreInbox, key: str) -> None:
     """Make a call as a client outside of Ringi does."""
     policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
     gate = ClientGate(lambda: policy, inbox, ClientSession("shop", "1"))
@@ -107,44 +107,44 @@ async def client_call(inbox: Inbox, key: str) -> None:
     say("returned", key)
 
 
-async def ask(inbox: Inbox, id: str) -> None:
+async def ask(inbox: StoreInbox, id: str) -> None:
     await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}))
     say("asked", id)
 
 
-async def answer_with(inbox: Inbox, id: str, note: str) -> None:
+async def answer_with(inbox: StoreInbox, id: str, note: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(Seen(id, request.digest), "approve", {"note": note}, by="ann")
     say("answered", id)
 
 
-async def edit_memory(inbox: Inbox, id: str, note: str) -> None:
+async def edit_memory(inbox: StoreInbox, id: str, note: str) -> None:
     await inbox.memories.edit(id, {"note": note}, by="ann")
     say("edited", id)
 
 
-async def delete_memory(inbox: Inbox, id: str) -> None:
+async def delete_memory(inbox: StoreInbox, id: str) -> None:
     await inbox.memories.delete(id, by="ann")
     say("deleted", id)
 
 
-async def answer_and_die(inbox: Inbox, id: str) -> None:
+async def answer_and_die(inbox: StoreInbox, id: str) -> None:
     await answer(inbox, id)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def answer_and_arm(inbox: Inbox, point: str, *ids: str) -> None:
+async def answer_and_arm(inbox: StoreInbox, point: str, *ids: str) -> None:
     for id in ids[:-1]:
         await answer(inbox, id)
     ARMED[point] = "kill9"
     await answer(inbox, ids[-1])
 
 
-async def answer_all(inbox: Inbox, *ids: str) -> None:
+async def answer_all(inbox: StoreInbox, *ids: str) -> None:
     await asyncio.gather(*(answer(inbox, id) for id in ids))
 
 
-async def wait(inbox: Inbox, id: str) -> None:
+async def wait(inbox: StoreInbox, id: str) -> None:
     waiting = asyncio.create_task(inbox.wait(id, 30))
     await asyncio.wait([waiting], timeout=0.01)
     say("waiting", id)
@@ -156,28 +156,28 @@ async def wait(inbox: Inbox, id: str) -> None:
         say("woke", time.time(), ended.response and ended.response.message)
 
 
-async def ask_for(inbox: Inbox, id: str, seconds: str) -> None:
+async def ask_for(inbox: StoreInbox, id: str, seconds: str) -> None:
     await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}), expires_in=float(seconds))
     say("asked", id)
 
 
-async def claim(inbox: Inbox, id: str) -> None:
+async def claim(inbox: StoreInbox, id: str) -> None:
     await inbox.claim(id, by="ann")
     say("claimed", id)
 
 
-async def erase(inbox: Inbox, id: str) -> None:
+async def erase(inbox: StoreInbox, id: str) -> None:
     await inbox.erase(id, by="root")
     say("erased", id)
 
 
-async def count(inbox: Inbox) -> None:
+async def count(inbox: StoreInbox) -> None:
     today = day_of(inbox.clock())
     await Statistics(inbox.store, inbox.clock).count("default", today, today)
     say("counted")
 
 
-async def sit(inbox: Inbox) -> None:
+async def sit(inbox: StoreInbox) -> None:
     while True:
         say("clock", time.time(), inbox.clock().timestamp())
         await Wakeup().wait(0.05)

@@ -19,7 +19,7 @@ from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider, Person, Vote
 from ringi.errors import RingiError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing.clock import NOON, ManualClock
 
 ARGS = {"amount": 40}
@@ -69,14 +69,14 @@ class Effect(NamedTuple):
 
 
 @asynccontextmanager
-async def open_desk(url: str, tenant: str) -> AsyncIterator[tuple[Backend, Inbox]]:
+async def open_desk(url: str, tenant: str) -> AsyncIterator[tuple[Backend, StoreInbox]]:
     """Open the store as one process, whose clock stands still."""
     async with open_backend(url, poll_interval=30) as backend:
-        inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=ManualClock())
+        inbox = StoreInbox(backend.store, backend.notifier, tenant=tenant, clock=ManualClock())
         yield backend, inbox
 
 
-async def begin(inbox: Inbox) -> list[str]:
+async def begin(inbox: StoreInbox) -> list[str]:
     """Ask the three questions, and name the deputies."""
     for deputy, absent in DEPUTIES.items():
         await inbox.people.leave(deputy, NOON + timedelta(days=1), by=Person(absent, GROUPS[absent]))
@@ -88,7 +88,7 @@ async def begin(inbox: Inbox) -> list[str]:
     return ids
 
 
-async def perform(inbox: Inbox, step: Step, ran: Callable[[Effect], None]) -> Request | None:
+async def perform(inbox: StoreInbox, step: Step, ran: Callable[[Effect], None]) -> Request | None:
     """Do a step; return the request if the step has one as its result."""
     inbox.clock = ManualClock(NOON + timedelta(seconds=step.at))
     id = f"r{step.request}"
@@ -115,7 +115,7 @@ async def perform(inbox: Inbox, step: Step, ran: Callable[[Effect], None]) -> Re
     return None
 
 
-async def hand_over(inbox: Inbox, id: str, ran: Callable[[Effect], None]) -> None:
+async def hand_over(inbox: StoreInbox, id: str, ran: Callable[[Effect], None]) -> None:
     """Do what a worker does with the outcome: run the gated code if it may, then acknowledge."""
     request = await inbox.get(id)
     if not request.is_final or request.acknowledged_at:
@@ -126,7 +126,7 @@ async def hand_over(inbox: Inbox, id: str, ran: Callable[[Effect], None]) -> Non
     await inbox.acknowledge(id, "worker")
 
 
-async def check(inbox: Inbox, acknowledged: Iterable[Step], effects: list[Effect]) -> None:
+async def check(inbox: StoreInbox, acknowledged: Iterable[Step], effects: list[Effect]) -> None:
     """Check what must hold at any time."""
     for number in range(len(RULES)):
         request = await inbox.get(f"r{number}")

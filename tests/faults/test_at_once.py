@@ -22,7 +22,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, RingiError
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import SWEEP_SIZE, Inbox
+from ringi.inbox.inbox import SWEEP_SIZE, StoreInbox
 from ringi.testing.clock import ManualClock
 
 GROUP = 100
@@ -37,26 +37,26 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def inboxes(url: str) -> AsyncIterator[list[Inbox]]:
+async def inboxes(url: str) -> AsyncIterator[list[StoreInbox]]:
     async with store_inbox(url) as one, store_inbox(url) as other:
         yield [one, other]
 
 
-async def ask(inbox: Inbox, id: str, **more: Any) -> Request:
+async def ask(inbox: StoreInbox, id: str, **more: Any) -> Request:
     return await inbox.ask("Refund?", id=id, action=ringi.Action("refund", {"of": id}), **more)
 
 
-async def ask_many(inbox: Inbox, number: int, **more: Any) -> None:
+async def ask_many(inbox: StoreInbox, number: int, **more: Any) -> None:
     """Ask r0, r1, … in groups that a slow store also takes in time."""
     for first in range(0, number, GROUP):
         await asyncio.gather(*(ask(inbox, f"r{n}", **more) for n in range(first, min(first + GROUP, number))))
 
 
-async def ends_of(inbox: Inbox, id: str) -> list[str]:
+async def ends_of(inbox: StoreInbox, id: str) -> list[str]:
     return [event.type for event in await inbox.events(request_id=id) if event.type in ENDS]
 
 
-async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inboxes: list[Inbox]) -> None:
+async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inboxes: list[StoreInbox]) -> None:
     request = await ask(inboxes[0], "a")
 
     async def decide(number: int) -> tuple[str, str]:
@@ -76,7 +76,7 @@ async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inbox
     assert await ends_of(inboxes[0], "a") == ["request.completed"]
 
 
-async def test_one_click_that_comes_fifty_times_is_one_answer(inboxes: list[Inbox]) -> None:
+async def test_one_click_that_comes_fifty_times_is_one_answer(inboxes: list[StoreInbox]) -> None:
     request = await ask(inboxes[0], "a")
     clicks = [inbox.respond(Seen("a", request.digest), "approve", by="ann") for inbox in inboxes for _ in range(25)]
     answered = await asyncio.gather(*clicks)
@@ -84,7 +84,7 @@ async def test_one_click_that_comes_fifty_times_is_one_answer(inboxes: list[Inbo
     assert await ends_of(inboxes[0], "a") == ["request.completed"]
 
 
-async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: list[Inbox]) -> None:
+async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: list[StoreInbox]) -> None:
     """Three hundred times: the one who answers, the one who sweeps, and the one who waits."""
     dice = random.Random(16)
     acknowledged, stored = Counter[str](), Counter[str]()
@@ -123,7 +123,7 @@ async def until(request: Request, milliseconds: float) -> None:
 
 
 async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too(
-    inboxes: list[Inbox],
+    inboxes: list[StoreInbox],
 ) -> None:
     dice, ends = random.Random(17), Counter[str]()
     for number in range(60):
@@ -145,7 +145,7 @@ async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too
 
 
 @pytest.mark.timeout(240)
-async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes: list[Inbox]) -> None:
+async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes: list[StoreInbox]) -> None:
     """Who asks and answers meanwhile is served between the batches of the sweep."""
     due = utc_now() + timedelta(milliseconds=1)
     await ask_many(inboxes[0], 2_000, expires_at=due)
@@ -175,7 +175,7 @@ async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(ur
     assert ends.index("small") < 2 * SWEEP_SIZE
 
 
-async def test_an_error_is_never_taken_for_a_decision(inboxes: list[Inbox]) -> None:
+async def test_an_error_is_never_taken_for_a_decision(inboxes: list[StoreInbox]) -> None:
     request = await ask(inboxes[0], "a")
     with pytest.raises(RingiError):
         await inboxes[0].respond(Seen("a", "sha256:other"), "approve", by="ann")

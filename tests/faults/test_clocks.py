@@ -19,7 +19,7 @@ from ringi.connect import Backend, open_backend
 from ringi.delivery.signing import new_secret, verify
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.lease import Lease, PendingReleases, leased
 
 WRONG = 600.0
@@ -47,9 +47,9 @@ async def backend(url: str) -> AsyncIterator[Backend]:
 
 
 @pytest.fixture
-def inbox(backend: Backend) -> Inbox:
+def inbox(backend: Backend) -> StoreInbox:
     """An inbox that ends nothing by itself: others have to."""
-    return Inbox(backend.store, backend.notifier, clock=backend.clock)
+    return StoreInbox(backend.store, backend.notifier, clock=backend.clock)
 
 
 async def wrong_by(skew: float, process: Child) -> None:
@@ -63,7 +63,7 @@ async def wrong_by(skew: float, process: Child) -> None:
 
 @skews
 async def test_a_server_whose_clock_is_wrong_or_jumps_ends_nothing_early_and_nothing_late(
-    url: str, inbox: Inbox, skew: float
+    url: str, inbox: StoreInbox, skew: float
 ) -> None:
     async with child(url, "sit", skew=skew) as server:
         for wrong in (skew, -skew):
@@ -81,12 +81,12 @@ async def test_a_server_whose_clock_is_wrong_or_jumps_ends_nothing_early_and_not
     assert [event.at for event in events] == sorted(event.at for event in events)
 
 
-async def ends(inbox: Inbox, request: Request) -> Request:
+async def ends(inbox: StoreInbox, request: Request) -> Request:
     return await inbox.wait(request, 20)
 
 
 @skews
-async def test_what_it_asks_and_claims_lasts_as_long_as_it_says(url: str, inbox: Inbox, skew: float) -> None:
+async def test_what_it_asks_and_claims_lasts_as_long_as_it_says(url: str, inbox: StoreInbox, skew: float) -> None:
     async with child(url, "ask_for", "r1", str(WRONG / 2), skew=skew) as asker:
         await asker.says("asked")
     request = await inbox.get("r1")

@@ -17,7 +17,7 @@ from ringi.domain import Query
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_id
 from ringi.errors import NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 KILLED = -signal.SIGKILL
 POLL = 0.5
@@ -29,12 +29,12 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/ringi.db"
 
 
-async def ask(inbox: Inbox, *ids: str) -> None:
+async def ask(inbox: StoreInbox, *ids: str) -> None:
     for id in ids:
         await inbox.ask("Go on?", id=id, action=ringi.Action("refund", {"of": id}))
 
 
-async def is_whole(inbox: Inbox) -> bool:
+async def is_whole(inbox: StoreInbox) -> bool:
     """Whether the events add up to the records and nothing is in between."""
     _, findings = await verify(inbox.store)
     return not findings

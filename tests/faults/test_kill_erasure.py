@@ -15,7 +15,7 @@ from ringi.delivery.attempts import AttemptLog
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain import Query
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing.clock import NOON
 
 PLANTED = "zwetschge4711"
@@ -45,7 +45,7 @@ async def plant(url: str) -> None:
         await AttemptLog(backend.stream).add("default", "r1", tried)
 
 
-async def is_whole(inbox: Inbox) -> bool:
+async def is_whole(inbox: StoreInbox) -> bool:
     return not (await verify(inbox.store))[1]
 
 

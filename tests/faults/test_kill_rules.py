@@ -12,16 +12,16 @@ from ringi.audit.verify import verify
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.domain.suggestions import FEWEST
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 KILLED = -signal.SIGKILL
 
 
-async def ask(inbox: Inbox, number: int, id: str | None = None) -> ringi.Request:
+async def ask(inbox: StoreInbox, number: int, id: str | None = None) -> ringi.Request:
     return await inbox.ask("Refund?", id=id, action=Action("refund", {"amount": number % 100, "to": "desk"}))
 
 
-async def decide_all(inbox: Inbox) -> None:
+async def decide_all(inbox: StoreInbox) -> None:
     for number in range(FEWEST):
         request = await ask(inbox, number)
         await inbox.respond(request, "approve", by="ann")

@@ -22,7 +22,7 @@ from ringi.connect import Backend, inbox_on, open_backend, store_inbox
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Keys
 
 SECRET = "s" * 40
@@ -86,7 +86,7 @@ async def votes_of_everybody(servers: Servers, requests: list[Request]) -> dict[
     return found
 
 
-async def check(backend: Backend, inbox: Inbox, requests: list[Request], votes: dict[tuple[str, str], int]) -> int:
+async def check(backend: Backend, inbox: StoreInbox, requests: list[Request], votes: dict[tuple[str, str], int]) -> int:
     """Check each request against what the servers have answered; return the number of completed ones."""
     events = [event for request in requests for event in await inbox.events(limit=500, request_id=request.id)]
     ends = Counter(event.record_id for event in events if event.type == "request.completed")

@@ -16,7 +16,7 @@ from ringi.domain.record import UnreadableError
 from ringi.errors import NotFoundError
 from ringi.files.attachments import CHUNK
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 FORM = Form([Attachment("file", required=True)])
 CONTENT = bytes(range(256)) * (CHUNK // 128)
@@ -29,7 +29,7 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/ringi.db"
 
 
-async def answered(inbox: Inbox, id: str) -> None:
+async def answered(inbox: StoreInbox, id: str) -> None:
     request = await inbox.ask("File?", id=id, form=FORM)
     file = await inbox.attach(id, "file", "a.bin", CONTENT, by="ann")
     await inbox.respond(Seen(id, request.digest), "approve", {"file": file}, by="ann")
@@ -109,6 +109,6 @@ async def test_a_damaged_index_stops_no_other_persons_erasure_and_no_answer(url:
             await inbox.attachment("r1", 1)
 
 
-async def spoken(inbox: Inbox) -> None:
+async def spoken(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Other?", id="r2")
     await inbox.respond(Seen("r2", asked.digest), "respond", message="my secret", by="zoe")

@@ -34,7 +34,7 @@ from ringi.files.attachments import (
     refuse_beyond,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.privacy.erasure import Eraser
 
 FORM = Form([Attachment("file", required=True)])
@@ -117,7 +117,7 @@ async def test_another_file_for_a_field_replaces_the_one_before() -> None:
         assert await inbox.attachment(request.id, files[-1]["number"]) == b"x"
 
 
-async def respond(inbox: Inbox, request: Request, file: AttachedFile, by: str) -> Request:
+async def respond(inbox: StoreInbox, request: Request, file: AttachedFile, by: str) -> Request:
     return await inbox.respond(request, "approve", {"file": file}, by=by)
 
 
@@ -159,7 +159,7 @@ def test_a_person_and_all_people_together_have_limits(uploads: list[tuple[str, i
 async def test_a_file_that_an_answer_is_about_to_name_is_not_replaced() -> None:
     stream = MemoryStream()
     attachments = Attachments(stream)
-    inbox = Inbox(MemoryStore(), MemoryNotifier(1), eraser=Eraser(MemoryStore(), stream))
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(1), eraser=Eraser(MemoryStore(), stream))
     request = await inbox.ask("File?", form=FORM)
     file = await inbox.attach(request.id, "file", "a.txt", b"sent", by="ann")
     read = partial(inbox.get, request.id)
@@ -217,7 +217,7 @@ class Failing(MemoryStream):
 @pytest.mark.parametrize("is_away", [False, True])
 async def test_files_that_were_never_sent_go_when_the_request_ends(end: str, is_away: bool) -> None:
     store, stream = MemoryStore(), Failing()
-    inbox = Inbox(store, MemoryNotifier(1), eraser=Eraser(store, stream))
+    inbox = StoreInbox(store, MemoryNotifier(1), eraser=Eraser(store, stream))
     request = await inbox.ask("File?", form=FORM)
     mine = await inbox.attach(request.id, "file", "a.txt", b"of ann", by="ann")
     await inbox.attach(request.id, "file", "b.txt", b"of ben", by="ben")

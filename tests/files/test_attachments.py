@@ -35,7 +35,7 @@ from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.files.attachments import CHUNK, Attachments, file_key, index_key
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.privacy.erasure import Eraser
 
 FORM = Form([Attachment("file", required=True)])
@@ -50,7 +50,7 @@ class Expense(BaseModel):
     photo: AttachedFile | None = None
 
 
-async def answered(inbox: Inbox, id: str = "r1", by: str = "ann", content: bytes = CONTENT) -> Request:
+async def answered(inbox: StoreInbox, id: str = "r1", by: str = "ann", content: bytes = CONTENT) -> Request:
     request = await inbox.ask("File?", id=id, form=FORM)
     file = await inbox.attach(id, "file", "a.bin", content, by=by)
     return await inbox.respond(Seen(id, request.digest), "approve", {"file": file}, by=by)
@@ -237,7 +237,7 @@ class Interrupted(MemoryStream):
 
 async def interrupted(ends: Any) -> tuple[MemoryStream, Request]:
     store, stream = MemoryStore(), Interrupted()
-    inbox = Inbox(store, MemoryNotifier(1), eraser=Eraser(store, stream))
+    inbox = StoreInbox(store, MemoryNotifier(1), eraser=Eraser(store, stream))
     request = await inbox.ask("File?", form=FORM)
     stream.before = [ends(inbox, request.id)]
     with raises_code("final"):
@@ -245,11 +245,11 @@ async def interrupted(ends: Any) -> tuple[MemoryStream, Request]:
     return stream, request
 
 
-async def cancelled(inbox: Inbox, id: str) -> None:
+async def cancelled(inbox: StoreInbox, id: str) -> None:
     await inbox.cancel(id, by="bot")
 
 
-async def erased(inbox: Inbox, id: str) -> None:
+async def erased(inbox: StoreInbox, id: str) -> None:
     await inbox.cancel(id, by="bot")
     await inbox.erase(id, by="root")
 

@@ -24,7 +24,7 @@ from ringi.domain.voting import Person
 from ringi.errors import InvalidError, NotAuthorizedError, UnavailableError, WaitTimeoutError
 from ringi.gateways import client_calls
 from ringi.gateways.client_calls import ClientGate, ClientSession
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, PolicyFile
 
@@ -40,36 +40,36 @@ SESSION = ClientSession("claude-code", "5f1c", "/home/ann/shop")
 
 
 @pytest.fixture
-async def inbox(tmp_path: Path) -> AsyncIterator[Inbox]:
+async def inbox(tmp_path: Path) -> AsyncIterator[StoreInbox]:
     async with store_inbox(f"sqlite:///{tmp_path / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield inbox
 
 
 def gate_in(
-    inbox: Inbox, policy: Callable[[], Policy] = lambda: POLICY, session: ClientSession = SESSION
+    inbox: StoreInbox, policy: Callable[[], Policy] = lambda: POLICY, session: ClientSession = SESSION
 ) -> ClientGate:
     return ClientGate(policy, inbox, session)
 
 
-async def opened(inbox: Inbox) -> Request:
+async def opened(inbox: StoreInbox) -> Request:
     async def found() -> Request | None:
         return next(iter(await inbox.search(Query(statuses=("pending",)))), None)
 
     return await until(found, "a request is open")
 
 
-async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
+async def answer(inbox: StoreInbox, decision: Any = "approve", **more: Any) -> Request:
     request = await opened(inbox)
     return await inbox.respond(request, decision, by=Person("ann", request.groups), **more)
 
 
-async def authorized(inbox: Inbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> Authorized:
+async def authorized(inbox: StoreInbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> Authorized:
     call = asyncio.create_task(gate.authorize("pay", args))
     await answer(inbox, **more)
     return await call
 
 
-async def test_a_rule_allows_without_a_record_and_another_denies(inbox: Inbox) -> None:
+async def test_a_rule_allows_without_a_record_and_another_denies(inbox: StoreInbox) -> None:
     gate = gate_in(inbox)
     allowed = await gate.authorize("read", {"path": "a"})
     assert (allowed.args, allowed.request) == ({"path": "a"}, None)
@@ -79,7 +79,7 @@ async def test_a_rule_allows_without_a_record_and_another_denies(inbox: Inbox) -
     assert (denied.thread_id, denied.asked_by) == ("claude-code:5f1c", "agent:claude-code")
 
 
-async def test_a_person_decides_about_exactly_this_call(inbox: Inbox) -> None:
+async def test_a_person_decides_about_exactly_this_call(inbox: StoreInbox) -> None:
     schema = {"type": "object", "properties": {"amount": {"type": "integer"}}}
     call = asyncio.create_task(gate_in(inbox).authorize("pay", {"amount": 40}, schema=schema))
     request = await opened(inbox)
@@ -94,7 +94,7 @@ async def test_a_person_decides_about_exactly_this_call(inbox: Inbox) -> None:
     assert (await inbox.get(request.id)).outcome == "committed"
 
 
-async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox: Inbox) -> None:
+async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox: StoreInbox) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("Bash", {"command": "make clean"}, timeout=0)
     request = await opened(inbox)
@@ -104,14 +104,14 @@ async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox:
     assert translated(request.title, request.wording.title, "ja") == "shop でコマンドを実行しますか？"
 
 
-async def test_numbers_that_json_cannot_hold_pass_if_a_rule_allows_them(inbox: Inbox) -> None:
+async def test_numbers_that_json_cannot_hold_pass_if_a_rule_allows_them(inbox: StoreInbox) -> None:
     gate = gate_in(inbox)
     assert (await gate.authorize("read", {"id": 2**63})).args == {"id": 2**63}
     with pytest.raises(InvalidError):
         await gate.authorize("pay", {"amount": 2**63})
 
 
-async def test_a_rejection_is_an_error_and_the_next_call_asks_again(inbox: Inbox) -> None:
+async def test_a_rejection_is_an_error_and_the_next_call_asks_again(inbox: StoreInbox) -> None:
     gate = gate_in(inbox)
     with pytest.raises(NotAuthorizedError, match="ann decided reject: too much"):
         await authorized(inbox, gate, {"amount": 40}, decision="reject", message="too much")
@@ -120,7 +120,7 @@ async def test_a_rejection_is_an_error_and_the_next_call_asks_again(inbox: Inbox
     assert await inbox.count(Query()) == 3
 
 
-async def test_a_client_that_gave_up_continues_with_its_request(inbox: Inbox) -> None:
+async def test_a_client_that_gave_up_continues_with_its_request(inbox: StoreInbox) -> None:
     gate = gate_in(inbox)
     with pytest.raises(WaitTimeoutError):
         await gate.authorize("pay", {"amount": 40}, timeout=0)
@@ -133,7 +133,7 @@ async def test_a_client_that_gave_up_continues_with_its_request(inbox: Inbox) ->
     assert await inbox.count(Query()) == 2
 
 
-async def test_the_same_attempt_is_authorized_again(inbox: Inbox) -> None:
+async def test_the_same_attempt_is_authorized_again(inbox: StoreInbox) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="toolu_1", timeout=0)
     await answer(inbox)
@@ -143,7 +143,7 @@ async def test_the_same_attempt_is_authorized_again(inbox: Inbox) -> None:
         await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="toolu_2", timeout=0)
 
 
-async def test_of_many_who_wait_for_one_approval_one_begins(inbox: Inbox) -> None:
+async def test_of_many_who_wait_for_one_approval_one_begins(inbox: StoreInbox) -> None:
     gates = [gate_in(inbox) for _ in range(5)]
     calls = [asyncio.create_task(gate.authorize("pay", {"amount": 40})) for gate in gates]
     await answer(inbox)
@@ -156,7 +156,7 @@ async def test_of_many_who_wait_for_one_approval_one_begins(inbox: Inbox) -> Non
     assert await inbox.count(Query()) == 2
 
 
-async def test_another_session_does_not_use_the_approval(inbox: Inbox) -> None:
+async def test_another_session_does_not_use_the_approval(inbox: StoreInbox) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
     await answer(inbox)
@@ -165,7 +165,7 @@ async def test_another_session_does_not_use_the_approval(inbox: Inbox) -> None:
         await other.authorize("pay", {"amount": 40}, timeout=0)
 
 
-async def test_an_erased_request_is_not_used(inbox: Inbox) -> None:
+async def test_an_erased_request_is_not_used(inbox: StoreInbox) -> None:
     await authorized(inbox, gate_in(inbox), {"amount": 40})
     (request,) = await inbox.search(Query())
     await inbox.erase(request.id, by="root")
@@ -174,7 +174,7 @@ async def test_an_erased_request_is_not_used(inbox: Inbox) -> None:
     assert await inbox.count(Query(statuses=("pending",))) == 1
 
 
-async def test_a_revoked_grant_does_not_begin_a_call_that_it_approved(inbox: Inbox) -> None:
+async def test_a_revoked_grant_does_not_begin_a_call_that_it_approved(inbox: StoreInbox) -> None:
     grant = {"until": inbox.clock() + timedelta(hours=1), "thread_id": SESSION.thread_id, "folder": SESSION.folder}
     await authorized(inbox, gate_in(inbox), {"amount": 40}, grant=grant)
     assert (await gate_in(inbox).authorize("pay", {"amount": 40})).request
@@ -186,7 +186,7 @@ async def test_a_revoked_grant_does_not_begin_a_call_that_it_approved(inbox: Inb
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
 
 
-async def test_a_rule_of_this_minute_beats_an_approval(inbox: Inbox, tmp_path: Path) -> None:
+async def test_a_rule_of_this_minute_beats_an_approval(inbox: StoreInbox, tmp_path: Path) -> None:
     file = tmp_path / "policy.json"
     file.write_text('{"rules": [{"tools": ["pay"]}]}')
     gate = gate_in(inbox, PolicyFile(file).policy)
@@ -204,7 +204,7 @@ async def test_a_rule_of_this_minute_beats_an_approval(inbox: Inbox, tmp_path: P
         await gate.authorize("read", {})
 
 
-async def test_a_pause_stops_calls_that_a_rule_allows_too(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pause_stops_calls_that_a_rule_allows_too(inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_ENABLED", "0")
     gate = gate_in(inbox)
     pause = await inbox.pauses.begin("look first", by="root", agent="claude-code")
@@ -245,7 +245,7 @@ def test_a_thread_id_is_made_of_what_ids_may_have() -> None:
     ],
 )
 async def test_files_that_decide_about_calls_are_asked_about_even_if_a_rule_allows(
-    inbox: Inbox, args: dict[str, Any]
+    inbox: StoreInbox, args: dict[str, Any]
 ) -> None:
     gate = gate_in(inbox)
     with pytest.raises(WaitTimeoutError):
@@ -253,7 +253,7 @@ async def test_files_that_decide_about_calls_are_asked_about_even_if_a_rule_allo
     assert (await gate.authorize("read", {"path": "src/ringing.json", "note": ".claude is a name"})).request is None
 
 
-async def test_an_approval_under_another_rule_is_not_used(inbox: Inbox) -> None:
+async def test_an_approval_under_another_rule_is_not_used(inbox: StoreInbox) -> None:
     rules: list[Any] = [{"tools": ["pay"]}]
 
     def policy() -> Policy:
@@ -269,7 +269,7 @@ async def test_an_approval_under_another_rule_is_not_used(inbox: Inbox) -> None:
     assert (await opened(inbox)).groups == ("board",)
 
 
-async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox: Inbox) -> None:
+async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox: StoreInbox) -> None:
     rules: list[Any] = [{"tools": ["pay"]}]
     gate = gate_in(inbox, lambda: Policy.parse({"rules": rules}))
     call = asyncio.create_task(gate.authorize("pay", {"amount": 40}))
@@ -281,7 +281,7 @@ async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox
     assert (await inbox.get(request.id)).is_unexecuted
 
 
-async def test_an_old_approval_is_not_used(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_old_approval_is_not_used(inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
     await answer(inbox)
@@ -291,7 +291,9 @@ async def test_an_old_approval_is_not_used(inbox: Inbox, monkeypatch: pytest.Mon
         await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
 
 
-async def test_the_same_attempt_is_another_call_a_minute_later(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_attempt_is_another_call_a_minute_later(
+    inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(WaitTimeoutError):
         await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="call_0", timeout=0)
     await answer(inbox)

@@ -22,7 +22,7 @@ from ringi.domain.request import Request
 from ringi.domain.voting import Stage
 from ringi.errors import ConflictError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import ClientGate, ClientSession
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import Policy
 from ringi.testing import ManualClock
 
@@ -38,23 +38,23 @@ def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def inbox(url: str) -> AsyncIterator[Inbox]:
+async def inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         yield inbox
 
 
-async def planted(inbox: Inbox, recipe: dict[str, Any] = RECIPE, **more: Any) -> Request:
+async def planted(inbox: StoreInbox, recipe: dict[str, Any] = RECIPE, **more: Any) -> Request:
     await inbox.submit(Ask(title="Refund 40?", action=CALL, **more), by="agent:bot")
     (id,) = await inbox.checks.plant([recipe], by="root")
     return await inbox.get(id)
 
 
-async def decided(inbox: Inbox, check: Request, decision: str = "approve", **more: Any) -> Request:
+async def decided(inbox: StoreInbox, check: Request, decision: str = "approve", **more: Any) -> Request:
     return await inbox.respond(check, decision, by="ann", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("decision", ["approve", "edit"])
-async def test_an_approved_check_authorizes_no_call(inbox: Inbox, decision: str) -> None:
+async def test_an_approved_check_authorizes_no_call(inbox: StoreInbox, decision: str) -> None:
     check = await planted(inbox)
     done = await decided(inbox, check, decision, args={**WRONG, "order": 8} if decision == "edit" else None)
 
@@ -77,7 +77,7 @@ async def test_an_approved_check_authorizes_no_call(inbox: Inbox, decision: str)
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: Inbox) -> None:
+async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: StoreInbox) -> None:
     """The session of a client asks the same call again, after a person has approved a check of it."""
     gate = ClientGate(
         lambda: Policy.parse({"rules": [{"tools": ["other"]}]}), inbox, ClientSession("claude", "s1", "/work")
@@ -88,7 +88,7 @@ async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: Inbox) -> None
         await gate.authorize("refund", WRONG, timeout=0.05)
 
 
-async def test_a_check_wakes_no_run_and_belongs_to_none(inbox: Inbox) -> None:
+async def test_a_check_wakes_no_run_and_belongs_to_none(inbox: StoreInbox) -> None:
     run = Continuation(runner="langgraph", target="desk", key="t1")
     await inbox.submit(Ask(title="Refund 40?", action=CALL, thread_id="t1"), by="agent:bot", continuation=run)
     (id,) = await inbox.checks.plant([RECIPE], by="root")
@@ -97,13 +97,13 @@ async def test_a_check_wakes_no_run_and_belongs_to_none(inbox: Inbox) -> None:
     assert [each.id for each in await inbox.search(Query(unsettled=True))] != [check.id]
 
 
-async def test_an_asker_with_the_id_of_a_check_gets_no_answer_of_it(inbox: Inbox) -> None:
+async def test_an_asker_with_the_id_of_a_check_gets_no_answer_of_it(inbox: StoreInbox) -> None:
     check = await decided(inbox, await planted(inbox))
     with pytest.raises(ConflictError):
         await inbox.submit(Ask(id=check.id, title=check.title, action=Action("refund", WRONG)), by="agent:bot")
 
 
-async def test_votes_holds_and_expiries_behave_as_for_a_real_request(inbox: Inbox) -> None:
+async def test_votes_holds_and_expiries_behave_as_for_a_real_request(inbox: StoreInbox) -> None:
     check = await planted(inbox, quorum=(Stage(count=2),))
     first = await decided(inbox, check)
     assert (first.status, first.check_result, len(first.votes)) == ("pending", None, 1)
@@ -133,7 +133,7 @@ async def test_votes_holds_and_expiries_behave_as_for_a_real_request(inbox: Inbo
     ],
 )
 async def test_what_counts_as_noticed(expect: str, decision: str, args: dict[str, Any] | None, caught: bool) -> None:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1))
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1))
     done = await decided(inbox, await planted(inbox, {**RECIPE, "expect": expect}), decision, args=args)
     assert done.check_result
     assert done.check_result.caught is caught
@@ -141,7 +141,7 @@ async def test_what_counts_as_noticed(expect: str, decision: str, args: dict[str
 
 async def test_a_share_plants_one_at_a_time_and_no_more_than_the_share() -> None:
     clock = ManualClock()
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
     numbers = []
     for number in range(300):
         clock.advance(1)
@@ -151,7 +151,7 @@ async def test_a_share_plants_one_at_a_time_and_no_more_than_the_share() -> None
 
 
 async def test_an_erasure_removes_the_words_and_keeps_that_it_was_a_check() -> None:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1))
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1))
     done = await decided(inbox, await planted(inbox))
     erased = await inbox.erase(done.id, by="root")
     assert erased.check

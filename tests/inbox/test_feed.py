@@ -20,7 +20,7 @@ from ringi.contracts.store import R
 from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
 from ringi.inbox.feed import MAX_WRITTEN, TOPIC, Feed
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import store_request
 from ringi.testing.factories import a_request
 
@@ -81,7 +81,7 @@ class BrokenNotifier(MemoryNotifier):
         raise ConnectionError(topic)
 
 
-async def seconds_to_wake(inbox: Inbox) -> float:
+async def seconds_to_wake(inbox: StoreInbox) -> float:
     """Return how long a waiter slept on after its request was answered."""
     asked = await inbox.ask("Go on?")
     loop = asyncio.get_running_loop()
@@ -96,18 +96,18 @@ async def seconds_to_wake(inbox: Inbox) -> float:
 
 @pytest.mark.parametrize("notifier", [PollingNotifier(INTERVAL), BrokenNotifier(INTERVAL)], ids=["drops", "raises"])
 async def test_a_lost_notification_costs_one_interval(notifier: Notifier) -> None:
-    assert await seconds_to_wake(Inbox(MemoryStore(), notifier)) < INTERVAL + SLACK
+    assert await seconds_to_wake(StoreInbox(MemoryStore(), notifier)) < INTERVAL + SLACK
 
 
 async def test_a_notification_wakes_at_once() -> None:
-    assert await seconds_to_wake(Inbox(MemoryStore(), MemoryNotifier(60))) < SLACK
+    assert await seconds_to_wake(StoreInbox(MemoryStore(), MemoryNotifier(60))) < SLACK
 
 
 async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobody_is_blamed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     notifier = BrokenNotifier(INTERVAL)
-    inbox = Inbox(MemoryStore(), notifier).for_tenant("another-tenant")
+    inbox = StoreInbox(MemoryStore(), notifier).for_tenant("another-tenant")
 
     asked = await inbox.ask("Go on?")
     answered = await inbox.respond(asked, "respond", by="ann", message="yes")
@@ -121,7 +121,7 @@ async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobo
 @pytest.mark.parametrize("waits", [1, 1_000, pytest.param(10_000, marks=pytest.mark.tier("all"))])
 async def test_the_queries_of_an_interval_do_not_grow_with_the_waits(waits: int) -> None:
     store = CountingStore()
-    inbox = Inbox(store, PollingNotifier(0.05))
+    inbox = StoreInbox(store, PollingNotifier(0.05))
     for n in range(waits):
         await store_request(store, f"request-{n}", tenant=inbox.tenant)
     async with inbox.feed, asyncio.timeout(50):
@@ -142,13 +142,13 @@ async def test_another_processs_writes_are_read_once_however_many_wait(tmp_path:
         SqliteDatabase(tmp_path / "ringi.db") as theirs,
         SqliteNotifier(ours, INTERVAL) as notifier,
     ):
-        inbox = Inbox(SqliteStore(ours), notifier)
+        inbox = StoreInbox(SqliteStore(ours), notifier)
         asked, bystander = await inbox.ask("Go on?"), await inbox.ask("And on?")
         async with inbox.feed, notifier.subscribe(bystander.topic) as not_rung, asyncio.timeout(20):
             waiting = asyncio.create_task(inbox.wait(asked.id))
             await asyncio.wait([waiting], timeout=0.05)
             await not_rung.wait(0)
-            other = Inbox(SqliteStore(theirs), PollingNotifier(INTERVAL))
+            other = StoreInbox(SqliteStore(theirs), PollingNotifier(INTERVAL))
             await other.respond(asked, "respond", by="ann", message="yes")
 
             assert (await waiting).status == "completed"

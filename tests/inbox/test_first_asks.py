@@ -16,7 +16,7 @@ from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UnavailableError
 from ringi.inbox import first_asks
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock
 
 RUN = Continuation(runner="test", target="payer", key="thread-1")
@@ -48,22 +48,22 @@ def store() -> CountingStore:
 
 
 @pytest.fixture
-async def inbox(store: CountingStore, clock: ManualClock) -> AsyncIterator[Inbox]:
-    inbox = Inbox(store, MemoryNotifier(0.1), clock=clock)
+async def inbox(store: CountingStore, clock: ManualClock) -> AsyncIterator[StoreInbox]:
+    inbox = StoreInbox(store, MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         yield inbox
 
 
-def another_process(inbox: Inbox) -> Inbox:
-    return Inbox(inbox.store, inbox.notifier, clock=inbox.clock)
+def another_process(inbox: StoreInbox) -> StoreInbox:
+    return StoreInbox(inbox.store, inbox.notifier, clock=inbox.clock)
 
 
-async def asked(inbox: Inbox, tool: str | None = "pay", **more: Any) -> Request:
+async def asked(inbox: StoreInbox, tool: str | None = "pay", **more: Any) -> Request:
     action = Action(tool) if tool else None
     return await inbox.submit(Ask(title="?", action=action), by="agent:bot", **more)
 
 
-async def test_a_request_is_the_first_of_its_kind_once_in_30_days(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_request_is_the_first_of_its_kind_once_in_30_days(inbox: StoreInbox, clock: ManualClock) -> None:
     assert (await asked(inbox)).first_of_kind
     assert not (await asked(inbox)).first_of_kind
     clock.advance(days=30, seconds=-1)
@@ -73,7 +73,7 @@ async def test_a_request_is_the_first_of_its_kind_once_in_30_days(inbox: Inbox, 
     assert not (await asked(another_process(inbox))).first_of_kind
 
 
-async def test_tools_and_tenants_have_their_own_first_requests(inbox: Inbox) -> None:
+async def test_tools_and_tenants_have_their_own_first_requests(inbox: StoreInbox) -> None:
     await asked(inbox)
 
     assert (await asked(inbox, "mail")).first_of_kind
@@ -81,14 +81,14 @@ async def test_tools_and_tenants_have_their_own_first_requests(inbox: Inbox) -> 
     assert not (await asked(inbox, None)).first_of_kind
 
 
-async def test_of_requests_at_the_same_time_one_is_the_first(inbox: Inbox) -> None:
+async def test_of_requests_at_the_same_time_one_is_the_first(inbox: StoreInbox) -> None:
     found = await asyncio.gather(*(asked(inbox) for _ in range(20)))
 
     assert sum(request.first_of_kind for request in found) == 1
 
 
 async def test_a_request_that_came_later_and_was_stored_sooner_is_not_the_first(
-    inbox: Inbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    inbox: StoreInbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[Request] = []
 
@@ -104,7 +104,7 @@ async def test_a_request_that_came_later_and_was_stored_sooner_is_not_the_first(
     assert [request.first_of_kind for request in later] == [False]
 
 
-async def test_a_call_that_a_rule_allows_asks_nobody(inbox: Inbox) -> None:
+async def test_a_call_that_a_rule_allows_asks_nobody(inbox: StoreInbox) -> None:
     call = Ask(title="?", action=Action("pay"))
     allowed = await inbox.submit_approved(call, rule="small", by="agent:bot")
 
@@ -113,7 +113,7 @@ async def test_a_call_that_a_rule_allows_asks_nobody(inbox: Inbox) -> None:
 
 
 async def test_only_the_first_request_about_a_tool_reads_the_store(
-    inbox: Inbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    inbox: StoreInbox, store: CountingStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
         await asked(inbox)
@@ -126,7 +126,7 @@ async def test_only_the_first_request_about_a_tool_reads_the_store(
     assert store.finds == 5
 
 
-async def test_a_request_that_could_not_be_stored_does_not_count(inbox: Inbox, store: CountingStore) -> None:
+async def test_a_request_that_could_not_be_stored_does_not_count(inbox: StoreInbox, store: CountingStore) -> None:
     store.is_broken = True
     with pytest.raises(UnavailableError):
         await asked(inbox)
@@ -135,7 +135,7 @@ async def test_a_request_that_could_not_be_stored_does_not_count(inbox: Inbox, s
     assert (await asked(inbox)).first_of_kind
 
 
-async def test_the_agent_is_that_of_the_run_or_the_client_or_who_asks(inbox: Inbox) -> None:
+async def test_the_agent_is_that_of_the_run_or_the_client_or_who_asks(inbox: StoreInbox) -> None:
     async def agent(context: dict[str, Any], **more: Any) -> str | None:
         return (await inbox.submit(Ask(title="?", context=context), **more)).agent
 
@@ -147,7 +147,7 @@ async def test_the_agent_is_that_of_the_run_or_the_client_or_who_asks(inbox: Inb
 
 
 @pytest.mark.parametrize("name", ["agent", "first_of_kind"])
-async def test_an_agent_cannot_set_what_is_worked_out(inbox: Inbox, name: str) -> None:
+async def test_an_agent_cannot_set_what_is_worked_out(inbox: StoreInbox, name: str) -> None:
     with pytest.raises(InvalidError):
         Ask.parse({"title": "?", name: "root"})
     stored = Ask.parse_stored({"title": "?", "action": {"name": "pay"}, name: "root"})
@@ -158,7 +158,7 @@ async def test_an_agent_cannot_set_what_is_worked_out(inbox: Inbox, name: str) -
     assert request.digest == (await inbox.submit(Ask(title="?", action=Action("pay")), by="agent:bot")).digest
 
 
-async def test_an_erasure_leaves_the_agent_of_a_run_and_no_name_of_a_person_or_client(inbox: Inbox) -> None:
+async def test_an_erasure_leaves_the_agent_of_a_run_and_no_name_of_a_person_or_client(inbox: StoreInbox) -> None:
     for by, context, continuation, left in (
         ("ann", {}, None, None),
         ("agent:bot", {"client": "anns-laptop"}, None, None),

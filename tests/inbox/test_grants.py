@@ -24,7 +24,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider, Person
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotAuthorizedError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.functions import gate
 from ringi.testing import ManualClock
 
@@ -38,26 +38,26 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def inbox(clock: ManualClock) -> AsyncIterator[Inbox]:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
+async def inbox(clock: ManualClock) -> AsyncIterator[StoreInbox]:
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         yield inbox
 
 
-async def asked(inbox: Inbox, action: Action | None = CALL, by: str | None = "agent:bot", **more: Any) -> Request:
+async def asked(inbox: StoreInbox, action: Action | None = CALL, by: str | None = "agent:bot", **more: Any) -> Request:
     continuation = more.pop("continuation", None)
     starter = more.pop("starter", None)
     ask = Ask(**{"title": "Refund?", "action": action, **more})
     return await inbox.submit(ask, by=by, continuation=continuation, starter=starter)
 
 
-async def granted(inbox: Inbox, clock: ManualClock, scope: dict[str, Any] | None = None, **more: Any) -> Request:
+async def granted(inbox: StoreInbox, clock: ManualClock, scope: dict[str, Any] | None = None, **more: Any) -> Request:
     """Return a request that ann has approved with a grant."""
     request = await asked(inbox, **more)
     return await approve(inbox, request, {"until": clock() + HOUR, **(scope or {})})
 
 
-async def approve(inbox: Inbox, request: Request, grant: dict[str, Any], by: str = "ann") -> Request:
+async def approve(inbox: StoreInbox, request: Request, grant: dict[str, Any], by: str = "ann") -> Request:
     return await inbox.respond(request, "approve", by=Person(by, request.groups), grant=grant)
 
 
@@ -65,7 +65,7 @@ def refund(**args: Any) -> Action:
     return Action("refund", {"order": 7, "amount": 40, **args})
 
 
-async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: StoreInbox, clock: ManualClock) -> None:
     first = await granted(inbox, clock)
 
     second, third = await asked(inbox), await asked(inbox)
@@ -105,7 +105,7 @@ async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: 
     ],
 )
 async def test_a_grant_approves_exactly_what_the_person_chose(
-    inbox: Inbox, clock: ManualClock, scope: dict[str, Any], call: Action, is_covered: bool
+    inbox: StoreInbox, clock: ManualClock, scope: dict[str, Any], call: Action, is_covered: bool
 ) -> None:
     await granted(inbox, clock, scope)
     assert (await asked(inbox, call)).is_final is is_covered
@@ -138,7 +138,7 @@ async def test_a_grant_approves_exactly_what_the_person_chose(
     ],
 )
 async def test_what_another_person_or_more_people_must_decide_is_asked(
-    inbox: Inbox,
+    inbox: StoreInbox,
     clock: ManualClock,
     scope: dict[str, Any],
     first: dict[str, Any],
@@ -149,7 +149,9 @@ async def test_what_another_person_or_more_people_must_decide_is_asked(
     assert (await asked(inbox, **then)).is_final is is_covered
 
 
-async def test_a_run_of_another_agent_or_one_that_the_person_started_is_asked(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_run_of_another_agent_or_one_that_the_person_started_is_asked(
+    inbox: StoreInbox, clock: ManualClock
+) -> None:
     def run(agent: str) -> Continuation:
         return Continuation(runner="r", target=agent, key="t1")
 
@@ -160,7 +162,7 @@ async def test_a_run_of_another_agent_or_one_that_the_person_started_is_asked(in
     assert not (await asked(inbox, **again, continuation=run("payer"), starter="ann")).is_final
 
 
-async def test_a_grant_ends_at_its_time_and_after_its_last_use(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_grant_ends_at_its_time_and_after_its_last_use(inbox: StoreInbox, clock: ManualClock) -> None:
     first = await granted(inbox, clock, {"max_uses": 2})
     assert [(await asked(inbox)).is_final for _ in range(3)] == [True, True, False]
     assert [each.status for each in await inbox.grants.list()] == ["used up"]
@@ -174,7 +176,7 @@ async def test_a_grant_ends_at_its_time_and_after_its_last_use(inbox: Inbox, clo
 
 
 async def test_after_a_revocation_people_are_asked_and_the_same_answer_does_not_renew_it(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     scope = {"until": clock() + HOUR}
     first = await approve(inbox, await asked(inbox), scope)
@@ -212,7 +214,7 @@ async def test_after_a_revocation_people_are_asked_and_the_same_answer_does_not_
     ],
 )
 async def test_a_grant_that_cannot_be_is_refused_with_its_field_and_nothing_is_decided(
-    inbox: Inbox, clock: ManualClock, scope: dict[str, Any], more: dict[str, Any], field: str
+    inbox: StoreInbox, clock: ManualClock, scope: dict[str, Any], more: dict[str, Any], field: str
 ) -> None:
     request = await asked(inbox, **{"allowed": ["approve", "reject"], **more})
     until = clock() + scope.pop("until", HOUR)
@@ -224,7 +226,7 @@ async def test_a_grant_that_cannot_be_is_refused_with_its_field_and_nothing_is_d
         await inbox.store.get(Journal, "default", JOURNAL)
 
 
-async def test_only_an_approval_by_the_person_who_may_decide_has_a_grant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_only_an_approval_by_the_person_who_may_decide_has_a_grant(inbox: StoreInbox, clock: ManualClock) -> None:
     request = await asked(inbox, exclude=["starter"], starter="cem", by="cem")
     grant = {"until": clock() + HOUR}
     with pytest.raises(InvalidError):
@@ -240,7 +242,7 @@ async def test_only_an_approval_by_the_person_who_may_decide_has_a_grant(inbox: 
     assert await inbox.grants.list() == []
 
 
-async def test_an_answer_over_mcp_makes_no_grant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_an_answer_over_mcp_makes_no_grant(inbox: StoreInbox, clock: ManualClock) -> None:
     request = await asked(inbox)
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
     with pytest.raises(ForbiddenError, match="leave `grant` out, and use the page"):
@@ -250,7 +252,7 @@ async def test_an_answer_over_mcp_makes_no_grant(inbox: Inbox, clock: ManualCloc
     assert (await inbox.answer(request.id, Answer.parse(body), by=Decider("ann"), channel="page")).is_final
 
 
-async def test_a_deputy_decides_and_makes_no_grant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_deputy_decides_and_makes_no_grant(inbox: StoreInbox, clock: ManualClock) -> None:
     await inbox.people.leave("dee", clock() + HOUR, by="ann")
     request = await asked(inbox, assignee="ann")
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
@@ -261,7 +263,7 @@ async def test_a_deputy_decides_and_makes_no_grant(inbox: Inbox, clock: ManualCl
     assert (await inbox.answer(request.id, Answer.parse(body), by=deputy, channel="http")).is_final
 
 
-async def test_the_grant_of_a_held_answer_begins_with_the_answer(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_grant_of_a_held_answer_begins_with_the_answer(inbox: StoreInbox, clock: ManualClock) -> None:
     held = await granted(inbox, clock, hold=10)
     assert held.status == "pending"
     assert held.for_readers().held.grant is None  # type: ignore[union-attr]
@@ -274,7 +276,7 @@ async def test_the_grant_of_a_held_answer_begins_with_the_answer(inbox: Inbox, c
 
 
 async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_may_have_another(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     held = await granted(inbox, clock, {"where": {}}, hold=10)
     with raises_code("held"):
@@ -287,7 +289,7 @@ async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_ma
     assert (await asked(inbox, hold=10)).is_final
 
 
-async def test_who_decides_only_after_an_escalation_makes_no_grant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_who_decides_only_after_an_escalation_makes_no_grant(inbox: StoreInbox, clock: ManualClock) -> None:
     steps = [{"after": 60, "to": ["bob"]}]
     request = await asked(inbox, assignee="ann", escalation=steps)
     clock.advance(60)
@@ -298,7 +300,7 @@ async def test_who_decides_only_after_an_escalation_makes_no_grant(inbox: Inbox,
 
 
 async def test_revoked_grants_leave_room_for_others(
-    inbox: Inbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    inbox: StoreInbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grants, "MAX_GRANTS", 2)
     made = [await granted(inbox, clock, action=refund(order=n)) for n in (1, 2)]
@@ -312,7 +314,7 @@ async def test_revoked_grants_leave_room_for_others(
 
 
 async def test_of_two_answers_at_once_the_grant_of_the_one_that_counts_is_in_force(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     request = await asked(inbox)
     late = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR, "where": {}}}
@@ -329,7 +331,7 @@ async def test_of_two_answers_at_once_the_grant_of_the_one_that_counts_is_in_for
     assert not (await asked(inbox, refund(order=9))).is_final
 
 
-async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: StoreInbox, clock: ManualClock) -> None:
     first = await granted(inbox, clock, {"where": {"order": {"equals": 7}}, "max_uses": 1})
     covered = await asked(inbox)
     assert not await inbox.is_grant_over(covered)
@@ -342,7 +344,7 @@ async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: Inbox, clock: 
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: StoreInbox, clock: ManualClock) -> None:
     waiting = await asked(inbox, id="r1")
     first = await granted(inbox, clock)
     assert await asked(inbox, id="r1") == waiting
@@ -353,7 +355,7 @@ async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: Inbox, clo
     assert await asked(inbox, id="r2") == approved
 
 
-async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: StoreInbox, clock: ManualClock) -> None:
     await granted(inbox, clock, {"max_uses": 1})
     question = Ask(title="Refund?", action=CALL, id="r2")
     approved = await inbox.submit(question, by="agent:bot")
@@ -362,7 +364,7 @@ async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: Inbox,
 
 
 async def test_a_gated_call_with_a_key_does_not_run_again_after_the_revocation(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     first = await granted(inbox, clock, by=None, title="Run refund?")
     for _ in range(2):
@@ -372,7 +374,7 @@ async def test_a_gated_call_with_a_key_does_not_run_again_after_the_revocation(
         await gate("refund", dict(CALL.args), key="k1", inbox=inbox)
 
 
-async def test_another_tenant_has_its_own_grants(inbox: Inbox, clock: ManualClock) -> None:
+async def test_another_tenant_has_its_own_grants(inbox: StoreInbox, clock: ManualClock) -> None:
     first = await granted(inbox, clock)
     other = inbox.for_tenant("other")
     assert not (await asked(other)).is_final
@@ -381,7 +383,7 @@ async def test_another_tenant_has_its_own_grants(inbox: Inbox, clock: ManualCloc
         await other.grants.revoke(first.id, by="ann")
 
 
-async def test_who_cannot_read_the_grants_is_asked(inbox: Inbox, clock: ManualClock) -> None:
+async def test_who_cannot_read_the_grants_is_asked(inbox: StoreInbox, clock: ManualClock) -> None:
     await granted(inbox, clock)
     journal = await inbox.store.get(Journal, "default", JOURNAL)
     broken = journal.written({}, {"grants": {"x": 1}}, by="newer", now=clock())
@@ -423,7 +425,7 @@ class Model:
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=self.clock)
+        self.inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1), clock=self.clock)
         self.made: dict[str, dict[str, Any]] = {}
 
     async def do(self, step: Any) -> None:
@@ -485,7 +487,7 @@ def holds(where: dict[str, Any] | None, order: int, amount: int) -> bool:
     return order == 7 if "order" in where else True
 
 
-async def test_a_crash_between_the_grant_and_its_answer_leaves_no_grant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_crash_between_the_grant_and_its_answer_leaves_no_grant(inbox: StoreInbox, clock: ManualClock) -> None:
     request = await asked(inbox)
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
     answered = request.completed(Answer.parse(body), by="ann", channel="http", now=clock())

@@ -22,7 +22,7 @@ from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundEr
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.inbox import Limits, StoreInbox
 from ringi.testing import ManualClock, store_request
 
 ACTION = Action("refund", {"amount": 40})
@@ -47,13 +47,13 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def inbox(clock: ManualClock) -> AsyncIterator[Inbox]:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock, limits=Limits(claim_seconds=60))
+async def inbox(clock: ManualClock) -> AsyncIterator[StoreInbox]:
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1), clock=clock, limits=Limits(claim_seconds=60))
     async with inbox.feed:
         yield inbox
 
 
-async def test_a_question_is_asked_and_answered(inbox: Inbox) -> None:
+async def test_a_question_is_asked_and_answered(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, form=Form([Select("reason", options=["late"])]))
 
     done = await inbox.respond(asked, "approve", {"reason": "late"}, by="ann")
@@ -64,7 +64,7 @@ async def test_a_question_is_asked_and_answered(inbox: Inbox) -> None:
     assert (ended.response.decision, ended.response.data) == ("approve", {"reason": "late"})
 
 
-async def test_a_waiter_wakes_with_the_response(inbox: Inbox) -> None:
+async def test_a_waiter_wakes_with_the_response(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     waiting = [asyncio.create_task(inbox.wait(asked.id, 10)) for _ in range(3)]
 
@@ -73,7 +73,7 @@ async def test_a_waiter_wakes_with_the_response(inbox: Inbox) -> None:
     assert await asyncio.gather(*waiting) == [done] * 3
 
 
-async def test_a_wait_that_ends_leaves_the_question_open(inbox: Inbox) -> None:
+async def test_a_wait_that_ends_leaves_the_question_open(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
 
     with pytest.raises(WaitTimeoutError, match="stays open"):
@@ -84,7 +84,7 @@ async def test_a_wait_that_ends_leaves_the_question_open(inbox: Inbox) -> None:
     assert (await inbox.get(asked.id)).status == "pending"
 
 
-async def test_a_waiter_learns_that_the_question_was_withdrawn(inbox: Inbox) -> None:
+async def test_a_waiter_learns_that_the_question_was_withdrawn(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     waiting = asyncio.create_task(inbox.wait(asked.id, 10))
 
@@ -94,7 +94,7 @@ async def test_a_waiter_learns_that_the_question_was_withdrawn(inbox: Inbox) -> 
     assert (ended.status, ended.response) == ("cancelled", None)
 
 
-async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: Inbox) -> None:
+async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", id="r1", action=ACTION)
     assert await inbox.ask("Refund?", id="r1", action=ACTION) == asked
 
@@ -104,21 +104,21 @@ async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: Inbox)
     assert len(await inbox.events()) == 2
 
 
-async def test_asking_something_else_under_a_taken_id_is_refused(inbox: Inbox) -> None:
+async def test_asking_something_else_under_a_taken_id_is_refused(inbox: StoreInbox) -> None:
     await inbox.ask("Refund?", id="r1", action=ACTION)
 
     with raises_code("different", match="r1"):
         await inbox.ask("Refund it?", id="r1", action=ACTION)
 
 
-async def test_another_agent_does_not_get_the_request_of_the_first(inbox: Inbox) -> None:
+async def test_another_agent_does_not_get_the_request_of_the_first(inbox: StoreInbox) -> None:
     await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1")
 
     with raises_code("different"):
         await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-2")
 
 
-async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differs(inbox: Inbox) -> None:
+async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differs(inbox: StoreInbox) -> None:
     stored = await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True)
 
     assert await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True) == stored
@@ -127,13 +127,13 @@ async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differ
             await inbox.submit(Ask(id="r1", title=other), by=by, is_known=True)
 
 
-async def test_many_who_ask_the_same_at_once_get_one_request(inbox: Inbox) -> None:
+async def test_many_who_ask_the_same_at_once_get_one_request(inbox: StoreInbox) -> None:
     asked = await asyncio.gather(*(inbox.ask("Refund?", id="r1", action=ACTION) for _ in range(10)))
 
     assert len({request.head for request in asked}) == len(await inbox.events()) == 1
 
 
-async def test_a_broken_rule_leaves_nothing_behind(inbox: Inbox) -> None:
+async def test_a_broken_rule_leaves_nothing_behind(inbox: StoreInbox) -> None:
     with pytest.raises(InvalidError, match="action"):
         await inbox.ask("Refund?", kind="approval")
 
@@ -142,7 +142,7 @@ async def test_a_broken_rule_leaves_nothing_behind(inbox: Inbox) -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_nothing(
-    inbox: Inbox, number: float
+    inbox: StoreInbox, number: float
 ) -> None:
     with pytest.raises(InvalidError, match=r"context\.rates\.1: .*send text or None"):
         await inbox.ask("Go on?", context={"rates": [0.5, number]})
@@ -157,13 +157,13 @@ async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_noth
 
 
 async def test_a_form_has_no_more_fields_than_allowed(clock: ManualClock) -> None:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(1), clock=clock, limits=Limits(max_fields=1))
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(1), clock=clock, limits=Limits(max_fields=1))
 
     with pytest.raises(InvalidError, match="ask in two steps"):
         await inbox.ask("Which?", form=Form([Select(name, options=["x"]) for name in "ab"]))
 
 
-async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
+async def test_a_wrong_answer_leaves_the_question_open(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Which?", form=Form([Select("reason", options=["late"])]))
 
     with pytest.raises(InvalidError, match="reason"):
@@ -172,7 +172,7 @@ async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
     assert await inbox.get(asked.id) == asked
 
 
-async def test_a_claim_ends_by_itself(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_claim_ends_by_itself(inbox: StoreInbox, clock: ManualClock) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     await inbox.claim(asked.id, by="ann")
     with raises_code("claimed"):
@@ -183,7 +183,7 @@ async def test_a_claim_ends_by_itself(inbox: Inbox, clock: ManualClock) -> None:
     assert (await inbox.respond(asked, "approve", by="bob")).status == "completed"
 
 
-async def test_releasing_twice_is_one_event(inbox: Inbox) -> None:
+async def test_releasing_twice_is_one_event(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     await inbox.claim(asked.id, by="ann")
 
@@ -193,7 +193,7 @@ async def test_releasing_twice_is_one_event(inbox: Inbox) -> None:
     assert [event.type for event in await inbox.events()][1:] == ["request.claimed", "request.released"]
 
 
-async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
+async def test_reassigning_hands_the_question_on(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
 
     await inbox.reassign(asked.id, groups=["legal"], by="ann")
@@ -202,7 +202,7 @@ async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
     assert (await inbox.get(asked.id)).groups == ("legal",)
 
 
-async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: StoreInbox, clock: ManualClock) -> None:
     for tenant in ("ours", "theirs"):
         await inbox.for_tenant(tenant).ask("Refund?", id="r1", expires_in=60)
         await inbox.for_tenant(tenant).ask("Refund?", id="r2", expires_in=61)
@@ -214,7 +214,7 @@ async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, cloc
     assert (await inbox.for_tenant("ours").get("r2")).status == "pending"
 
 
-async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:
+async def test_the_outcome_is_taken_up_once(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
     await inbox.cancel(asked.id, by="ann")
 
@@ -225,7 +225,7 @@ async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:
 
 async def test_a_change_that_lost_a_race_is_computed_again() -> None:
     store = RacingStore()
-    inbox = Inbox(store, MemoryNotifier(1))
+    inbox = StoreInbox(store, MemoryNotifier(1))
     asked = await inbox.ask("Refund?", action=ACTION)
     store.races = 3
 
@@ -243,7 +243,7 @@ async def test_a_change_that_loses_every_race_says_so() -> None:
         await change_record(store, Request, asked.key, lambda request: request.cancelled("ann", asked.created_at, None))
 
 
-async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:
+async def test_a_model_is_a_form_and_comes_back_typed(inbox: StoreInbox) -> None:
     class Reason(BaseModel):
         reason: str
         amount: int = 1
@@ -283,12 +283,12 @@ async def test_an_address_without_meaning_is_named(url: str) -> None:
             pass
 
 
-async def test_an_unknown_request_is_not_found(inbox: Inbox) -> None:
+async def test_an_unknown_request_is_not_found(inbox: StoreInbox) -> None:
     with pytest.raises(NotFoundError, match="nowhere"):
         await inbox.wait("nowhere", 1)
 
 
-async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
+async def test_who_may_answer_holds_in_process(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann", groups=["finance"])
 
     with pytest.raises(ForbiddenError, match="assigned to 'ann', 'group:finance', not to 'bob'"):
@@ -308,7 +308,7 @@ async def test_who_may_answer_holds_in_process(inbox: Inbox) -> None:
     assert done.winner["responder"] == "bob"
 
 
-async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: Inbox) -> None:
+async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: StoreInbox) -> None:
     await inbox.people.leave("dee", inbox.clock() + timedelta(hours=1), by=Person("ann", ["finance"]))
     asked = [await inbox.ask("Refund?", action=ACTION, **to) for to in ({"assignee": "ann"}, {"groups": ["finance"]})]
     await inbox.claim(asked[0].id, by="dee")
@@ -318,7 +318,7 @@ async def test_a_deputy_answers_in_process_for_the_absent_person(inbox: Inbox) -
         assert (done.response.responder, done.response.stands_for) == ("dee", "ann")
 
 
-async def test_an_override_in_process_needs_a_reason_and_a_review(inbox: Inbox) -> None:
+async def test_an_override_in_process_needs_a_reason_and_a_review(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
     with pytest.raises(InvalidError, match="override"):
         await inbox.respond(asked, "approve", by="bob", override=" ")

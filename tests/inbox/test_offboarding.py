@@ -18,7 +18,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider, Person
 from ringi.errors import InvalidError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.offboarding import HOLDINGS, HoldingKind, offboard
 
 HOUR = timedelta(hours=1)
@@ -30,18 +30,18 @@ def few_decisions_suggest_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def open_inbox(url: str) -> AsyncIterator[Inbox]:
+async def open_inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         yield inbox
 
 
 @pytest.fixture
-async def inbox() -> AsyncIterator[Inbox]:
+async def inbox() -> AsyncIterator[StoreInbox]:
     async with open_inbox("memory://") as inbox:
         yield inbox
 
 
-async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
+async def with_everything(inbox: StoreInbox) -> dict[HoldingKind, str]:
     """Let dee hold one thing of each kind, but no rule; return their ids."""
     until = inbox.clock() + HOUR
     await inbox.people.leave("bob", until, by="dee")
@@ -57,12 +57,12 @@ async def with_everything(inbox: Inbox) -> dict[HoldingKind, str]:
     return {"absences": "dee", "deputyships": "ann", **about}
 
 
-async def answered(inbox: Inbox, by: str, number: int = 7, **more: Any) -> Request:
+async def answered(inbox: StoreInbox, by: str, number: int = 7, **more: Any) -> Request:
     asked = await inbox.ask("Pay?", action=Action("pay", {"amount": number}), **more)
     return await inbox.respond(asked, "approve", by=by)
 
 
-async def switch_on_a_rule(inbox: Inbox, by: str) -> str:
+async def switch_on_a_rule(inbox: StoreInbox, by: str) -> str:
     """Return the id of a rule that a person has switched on after a few approvals."""
     for number in range(suggestions.FEWEST):
         await answered(inbox, "ann", number * 37 % 200 + 1)
@@ -70,7 +70,7 @@ async def switch_on_a_rule(inbox: Inbox, by: str) -> str:
     return (await inbox.suggestions.accept(suggestion.id, by=by)).id
 
 
-async def test_all_that_a_person_holds_ends_and_is_listed(inbox: Inbox) -> None:
+async def test_all_that_a_person_holds_ends_and_is_listed(inbox: StoreInbox) -> None:
     await check_that_all_ends(inbox)
 
 
@@ -82,7 +82,7 @@ async def test_all_that_a_person_holds_ends_on_each_store(url: str) -> None:
         assert (await verify(inbox.store))[1] == []
 
 
-async def check_that_all_ends(inbox: Inbox) -> None:
+async def check_that_all_ends(inbox: StoreInbox) -> None:
     held = await with_everything(inbox) | {"rules": await switch_on_a_rule(inbox, "dee")}
     assert held.keys() == set(get_args(HoldingKind))
     ended = await offboard(inbox, "dee", "root")
@@ -94,7 +94,7 @@ async def check_that_all_ends(inbox: Inbox) -> None:
     assert await offboard(inbox, "dee", "root") == []
 
 
-async def test_a_claim_of_a_request_of_the_person_s_group_ends(inbox: Inbox) -> None:
+async def test_a_claim_of_a_request_of_the_person_s_group_ends(inbox: StoreInbox) -> None:
     asked = await inbox.ask("Go?", groups=["legal"])
     await inbox.claim(asked.id, by=Person("dee", ["legal"]))
     assert [(each.kind, each.id) for each in await offboard(inbox, "dee", "root")] == [("claims", asked.id)]
@@ -106,7 +106,7 @@ def test_each_kind_of_holding_has_one_way_to_end() -> None:
     assert sorted(kinds) == sorted(get_args(HoldingKind))
 
 
-async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
+async def test_what_waits_for_the_person_is_marked(inbox: StoreInbox) -> None:
     for name in ("dee", "bob"):
         await inbox.note_person(name, ["legal"] if name == "dee" else [])
     to_dee, to_legal = await inbox.ask("Go?", assignee="dee"), await inbox.ask("Go?", groups=["legal"])
@@ -120,7 +120,7 @@ async def test_what_waits_for_the_person_is_marked(inbox: Inbox) -> None:
     assert [(await inbox.get(each.id)).unanswerable for each in (to_dee, to_legal)] == [False, True]
 
 
-async def test_what_waits_for_an_erased_person_is_marked(inbox: Inbox) -> None:
+async def test_what_waits_for_an_erased_person_is_marked(inbox: StoreInbox) -> None:
     for name in ("dee", "bob"):
         await inbox.note_person(name)
     to_dee = await inbox.ask("Go?", assignee="dee")
@@ -128,14 +128,14 @@ async def test_what_waits_for_an_erased_person_is_marked(inbox: Inbox) -> None:
     assert (await inbox.get(to_dee.id)).unanswerable
 
 
-async def test_the_first_person_marks_what_was_asked_before(inbox: Inbox) -> None:
+async def test_the_first_person_marks_what_was_asked_before(inbox: StoreInbox) -> None:
     early = await inbox.ask("Go?", groups=["finnace"])
     assert not early.unanswerable
     await inbox.note_person("ann", ["finance"])
     assert (await inbox.get(early.id)).unanswerable
 
 
-async def test_marks_that_failed_are_set_at_the_next_call(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_marks_that_failed_are_set_at_the_next_call(inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch) -> None:
     await inbox.note_person("ann")
     to_zoe = await inbox.ask("Go?", assignee="zoe")
 
@@ -153,7 +153,7 @@ async def test_marks_that_failed_are_set_at_the_next_call(inbox: Inbox, monkeypa
 
 
 async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+    inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await inbox.note_person("ann")
     to_zoe, mark = await inbox.ask("Go?", assignee="zoe"), inbox.mark_unanswerable
@@ -170,7 +170,7 @@ async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
     assert not (await inbox.get(to_zoe.id)).unanswerable
 
 
-async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: Inbox) -> None:
+async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: StoreInbox) -> None:
     await with_everything(inbox)
     await offboard(inbox, "dee", "root")
     await inbox.trail.erase(person="dee", by="root")

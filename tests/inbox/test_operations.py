@@ -8,7 +8,7 @@ import pytest
 
 from ringi.base.model import StrictModel
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.inbox.operations import TABLE, Operation, check_table
 
 MADE_OF_OTHERS = {"submit", "wait", "follow", "check", "close", "lifetime"}
@@ -26,7 +26,7 @@ def row_of(verb: object) -> Operation:
     return next(row for row in TABLE if row.verb is verb)
 
 
-@pytest.mark.parametrize("verbs", [InboxAPI, *PARTS])
+@pytest.mark.parametrize("verbs", [Inbox, *PARTS])
 def test_each_abstract_verb_has_a_row(verbs: type) -> None:
     rooms = {each.__name__.lower() for each in PARTS}
     rows = {row.name for row in TABLE if vars(verbs).get(row.name) is row.verb}
@@ -40,7 +40,7 @@ def test_no_two_rows_are_the_same_call() -> None:
 
 def test_a_field_of_the_wire_that_is_no_parameter_is_refused_at_import() -> None:
     with pytest.raises(TypeError, match=r"requests\.undo: only in the signature or only on the wire: \['pinned'\]"):
-        check_table((replace(row_of(InboxAPI.undo), body=Pinned),))
+        check_table((replace(row_of(Inbox.undo), body=Pinned),))
 
 
 def test_a_parameter_that_the_wire_does_not_have_is_refused_at_import() -> None:
@@ -50,7 +50,7 @@ def test_a_parameter_that_the_wire_does_not_have_is_refused_at_import() -> None:
 
 def test_what_changes_something_is_no_get_and_names_who_did_it() -> None:
     for row in TABLE:
-        assert (row.caller == "by") is (row.method != "GET" and row.verb is not InboxAPI.ask) or row.room in (
+        assert (row.caller == "by") is (row.method != "GET" and row.verb is not Inbox.ask) or row.room in (
             "memories",
             "people",
         ), row.place

@@ -29,7 +29,7 @@ from ringi.domain.suggestions import (
     suggested_from,
 )
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock
 
 COUNTRIES = ("CN", "DE", "JP")
@@ -41,8 +41,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def inbox(clock: ManualClock) -> AsyncIterator[Inbox]:
-    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
+async def inbox(clock: ManualClock) -> AsyncIterator[StoreInbox]:
+    inbox = StoreInbox(MemoryStore(), MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         yield inbox
 
@@ -53,16 +53,18 @@ def call(number: int, **args: Any) -> Action:
     return Action("refund", {**own, **args})
 
 
-async def asked(inbox: Inbox, action: Action, by: str = "agent:bot", **more: Any) -> Request:
+async def asked(inbox: StoreInbox, action: Action, by: str = "agent:bot", **more: Any) -> Request:
     return await inbox.submit(Ask(title="Refund?", action=action, **more), by=by)
 
 
-async def answered(inbox: Inbox, request: Request, decision: str = "approve", by: str = "ann", **more: Any) -> Request:
+async def answered(
+    inbox: StoreInbox, request: Request, decision: str = "approve", by: str = "ann", **more: Any
+) -> Request:
     return await inbox.respond(request, decision, by=by, **more)  # type: ignore[arg-type]
 
 
 async def decide_all(
-    inbox: Inbox, clock: ManualClock, count: int = 220, refused: tuple[int, ...] = (), **more: Any
+    inbox: StoreInbox, clock: ManualClock, count: int = 220, refused: tuple[int, ...] = (), **more: Any
 ) -> None:
     """Ask and decide calls; the refused ones pay more."""
     for number in range(count):
@@ -72,7 +74,7 @@ async def decide_all(
         await answered(inbox, request, "reject" if wrong else "approve")
 
 
-async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_rule_is_suggested_from_what_people_approved(inbox: StoreInbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock, refused=(50, 150))
     (rule,) = await inbox.suggestions.list()
     assert (rule.tool, rule.decisions, rule.approved, rule.replayed, rule.covered) == ("refund", 220, 218, 220, 218)
@@ -84,7 +86,7 @@ async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock
 
 
 async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_side_with_more_of_them(
-    inbox: Inbox, clock: ManualClock
+    inbox: StoreInbox, clock: ManualClock
 ) -> None:
     for number in range(220):
         clock.advance(1)
@@ -106,14 +108,14 @@ async def test_a_refused_number_between_approved_ones_limits_the_rule_to_the_sid
     ],
 )
 async def test_too_few_or_too_doubtful_decisions_suggest_nothing(
-    inbox: Inbox, clock: ManualClock, count: int, refused: tuple[int, ...], more: dict[str, Any]
+    inbox: StoreInbox, clock: ManualClock, count: int, refused: tuple[int, ...], more: dict[str, Any]
 ) -> None:
     await decide_all(inbox, clock, count, refused, **more)
     assert await inbox.suggestions.list() == []
 
 
 async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
-    inbox: Inbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    inbox: StoreInbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RINGI_CHECKS", "1")
     await decide_all(inbox, clock, 150)
@@ -129,7 +131,9 @@ async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
     assert await inbox.suggestions.list() == []
 
 
-async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inbox: Inbox, clock: ManualClock) -> None:
+async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(
+    inbox: StoreInbox, clock: ManualClock
+) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     rule = await inbox.suggestions.accept(suggestion.id, by="ann", one_in=4, max_uses=1_000)
@@ -151,7 +155,7 @@ async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(inb
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: StoreInbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     rule = await inbox.suggestions.accept(suggestion.id, by="ann")
@@ -167,7 +171,7 @@ async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: Inbox, clock
 
 @pytest.mark.parametrize("decision", ["reject", "edit"])
 async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
-    inbox: Inbox, clock: ManualClock, decision: str
+    inbox: StoreInbox, clock: ManualClock, decision: str
 ) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -201,7 +205,7 @@ class SlowStore(MemoryStore):
 
 async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: ManualClock) -> None:
     store = SlowStore()
-    inbox = Inbox(store, MemoryNotifier(0.1), clock=clock)
+    inbox = StoreInbox(store, MemoryNotifier(0.1), clock=clock)
     async with inbox.feed:
         await decide_all(inbox, clock)
         waiting = await asked(inbox, call(300))
@@ -212,7 +216,7 @@ async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: ManualClock)
         assert (view.status, view.refuted_by) == ("revoked", waiting.id)
 
 
-async def pending_one(inbox: Inbox, **more: Any) -> Request:
+async def pending_one(inbox: StoreInbox, **more: Any) -> Request:
     for number in itertools.count(1_000):
         request = await asked(inbox, call(number), **more)
         if request.status == "pending":
@@ -222,7 +226,7 @@ async def pending_one(inbox: Inbox, **more: Any) -> Request:
 
 @pytest.mark.parametrize("how", ["withdrawal", "expiry"])
 async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(
-    inbox: Inbox, clock: ManualClock, how: str
+    inbox: StoreInbox, clock: ManualClock, how: str
 ) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -239,7 +243,7 @@ async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(
     assert (await verify(inbox.store))[1] == []
 
 
-async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: StoreInbox, clock: ManualClock) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
     await inbox.suggestions.accept(suggestion.id, by="ann", one_in=2)
@@ -247,7 +251,9 @@ async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: 
     assert [view.status for view in await inbox.grants.list()] == ["active"]
 
 
-async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejected_check_ends_no_rule(
+    inbox: StoreInbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RINGI_CHECKS", "1")
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -265,7 +271,7 @@ async def test_a_rejected_check_ends_no_rule(inbox: Inbox, clock: ManualClock, m
     ({"until": ManualClock()() - timedelta(days=1)}, InvalidError),
 ])  # fmt: skip
 async def test_no_limit_can_be_exceeded(
-    inbox: Inbox, clock: ManualClock, limits: dict[str, Any], error: type[Exception]
+    inbox: StoreInbox, clock: ManualClock, limits: dict[str, Any], error: type[Exception]
 ) -> None:
     await decide_all(inbox, clock)
     (suggestion,) = await inbox.suggestions.list()
@@ -276,7 +282,7 @@ async def test_no_limit_can_be_exceeded(
     assert await inbox.grants.list() == []
 
 
-async def test_the_excluded_asker_cannot_switch_on_a_rule(inbox: Inbox, clock: ManualClock) -> None:
+async def test_the_excluded_asker_cannot_switch_on_a_rule(inbox: StoreInbox, clock: ManualClock) -> None:
     for number in range(220):
         clock.advance(1)
         await answered(inbox, await asked(inbox, call(number), by="eve", exclude=("asker",)))
@@ -331,7 +337,9 @@ def test_no_rule_lets_through_what_people_did_not_approve(
     assert not grant.covers(let_through[0].call._replace(args=beyond))
 
 
-async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox: Inbox, clock: ManualClock) -> None:
+async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(
+    inbox: StoreInbox, clock: ManualClock
+) -> None:
     clock.advance(1)
     refused = await asked(inbox, call(7, order="o-9999"))
     await answered(inbox, refused, "reject")

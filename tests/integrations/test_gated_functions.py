@@ -19,8 +19,8 @@ from ringi.connect import store_inbox
 from ringi.domain.voting import Person
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.forms import json_schema
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 DENY: Any = {
     "tools": ["refund"],
@@ -46,7 +46,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-async def inbox(url: str) -> AsyncIterator[Inbox]:
+async def inbox(url: str) -> AsyncIterator[StoreInbox]:
     async with store_inbox(url, poll_interval=0.05) as inbox:
         yield inbox
 
@@ -66,7 +66,7 @@ class Shop:
         self.refund = refund
 
 
-async def pending(inbox: Inbox) -> Request:
+async def pending(inbox: StoreInbox) -> Request:
     """Return the open request once there is one."""
 
     async def found() -> Request | None:
@@ -75,12 +75,12 @@ async def pending(inbox: Inbox) -> Request:
     return await until(found, "a request is open")
 
 
-async def respond(inbox: Inbox, decision: Any, **rest: Any) -> Request:
+async def respond(inbox: StoreInbox, decision: Any, **rest: Any) -> Request:
     request = await pending(inbox)
     return await inbox.respond(request, decision, by=Person("ann", request.groups), **rest)
 
 
-async def test_a_function_waits_and_runs_after_an_approval(inbox: Inbox) -> None:
+async def test_a_function_waits_and_runs_after_an_approval(inbox: StoreInbox) -> None:
     shop = Shop(inbox=inbox)
     assert (shop.refund.__name__, shop.refund.__doc__) == ("refund", "Pay money back.")
     running = asyncio.create_task(shop.refund(1, amount=40))
@@ -92,7 +92,7 @@ async def test_a_function_waits_and_runs_after_an_approval(inbox: Inbox) -> None
     assert (await running, shop.paid) == ("paid 40", [{"order": 1, "amount": 40, "note": ""}])
 
 
-async def test_edited_arguments_reach_the_function(inbox: Inbox) -> None:
+async def test_edited_arguments_reach_the_function(inbox: StoreInbox) -> None:
     shop = Shop(inbox=inbox)
     running = asyncio.create_task(shop.refund(1, 40))
     request = await pending(inbox)
@@ -105,7 +105,7 @@ async def test_edited_arguments_reach_the_function(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("ending", ["reject", "cancel", "expire"])
-async def test_a_call_that_nobody_consented_to_does_not_run(inbox: Inbox, ending: str) -> None:
+async def test_a_call_that_nobody_consented_to_does_not_run(inbox: StoreInbox, ending: str) -> None:
     expires = {"expires_in": 0.2} if ending == "expire" else {}
     shop = Shop({"rules": [{"tools": ["refund"], **expires}]}, inbox=inbox)
     running = asyncio.create_task(shop.refund(1, 40))
@@ -121,7 +121,7 @@ async def test_a_call_that_nobody_consented_to_does_not_run(inbox: Inbox, ending
     assert wanted[ending] in str(error.value)
 
 
-async def test_a_rule_approves_on_record(inbox: Inbox) -> None:
+async def test_a_rule_approves_on_record(inbox: StoreInbox) -> None:
     shop = Shop(inbox=inbox)
     assert await shop.refund(1, 20) == "paid 20"
     (request,) = await inbox.find()
@@ -129,7 +129,7 @@ async def test_a_rule_approves_on_record(inbox: Inbox) -> None:
     assert request.winner["responder"] == "policy:small"
 
 
-async def test_a_denied_call_is_one_record_and_raises(inbox: Inbox) -> None:
+async def test_a_denied_call_is_one_record_and_raises(inbox: StoreInbox) -> None:
     shop = Shop(inbox=inbox)
     for _ in range(3):
         with pytest.raises(NotAuthorizedError, match="the rule 'no huge' denies it: the bank pays"):
@@ -140,7 +140,7 @@ async def test_a_denied_call_is_one_record_and_raises(inbox: Inbox) -> None:
     assert shop.paid == []
 
 
-async def test_an_edit_that_a_rule_denies_does_not_run(inbox: Inbox) -> None:
+async def test_an_edit_that_a_rule_denies_does_not_run(inbox: StoreInbox) -> None:
     shop = Shop(inbox=inbox)
     running = asyncio.create_task(shop.refund(1, 40))
     await respond(inbox, "edit", args={"order": 1, "amount": 1001})
@@ -149,7 +149,7 @@ async def test_an_edit_that_a_rule_denies_does_not_run(inbox: Inbox) -> None:
     assert shop.paid == []
 
 
-async def test_a_fact_that_denies_is_read_again_after_the_answer(inbox: Inbox) -> None:
+async def test_a_fact_that_denies_is_read_again_after_the_answer(inbox: StoreInbox) -> None:
     frozen = [False]
     rule = {"tools": ["refund"], "effect": "deny", "name": "frozen", "facts": {"frozen": {"equals": True}}}
     policy = {"rules": [{"tools": ["refund"]}, rule]}
@@ -163,7 +163,7 @@ async def test_a_fact_that_denies_is_read_again_after_the_answer(inbox: Inbox) -
     assert shop.paid == []
 
 
-async def test_without_people_calls_run_and_denials_hold(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_people_calls_run_and_denials_hold(inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_ENABLED", "0")
     shop = Shop(inbox=inbox)
     assert await shop.refund(1, 40) == "paid 40"
@@ -172,7 +172,7 @@ async def test_without_people_calls_run_and_denials_hold(inbox: Inbox, monkeypat
     assert len(shop.paid) == len(await inbox.find()) == 1
 
 
-async def test_a_retry_with_a_key_asks_once_and_hears_the_decision(inbox: Inbox) -> None:
+async def test_a_retry_with_a_key_asks_once_and_hears_the_decision(inbox: StoreInbox) -> None:
     facts = [0]
 
     def count(_: Any) -> int:
@@ -196,7 +196,9 @@ async def test_a_retry_with_a_key_asks_once_and_hears_the_decision(inbox: Inbox)
     assert len(shop.paid) == 2
 
 
-async def test_a_rejection_under_a_key_stays_even_without_people(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejection_under_a_key_stays_even_without_people(
+    inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shop = Shop(key="refund of today", inbox=inbox)
     running = asyncio.create_task(shop.refund(1, 40))
     await respond(inbox, "reject")
@@ -211,7 +213,7 @@ async def test_a_rejection_under_a_key_stays_even_without_people(inbox: Inbox, m
     assert (shop.paid, later.paid) == ([], [])
 
 
-async def test_a_denial_beats_an_approval_under_the_same_key(inbox: Inbox) -> None:
+async def test_a_denial_beats_an_approval_under_the_same_key(inbox: StoreInbox) -> None:
     shop = Shop({"rules": [{"tools": ["refund"]}]}, key=lambda args: "k", inbox=inbox)
     running = asyncio.create_task(shop.refund(1, 4000))
     await respond(inbox, "approve")
@@ -222,7 +224,7 @@ async def test_a_denial_beats_an_approval_under_the_same_key(inbox: Inbox) -> No
     assert later.paid == []
 
 
-async def test_a_task_may_leave_and_come_back_for_the_decision(inbox: Inbox) -> None:
+async def test_a_task_may_leave_and_come_back_for_the_decision(inbox: StoreInbox) -> None:
     shop = Shop(key=lambda args: "k", timeout=0.05, inbox=inbox)
     for _ in range(2):
         with pytest.raises(WaitTimeoutError):
@@ -234,7 +236,7 @@ async def test_a_task_may_leave_and_come_back_for_the_decision(inbox: Inbox) -> 
 
 
 @pytest.mark.parametrize("key", ["", 5, None])
-async def test_a_key_function_must_return_a_text(inbox: Inbox, key: Any) -> None:
+async def test_a_key_function_must_return_a_text(inbox: StoreInbox, key: Any) -> None:
     with pytest.raises(InvalidError, match="is not a text"):
         await Shop(key=lambda _: key, inbox=inbox).refund(1, 40)
 
@@ -242,7 +244,7 @@ async def test_a_key_function_must_return_a_text(inbox: Inbox, key: Any) -> None
 @pytest.mark.parametrize(
     "value", [datetime(2026, 1, 1, tzinfo=UTC), (1,), {1: 2}, {"a": object()}, float("nan"), 2**60]
 )
-async def test_arguments_that_are_not_plain_json_are_refused(inbox: Inbox, value: Any) -> None:
+async def test_arguments_that_are_not_plain_json_are_refused(inbox: StoreInbox, value: Any) -> None:
     @ringi.gate(inbox=inbox)
     async def run(value: Any) -> None:
         raise AssertionError
@@ -252,14 +254,14 @@ async def test_arguments_that_are_not_plain_json_are_refused(inbox: Inbox, value
     assert await inbox.find() == []
 
 
-async def test_an_endless_argument_is_refused(inbox: Inbox) -> None:
+async def test_an_endless_argument_is_refused(inbox: StoreInbox) -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(InvalidError, match="not plain JSON"):
         await ringi.gate("run", {"value": endless}, inbox=inbox)
 
 
-async def test_arguments_must_fit_the_signature_and_the_annotations(inbox: Inbox) -> None:
+async def test_arguments_must_fit_the_signature_and_the_annotations(inbox: StoreInbox) -> None:
     shop: Any = Shop(inbox=inbox)
     with pytest.raises(TypeError):
         await shop.refund()
@@ -270,7 +272,7 @@ async def test_arguments_must_fit_the_signature_and_the_annotations(inbox: Inbox
     assert await inbox.find() == []
 
 
-async def test_the_arguments_cannot_change_while_the_call_waits(inbox: Inbox) -> None:
+async def test_the_arguments_cannot_change_while_the_call_waits(inbox: StoreInbox) -> None:
     seen: list[Any] = []
 
     @ringi.gate(inbox=inbox)
@@ -288,7 +290,7 @@ async def test_the_arguments_cannot_change_while_the_call_waits(inbox: Inbox) ->
     assert seen == [(["ann"], ("a", "b"), {"n": 1})]
 
 
-async def test_a_default_that_is_not_json_is_left_to_the_function(inbox: Inbox) -> None:
+async def test_a_default_that_is_not_json_is_left_to_the_function(inbox: StoreInbox) -> None:
     marker, seen = object(), list[Any]()
 
     @ringi.gate(inbox=inbox)
@@ -301,7 +303,7 @@ async def test_a_default_that_is_not_json_is_left_to_the_function(inbox: Inbox) 
     assert seen == [marker]
 
 
-async def test_a_function_whose_annotations_have_no_schema_refuses_unfit_edits(inbox: Inbox) -> None:
+async def test_a_function_whose_annotations_have_no_schema_refuses_unfit_edits(inbox: StoreInbox) -> None:
     class Own:
         pass
 
@@ -316,22 +318,22 @@ async def test_a_function_whose_annotations_have_no_schema_refuses_unfit_edits(i
         await running
 
 
-async def test_the_gate_returns_the_authorized_arguments(inbox: Inbox) -> None:
+async def test_the_gate_returns_the_authorized_arguments(inbox: StoreInbox) -> None:
     running = asyncio.create_task(ringi.gate("refund", {"amount": 40}, policy=POLICY, inbox=inbox))
     await respond(inbox, "edit", args={"amount": 30})
     assert await running == {"amount": 30}
     assert await ringi.gate("refund", {"amount": 20}, policy=POLICY, inbox=inbox) == {"amount": 20}
 
 
-async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(inbox: Inbox) -> None:
+async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(inbox: StoreInbox) -> None:
     async def submit(self: Any, ask: Any) -> Request:
         return await inbox.submit(ask)
 
     async def wait(self: Any, request: Any, timeout: float | None = None) -> Request:
         return await inbox.wait(request, timeout)
 
-    others = dict.fromkeys(InboxAPI.__abstractmethods__)
-    remote: Any = type("Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait, "pauses": inbox.pauses})()
+    others = dict.fromkeys(Inbox.__abstractmethods__)
+    remote: Any = type("Remote", (Inbox,), {**others, "submit": submit, "wait": wait, "pauses": inbox.pauses})()
     shop = Shop(inbox=remote)
     running = asyncio.create_task(shop.refund(1, 20))
     await respond(inbox, "approve")
@@ -341,7 +343,7 @@ async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(
     assert len(await inbox.find()) == len(shop.paid) == 1
 
 
-async def test_exceptions_of_the_function_pass_through(inbox: Inbox) -> None:
+async def test_exceptions_of_the_function_pass_through(inbox: StoreInbox) -> None:
     @ringi.gate(POLICY, name="refund", inbox=inbox)
     async def fails(amount: int) -> None:
         raise KeyError(amount)
@@ -380,7 +382,7 @@ def test_a_function_without_async_takes_an_inbox_of_the_sync_room(url: str) -> N
         assert len(inbox.find()) == 1
 
 
-async def test_a_function_without_async_never_blocks_an_event_loop(inbox: Inbox) -> None:
+async def test_a_function_without_async_never_blocks_an_event_loop(inbox: StoreInbox) -> None:
     @ringi.gate({"rules": [*POLICY["rules"], {"tools": ["look"], "effect": "allow"}]})
     def refund(amount: int) -> int:
         return amount

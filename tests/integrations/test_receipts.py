@@ -20,7 +20,7 @@ from ringi import Action, Agent, Approval, Request, ask
 from ringi.connect import store_inbox
 from ringi.domain import Query
 from ringi.errors import UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.operations import retry
 
 ASK: Any = {"rules": [{"tools": ["pay"]}]}
@@ -36,12 +36,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-async def inbox(file: str) -> AsyncIterator[Inbox]:
+async def inbox(file: str) -> AsyncIterator[StoreInbox]:
     async with store_inbox(file, poll_interval=0.05) as inbox:
         yield inbox
 
 
-async def approve(inbox: Inbox) -> Request:
+async def approve(inbox: StoreInbox) -> Request:
     """Approve the open request once there is one."""
 
     async def found() -> Request | None:
@@ -68,7 +68,7 @@ async def fails() -> None:
     raise ConnectionError("the bank is away")
 
 
-async def test_a_gated_function_that_returned_is_committed(inbox: Inbox) -> None:
+async def test_a_gated_function_that_returned_is_committed(inbox: StoreInbox) -> None:
     running = asyncio.create_task(payment(nothing, inbox=inbox)(5))
     request = await approve(inbox)
     assert await running == "paid 5"
@@ -78,7 +78,7 @@ async def test_a_gated_function_that_returned_is_committed(inbox: Inbox) -> None
     assert "paid 5" not in stored.model_dump_json()
 
 
-async def test_a_gated_function_that_raised_is_failed_and_its_error_passes(inbox: Inbox) -> None:
+async def test_a_gated_function_that_raised_is_failed_and_its_error_passes(inbox: StoreInbox) -> None:
     running = asyncio.create_task(payment(fails, inbox=inbox)(5))
     request = await approve(inbox)
     with pytest.raises(ConnectionError):
@@ -86,7 +86,7 @@ async def test_a_gated_function_that_raised_is_failed_and_its_error_passes(inbox
     assert (await inbox.get(request.id)).outcome == "failed"
 
 
-async def test_a_gated_function_that_was_stopped_is_not_known_to_be_executed(inbox: Inbox) -> None:
+async def test_a_gated_function_that_was_stopped_is_not_known_to_be_executed(inbox: StoreInbox) -> None:
     begun = asyncio.Event()
 
     async def hangs() -> None:
@@ -103,7 +103,7 @@ async def test_a_gated_function_that_was_stopped_is_not_known_to_be_executed(inb
 
 
 async def test_a_failing_store_does_not_fail_a_call_that_was_made(
-    inbox: Inbox, caplog: pytest.LogCaptureFixture
+    inbox: StoreInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def no_store(*_: object, **__: object) -> Request:
         raise UnavailableError("the disk is full")
@@ -118,7 +118,7 @@ async def test_a_failing_store_does_not_fail_a_call_that_was_made(
     assert [each.id for each in await inbox.search(NOT_EXECUTED)] == [request.id]
 
 
-async def test_a_rule_that_approves_gets_a_receipt_too(inbox: Inbox) -> None:
+async def test_a_rule_that_approves_gets_a_receipt_too(inbox: StoreInbox) -> None:
     @ringi.gate(SMALL, name="pay", inbox=inbox)
     async def pay(amount: int) -> int:
         return amount
@@ -128,7 +128,7 @@ async def test_a_rule_that_approves_gets_a_receipt_too(inbox: Inbox) -> None:
     assert request.outcome == "committed"
 
 
-async def test_the_gate_cannot_know_what_its_caller_does(inbox: Inbox) -> None:
+async def test_the_gate_cannot_know_what_its_caller_does(inbox: StoreInbox) -> None:
     running = asyncio.create_task(ringi.gate("pay", {"amount": 5}, policy=ASK, inbox=inbox))
     request = await approve(inbox)
     assert await running == {"amount": 5}

@@ -24,7 +24,7 @@ from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.functions import gate
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
@@ -297,7 +297,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 async def test_each_pause_and_its_end_are_entries_of_a_verified_journal(backend: Backend) -> None:
-    inbox = Inbox(backend.store, backend.notifier)
+    inbox = StoreInbox(backend.store, backend.notifier)
     first = await inbox.pauses.begin("wrong amounts", by="ann", agent="payer")
     assert await inbox.pauses.begin("wrong amounts", by="ann", agent="payer") == first
     second = await inbox.pauses.begin("all", by="bob")
@@ -319,7 +319,7 @@ async def test_each_pause_and_its_end_are_entries_of_a_verified_journal(backend:
 
 
 async def test_pauses_at_once_are_all_recorded(backend: Backend) -> None:
-    inbox = Inbox(backend.store, backend.notifier)
+    inbox = StoreInbox(backend.store, backend.notifier)
     made = await asyncio.gather(*(inbox.pauses.begin(f"number {n}", by="ann") for n in range(5)))
     assert {each.id for each in await inbox.pauses.list()} == {each.id for each in made}
 
@@ -341,7 +341,7 @@ async def test_an_erased_administrator_leaves_a_pause_in_force_without_a_name(ba
 
 
 async def test_a_pause_that_is_over_before_it_begins_is_refused(backend: Backend) -> None:
-    inbox = Inbox(backend.store, backend.notifier)
+    inbox = StoreInbox(backend.store, backend.notifier)
     with pytest.raises(InvalidError, match="until"):
         await inbox.pauses.begin("late", by="ann", until=inbox.clock() - timedelta(seconds=1))
     with pytest.raises(InvalidError, match="reason"):

@@ -18,7 +18,7 @@ from ringi.contracts.store import Change
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
 from ringi.runs.reconciler import start_job
 
@@ -104,5 +104,5 @@ async def test_a_question_may_have_a_time_by_which_it_is_due_and_one_at_which_it
 
 def test_a_node_can_ask_all_that_an_inbox_can() -> None:
     # The headers of webhooks are secrets, which a checkpoint is no place for; a run names its thread and itself.
-    of_the_inbox = set(inspect.signature(Inbox.ask).parameters) - {"self", "id", "webhooks", "thread_id", "run_id"}
+    of_the_inbox = set(inspect.signature(StoreInbox.ask).parameters) - {"self", "id", "webhooks", "thread_id", "run_id"}
     assert set(inspect.signature(ask).parameters) == of_the_inbox

@@ -26,7 +26,7 @@ from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.testing.model import ModelScript, ScriptedModel
@@ -69,7 +69,7 @@ async def until(check: Callable[[], Awaitable[T | None]], what: str, limit: floa
 class World:
     """One process's view of a store with threads."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, agents: Iterable[Agent]) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, agents: Iterable[Agent]) -> None:
         self.backend, self.inbox = backend, inbox
         self.runner = Worker(backend, inbox, agents_by_name(agents))
 

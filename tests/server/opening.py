@@ -14,14 +14,14 @@ from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server import App, Keys, ServerComponents, ServerSettings
 
 KEYS = Keys(SECRET)
 
 
 @contextlib.asynccontextmanager
-async def open_app(url: str) -> AsyncIterator[tuple[App, Inbox]]:
+async def open_app(url: str) -> AsyncIterator[tuple[App, StoreInbox]]:
     """Open an app without agents on a store of any sort."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         deliveries, settings = Deliveries(backend, inbox, DeliverySettings()), ServerSettings(streams_per_caller=10_000)
@@ -32,7 +32,7 @@ async def open_app(url: str) -> AsyncIterator[tuple[App, Inbox]]:
             await app.close()
 
 
-async def ask(inbox: Inbox, id: str) -> None:
+async def ask(inbox: StoreInbox, id: str) -> None:
     await inbox.submit(Ask.parse({"title": "Go?", "id": id}), by="agent:bot")
 
 

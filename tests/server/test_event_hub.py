@@ -18,7 +18,7 @@ from ringi.contracts.store import R
 from ringi.domain.ask import Ask
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server import Principal
 from ringi.server.auth.authenticator import VerifiedToken
 from ringi.server.serialize import request_json
@@ -66,33 +66,33 @@ def store() -> BusyStore:
 
 
 @pytest.fixture
-async def inbox(store: BusyStore) -> AsyncIterator[Inbox]:
+async def inbox(store: BusyStore) -> AsyncIterator[StoreInbox]:
     async with MemoryNotifier(0.05) as notifier:
-        inbox = Inbox(store, notifier)
+        inbox = StoreInbox(store, notifier)
         async with inbox.feed:
             yield inbox
 
 
 @pytest.fixture
-async def hub(store: BusyStore, inbox: Inbox) -> AsyncIterator[EventHub]:
+async def hub(store: BusyStore, inbox: StoreInbox) -> AsyncIterator[EventHub]:
     hub = EventHub(store, inbox.notifier, inbox.feed)
     yield hub
     await hub.close()
 
 
-async def ask(inbox: Inbox, *ids: str) -> None:
+async def ask(inbox: StoreInbox, *ids: str) -> None:
     for id in ids:
         await inbox.submit(Ask.parse({"title": "Go?", "id": id}), by="bot")
 
 
-async def handed_out(inbox: Inbox, hub: EventHub) -> None:
+async def handed_out(inbox: StoreInbox, hub: EventHub) -> None:
     """Wait until the feed has told the hub everything, and the hub everybody."""
     tail = await inbox.store.tail()
     await until(lambda: inbox.feed.position == tail and hub.is_idle)
 
 
 async def test_what_was_handed_out_while_the_history_was_read_comes_after_it(
-    store: BusyStore, inbox: Inbox, hub: EventHub
+    store: BusyStore, inbox: StoreInbox, hub: EventHub
 ) -> None:
     async def meanwhile() -> None:
         await ask(inbox, "b", "c")
@@ -107,7 +107,7 @@ async def test_what_was_handed_out_while_the_history_was_read_comes_after_it(
     assert reader.ids == ["a", "b", "c", "d"]
 
 
-async def test_a_history_of_many_pages_comes_whole(inbox: Inbox, hub: EventHub) -> None:
+async def test_a_history_of_many_pages_comes_whole(inbox: StoreInbox, hub: EventHub) -> None:
     ids = [f"r{n}" for n in range(2 * PAGE + 1)]
     await ask(inbox, *ids[:-1])
     reader = Reader()
@@ -118,7 +118,7 @@ async def test_a_history_of_many_pages_comes_whole(inbox: Inbox, hub: EventHub) 
 
 
 async def test_who_arrives_after_more_was_forgotten_than_is_kept_reads_it_from_the_store(
-    store: BusyStore, inbox: Inbox, hub: EventHub
+    store: BusyStore, inbox: StoreInbox, hub: EventHub
 ) -> None:
     async def meanwhile() -> None:
         await ask(inbox, *(f"r{n}" for n in range(1_200)))
@@ -155,7 +155,7 @@ async def crowded(ids: Sequence[str]) -> AsyncIterator[tuple[SlowStore, EventHub
     """Open a hub on a slow store with some requests."""
     store = SlowStore()
     async with MemoryNotifier(0.05) as notifier:
-        inbox = Inbox(store, notifier)
+        inbox = StoreInbox(store, notifier)
         async with inbox.feed:
             await ask(inbox, *ids)
             hub = EventHub(store, notifier, inbox.feed)
@@ -256,17 +256,17 @@ async def test_a_request_that_cannot_be_read_is_left_out_and_ends_nobodys_stream
 ) -> None:
     store = OddStore()
     async with MemoryNotifier(0.05) as notifier:
-        inbox = Inbox(store, notifier)
+        inbox = StoreInbox(store, notifier)
         async with inbox.feed:
             await assert_left_out(store, inbox, caplog)
 
 
-async def assert_left_out(store: OddStore, inbox: Inbox, caplog: pytest.LogCaptureFixture) -> None:
+async def assert_left_out(store: OddStore, inbox: StoreInbox, caplog: pytest.LogCaptureFixture) -> None:
     hub, early, late = EventHub(store, inbox.notifier, inbox.feed), Reader(), Reader()
     try:
         await hub.feed(early.connection, ALL, START)
         store.unreadable = "odd"
-        await ask(Inbox(store, inbox.notifier), "a", "odd", "b")  # Written by another process.
+        await ask(StoreInbox(store, inbox.notifier), "a", "odd", "b")  # Written by another process.
         await handed_out(inbox, hub)
         await hub.feed(late.connection, ALL, START)
     finally:
@@ -276,7 +276,7 @@ async def assert_left_out(store: OddStore, inbox: Inbox, caplog: pytest.LogCaptu
 
 
 async def test_a_request_that_cannot_be_written_is_left_out_and_ends_nobodys_stream(
-    store: BusyStore, inbox: Inbox, hub: EventHub, caplog: pytest.LogCaptureFixture
+    store: BusyStore, inbox: StoreInbox, hub: EventHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     reader = Reader()
     await hub.feed(reader.connection, ALL, START)
@@ -304,7 +304,7 @@ def test_an_odd_value_that_was_stored_is_written_all_the_same(odd: dict[str, Any
 async def test_history_shows_what_the_store_has_now() -> None:
     store = OddStore()
     async with MemoryNotifier(0.05) as notifier:
-        inbox = Inbox(store, notifier)
+        inbox = StoreInbox(store, notifier)
         async with inbox.feed:
             hub, early, late = EventHub(store, notifier, inbox.feed), Reader(), Reader()
             try:

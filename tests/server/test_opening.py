@@ -14,7 +14,7 @@ from tests.server.opening import Stream, ask, open_app
 
 from ringi.domain.record import START, Position
 from ringi.errors import UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 OPENINGS, AT_ONCE = 2_500, 25
 """How many streams are opened beside a full load on each of the four stores, and how many of them at once."""
@@ -24,7 +24,7 @@ BURN = "while True: pass"
 class BusyTail:
     """A store in which something is committed before and after the tail is read, the first times."""
 
-    def __init__(self, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, times: int = 4) -> None:
+    def __init__(self, inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch, times: int = 4) -> None:
         self._inbox, self._tail, self._left, self._asked = inbox, inbox.store.tail, times, 0
         monkeypatch.setattr(inbox.store, "tail", self._busy_tail)
 

@@ -21,7 +21,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.people import NamedPerson
 from ringi.protocols.agui import EXTENSION as AGUI
 from ringi.protocols.hitl import EXTENSION as HITL
@@ -43,7 +43,7 @@ class World:
     """An app on open parts."""
 
     backend: Backend
-    inbox: Inbox
+    inbox: StoreInbox
     runner: Worker
     keys: Keys
     app: App

@@ -16,7 +16,7 @@ from tests.integrations.langchain.office import Till
 
 from ringi import Action, Form, Select, ask, sync
 from ringi.errors import InvalidError, WaitTimeoutError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.langchain import Approval, FinishGate, ask_human
 from ringi.runs.agent import Agent
 from ringi.testing import (
@@ -59,7 +59,7 @@ def shop(till: Till) -> Any:
     return create_agent(model, till.tools, middleware=[Approval({"rules": [rule]}, till.tools)])
 
 
-async def refund(inbox: Inbox) -> str:
+async def refund(inbox: StoreInbox) -> str:
     request = await inbox.ask("Refund order 1182?", action=Action("refund", REFUND), expires_in=MONTH)
     ended = await inbox.wait(request)
     assert ended is not None
@@ -344,7 +344,9 @@ async def test_a_failed_agent_fails_the_test(ringi_harness: TestHarness) -> None
         await ringi_harness.run(broken)
 
 
-def test_code_without_async_has_an_inbox_too(ringi_sync_inbox: sync.Inbox, ringi_person: ScriptedPerson) -> None:
+def test_code_without_async_has_an_inbox_too(
+    ringi_sync_inbox: sync.BlockingInbox, ringi_person: ScriptedPerson
+) -> None:
     ringi_person.edits(args={**REFUND, "amount": 20}, action="refund")
     request = ringi_sync_inbox.ask("Refund order 1182?", action=Action("refund", REFUND))
 

@@ -11,7 +11,7 @@ from langgraph.graph import START, StateGraph
 
 from ringi import Action, ask
 from ringi.base.settings import SettingError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import Reply, RunFailedError, TestHarness, UnansweredError
 
 
@@ -45,7 +45,7 @@ async def test_a_graph_that_no_worker_can_prepare_fails_its_run(ringi_harness: T
         await ringi_harness.run(graph)
 
 
-async def until_yes(inbox: Inbox) -> None:
+async def until_yes(inbox: StoreInbox) -> None:
     """Ask until somebody agrees."""
     number = 0
     is_agreed = False

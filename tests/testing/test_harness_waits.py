@@ -11,19 +11,19 @@ from langgraph.func import entrypoint
 
 from ringi import Form, Text, ask
 from ringi.errors import WaitTimeoutError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import Reply, ScriptedPerson, TestHarness
 from ringi.testing.clock import NOON
 
 
 @pytest.fixture
-def inbox(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> Inbox:
+def inbox(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> StoreInbox:
     """An inbox of a person who ignores what is slow."""
     ringi_person.answers(lambda r: Reply("ignore") if "slow" in r.title else Reply("respond", message="yes"))
     return ringi_harness.inbox
 
 
-async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(inbox: Inbox) -> None:
+async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(inbox: StoreInbox) -> None:
     slow = await inbox.ask("slow", expires_in=100)
     quick = await inbox.ask("quick", expires_in=50)
     ended = await asyncio.gather(inbox.wait(slow), inbox.wait(quick))
@@ -31,7 +31,7 @@ async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(i
     assert [request.status for request in ended] == ["expired", "completed"]
 
 
-async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox) -> None:
+async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: StoreInbox) -> None:
     async def gives_up() -> None:
         with pytest.raises(WaitTimeoutError):
             await inbox.wait(second, timeout=10)
@@ -45,7 +45,7 @@ async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox)
     assert (ended.status, inbox.clock() - before) == ("cancelled", timedelta(seconds=10))
 
 
-async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi_harness: TestHarness) -> None:
+async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: StoreInbox, ringi_harness: TestHarness) -> None:
     asked = [await inbox.ask(f"slow {seconds}", expires_in=seconds) for seconds in (30, 10, 20)]
     ended = await asyncio.gather(*(inbox.wait(request) for request in asked))
 

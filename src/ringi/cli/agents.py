@@ -18,7 +18,7 @@ from ringi.base.settings import SettingError
 from ringi.domain.ask import Action
 from ringi.forms.fields import Select, TextArea
 from ringi.forms.form import Form
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
 
 log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ def _chat_model(name: str) -> Any:
     return model
 
 
-async def ask_samples(inbox: Inbox) -> None:
+async def ask_samples(inbox: StoreInbox) -> None:
     """Ask the samples, once: an id that exists is not asked again."""
     for id, (title, fields) in SAMPLES.items():
         await inbox.ask(title, id=id, **fields)

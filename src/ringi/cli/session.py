@@ -22,8 +22,8 @@ from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Person, decider_of
 from ringi.errors import NotFoundError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class CommandSession:
     url: StoreUrl = None
     json: AsJson = False
 
-    def work(self, work: Callable[[InboxAPI], Awaitable[T]], *, creates: bool = False) -> T:
+    def work(self, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open inbox, of a store or behind a server; with `creates`, create a missing store."""
 
         async def opened() -> T:
@@ -64,7 +64,7 @@ class CommandSession:
 
         return run(opened())
 
-    def work_on_store(self, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False) -> T:
+    def work_on_store(self, work: Callable[[StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work that needs the store itself; a server is refused."""
 
         async def opened() -> T:
@@ -78,7 +78,7 @@ class CommandSession:
         """Whether the inbox is behind a server, where the token says who acts."""
         return is_server(resolved_url(self.url))
 
-    def work_on_backend(self, work: Callable[[Backend, Inbox], Awaitable[T]], *, creates: bool = False) -> T:
+    def work_on_backend(self, work: Callable[[Backend, StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
 
         async def opened() -> T:
@@ -88,7 +88,7 @@ class CommandSession:
 
         return run(opened())
 
-    def change(self, work: Callable[[InboxAPI], Awaitable[Request]]) -> None:
+    def change(self, work: Callable[[Inbox], Awaitable[Request]]) -> None:
         """Change a request, and print its new state."""
         request = self.work(work)
         self.say(public(request), line(request))
@@ -125,9 +125,9 @@ class MemberSession(NamedSession):
         """The person with the groups; None for a server."""
         return person_of(self.by, self.groups)
 
-    async def decider(self, inbox: InboxAPI, *, is_admin: bool = False) -> Caller:
+    async def decider(self, inbox: Inbox, *, is_admin: bool = False) -> Caller:
         """Return the person, with those for whom the person stands now; None for a server."""
-        if not isinstance(inbox, Inbox):
+        if not isinstance(inbox, StoreInbox):
             return self.person
         return await inbox.absences.decider(decider_of(self.person)._replace(is_admin=is_admin))
 

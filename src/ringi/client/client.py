@@ -27,7 +27,7 @@ from ringi.domain.voting import Caller
 from ringi.errors import InvalidError, LostReplyError, UnavailableError, WaitTimeoutError
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox import api
-from ringi.inbox.api import InboxAPI, id_of, refuse_name
+from ringi.inbox.api import Inbox, id_of, refuse_name
 from ringi.inbox.lifetime import Lifetime
 from ringi.inbox.operations import TABLE, Operation, names_in
 from ringi.inbox.pauses import paused_error
@@ -40,14 +40,14 @@ POLL_SECONDS = 25.0
 """The maximum seconds for which a server delays a reply."""
 
 
-class Client(InboxAPI):
+class Client(Inbox):
     """An inbox behind a server's URL. The owner of the token asks and answers.
 
     A lost call, or one that the server cannot accept now, is retried for `retry_for` seconds. Retries never ask or
     decide twice. A call that cannot be retried safely raises `LostReplyError` if its reply is lost. Every call can also
     raise `UnavailableError`, `ForbiddenError` or `HttpError`.
 
-    Arguments and errors are those of `InboxAPI`, with these differences. The token identifies the caller: a `by` or the
+    Arguments and errors are those of `Inbox`, with these differences. The token identifies the caller: a `by` or the
     name of a person raises `InvalidError`. Lists and events contain only what the token may see. `follow` and `wait`
     continue through restarts of the server and broken connections. Events that are only in the audit trail may arrive
     some seconds later. `erase` and `trail.erase` require an administrator's token.
@@ -114,7 +114,7 @@ class Client(InboxAPI):
         if len(content) > MAX_FILE:
             raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
         sent = {"request": request, "field": field, "name": name, "data": base64.b64encode(content).decode()}
-        return cast(AttachedFile, await self.perform(ROWS[InboxAPI.attach], sent))
+        return cast(AttachedFile, await self.perform(ROWS[Inbox.attach], sent))
 
     async def attachment(self, request: Request | str, number: int) -> bytes:
         id = id_of(request)
@@ -124,7 +124,7 @@ class Client(InboxAPI):
 
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
         refuse_name(by)
-        cancel = partial(self.perform, ROWS[InboxAPI.cancel], {"request": request, "reason": reason})
+        cancel = partial(self.perform, ROWS[Inbox.cancel], {"request": request, "reason": reason})
         try:
             return cast(Request, await cancel())
         except LostReplyError:

@@ -23,7 +23,7 @@ from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ NOT_ATTEMPTED = {"status": "queued", "code": None, "error": None, "seconds": Non
 class Deliveries:
     """Makes deliveries, and reports their results."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self._feed, self.settings = backend, inbox.clock, inbox.feed, settings
         self._inbox = inbox
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
@@ -121,7 +121,7 @@ class Deliveries:
 
 
 @asynccontextmanager
-async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
+async def delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliveries]:
     """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(Settings.load())), asyncio.Event()
     check_trust()

@@ -9,7 +9,7 @@ from ringi.contracts.backend import Job, JobNotDueError
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 KIND = "remind"
 
@@ -17,7 +17,7 @@ KIND = "remind"
 class Reminders:
     """Creates a reminder's job when a request is asked, and does it when it is due."""
 
-    def __init__(self, inbox: Inbox, before: float) -> None:
+    def __init__(self, inbox: StoreInbox, before: float) -> None:
         self._inbox, self._before = inbox, before
 
     def of(self, event: Event, request: Request) -> Iterator[Job]:

@@ -9,7 +9,7 @@ from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 KIND = "erase"
 RETRY_SECONDS = 600.0
@@ -19,7 +19,7 @@ RETRY_SECONDS = 600.0
 class WaitingErasures:
     """Creates a job when a review ends that erasures wait for: the process that ended it may have been killed."""
 
-    def __init__(self, inbox: Inbox) -> None:
+    def __init__(self, inbox: StoreInbox) -> None:
         self._inbox = inbox
 
     def of(self, event: Event, request: Request) -> Iterator[Job]:

@@ -1,7 +1,7 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
 from ringi.base.validation import Name
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Decision, Id, Response, Wording, parse_body
+from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Decision, Id, Wording, parse_body
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.events import Webhook
 from ringi.domain.journal import Journal, JournalEntry, entries_in
@@ -24,7 +24,7 @@ from ringi.domain.record import (
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.domain.voting import Person, Tier
+from ringi.domain.voting import Tier
 
 __all__ = [
     "AGENT",
@@ -50,11 +50,9 @@ __all__ = [
     "Memory",
     "Name",
     "Page",
-    "Person",
     "Position",
     "Query",
     "Request",
-    "Response",
     "Status",
     "Table",
     "Thread",

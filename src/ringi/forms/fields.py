@@ -76,14 +76,6 @@ class _Field(StrictModel):
         """
         raise NotImplementedError
 
-    def is_empty(self, value: object) -> bool:
-        """Return True if the answer counts as missing for a required field.
-
-        Args:
-            value: An answer, as JSON.
-        """
-        return (isinstance(value, str) and not value.strip()) or value in ([], ())
-
     @model_validator(mode="after")
     def _sound(self) -> Self:
         self._check_parts()
@@ -150,15 +142,8 @@ class _Options(_Field):
     options: Annotated[tuple[Option, ...], pydantic.Field(min_length=1, max_length=MAX_OPTIONS)]
     """1 to 1,000 options: values, or `Option`s with a value and a label."""
 
-    def member(self, value: object) -> str | int:
-        """Return the value if it is an option.
-
-        Args:
-            value: One value of an answer.
-
-        Raises:
-            FieldValidationError: It is not an option; the error lists the options.
-        """
+    def _member(self, value: object) -> str | int:
+        """Return the value if it is an option; the error lists the options."""
         for option in self.options:
             # Without the type comparison, True would match the option 1.
             if type(value) is type(option.value) and value == option.value:
@@ -181,7 +166,7 @@ class _One(_Options):
     """The value that is selected at first."""
 
     def accept(self, value: object) -> str | int:
-        return self.member(value)
+        return self._member(value)
 
 
 class Select(_One):
@@ -214,7 +199,7 @@ class _Many(_Options):
             raise FieldValidationError("", why, "wrong_type", types=["array"])
         seen: set[str | int] = set()
         for item in value:
-            if (member := self.member(item)) in seen:
+            if (member := self._member(item)) in seen:
                 why = f"{safe_repr(item)} is a duplicate: send each option once"
                 raise FieldValidationError("", why, "duplicate")
             seen.add(member)

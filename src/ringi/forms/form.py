@@ -193,6 +193,7 @@ def _key(name: str, field: pydantic.fields.FieldInfo) -> str:
 
 def _answer(field: Field, present: dict[str, object]) -> JsonObject:
     value = present.get(field.name)
-    if field.required and (value is None or field.is_empty(value)):
+    is_empty = value in (None, [], ()) or (isinstance(value, str) and not value.strip())
+    if field.required and is_empty:
         raise FieldValidationError("", "is required: answer it", "required")
     return {} if value is None else {field.name: field.accept(value)}

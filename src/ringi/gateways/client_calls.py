@@ -22,7 +22,7 @@ from ringi.domain.request import CLIENT, Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError, WaitTimeoutError
 from ringi.forms.form import Form
 from ringi.gateways.call_views import view_of
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.integrations.askers import Call, InboxAsker, InboxOptions
 from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
@@ -88,7 +88,7 @@ class ClientGate:
     def __init__(
         self,
         policy: Callable[[], Policy],
-        inbox: InboxAPI,
+        inbox: Inbox,
         session: ClientSession,
         *,
         scope: str | None = None,
@@ -273,7 +273,7 @@ class ClientAsker(InboxAsker):
         if self._on_wait:
             await self._on_wait(request)
 
-    async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
+    async def _refuse_ended_grant(self, inbox: Inbox, ended: Request) -> None:
         pass  # The beginning of the call checks it, and then people are asked again.
 
     def _is_usable(self) -> bool:
@@ -305,7 +305,7 @@ class FormResult(NamedTuple):
 
 
 async def ask_form(
-    inbox: InboxAPI,
+    inbox: Inbox,
     session: ClientSession,
     message: str,
     schema: object,
@@ -346,7 +346,7 @@ async def ask_form(
 
 
 async def answered(
-    inbox: InboxAPI, session: ClientSession, ask: Ask, place: tuple[str, ...], timeout: float | None
+    inbox: Inbox, session: ClientSession, ask: Ask, place: tuple[str, ...], timeout: float | None
 ) -> Request:
     """Return the ended request of a question; the same question in the same place that is still open is used again.
 

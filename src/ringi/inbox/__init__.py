@@ -3,7 +3,7 @@
 from ringi.inbox.api import (
     Checks,
     Grants,
-    InboxAPI,
+    Inbox,
     Memories,
     Pauses,
     People,
@@ -16,7 +16,7 @@ from ringi.inbox.inbox import Limits
 __all__ = [
     "Checks",
     "Grants",
-    "InboxAPI",
+    "Inbox",
     "Limits",
     "Memories",
     "Pauses",

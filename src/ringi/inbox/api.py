@@ -347,7 +347,7 @@ class Trail(ABC):
         """
 
 
-class InboxAPI(ABC):
+class Inbox(ABC):
     """One tenant's questions to people, and the answers.
 
     `ringi.open` opens one, on a store or behind the URL of a server. On a store `by` names who acts, by name or as a

@@ -10,7 +10,7 @@ from ringi.domain.record import Event, Page, Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Decider
 from ringi.inbox.absences import Absences
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.inbox.feed import Feed
 from ringi.inbox.lifetime import Closable
 
@@ -18,7 +18,7 @@ RequestStep = Callable[[Request], tuple[Request, Event | None]]
 """Returns the next version of a request and its event; the request itself changes nothing."""
 
 
-class InboxCore(Closable, InboxAPI):
+class InboxCore(Closable, Inbox):
     """The store of an inbox, and the steps that its operations share."""
 
     tenant: str

@@ -76,10 +76,10 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
+class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
-    Users see the methods of `InboxAPI`. The others are for runtimes and background work.
+    Users see the methods of `Inbox`. The others are for runtimes and background work.
 
     Args:
         store: The store of the requests.
@@ -111,14 +111,14 @@ class Inbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         self.check: RequestCheck = allow_everybody
         self.known_people, self._admin_groups = people or KnownPeople(), tuple(admin_groups)
 
-    def for_tenant(self, tenant: str, check: RequestCheck = allow_everybody) -> Inbox:
+    def for_tenant(self, tenant: str, check: RequestCheck = allow_everybody) -> StoreInbox:
         """Return the same inbox for another tenant.
 
         Args:
             tenant: The other tenant.
             check: Called with each version that is read or replaced; it raises to deny access.
         """
-        other = Inbox.__new__(type(self))
+        other = StoreInbox.__new__(type(self))
         other.__dict__ |= self.__dict__ | {"tenant": tenant, "check": check}
         return other
 

@@ -8,11 +8,11 @@ from ringi.domain.journal import LEGAL_HOLDS
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.journals import EntryAndState, write_entry
 
 
-async def set_hold(inbox: Inbox, id: str, by: str, reason: str) -> Request:
+async def set_hold(inbox: StoreInbox, id: str, by: str, reason: str) -> Request:
     """Set a legal hold on a request, ended or not; a repeated call changes nothing.
 
     Args:
@@ -36,7 +36,7 @@ async def set_hold(inbox: Inbox, id: str, by: str, reason: str) -> Request:
     return request
 
 
-async def lift_hold(inbox: Inbox, id: str, by: str) -> Request:
+async def lift_hold(inbox: StoreInbox, id: str, by: str) -> Request:
     """Lift the legal hold of a request; without one, nothing changes.
 
     Args:
@@ -49,7 +49,7 @@ async def lift_hold(inbox: Inbox, id: str, by: str) -> Request:
     return await inbox.save_unchained(id, lambda request: request.with_legal_hold(False))
 
 
-async def _write(inbox: Inbox, change: Literal["held", "lifted"], id: str, by: str, reason: str | None) -> None:
+async def _write(inbox: StoreInbox, change: Literal["held", "lifted"], id: str, by: str, reason: str | None) -> None:
     def make(state: dict[str, Any]) -> EntryAndState | None:
         held = set(state["held"])
         if (id in held) == (change == "held"):

@@ -15,7 +15,7 @@ from ringi.domain.record import Event, Key, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 PAGE = 500
 """The number of requests that are read at a time."""
@@ -38,11 +38,11 @@ class Holding(NamedTuple):
     """One kind of thing that a person can hold."""
 
     kinds: tuple[HoldingKind, ...]
-    end: Callable[[Inbox, str, str], Awaitable[list[Ended]]]
+    end: Callable[[StoreInbox, str, str], Awaitable[list[Ended]]]
     """Ends what a person holds of these kinds, on behalf of an administrator, and returns it."""
 
 
-async def offboard(inbox: Inbox, person: str, by: str) -> list[Ended]:
+async def offboard(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     """End everything that a person holds, and return it; repeat it after an error.
 
     Revoke the person's tokens first: otherwise the person can begin again.
@@ -57,7 +57,7 @@ async def offboard(inbox: Inbox, person: str, by: str) -> list[Ended]:
     return ended
 
 
-async def _end_absences(inbox: Inbox, person: str, by: str) -> list[Ended]:
+async def _end_absences(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     gone: list[absence.Absence] = []
 
     def step(journal: Journal) -> absence.JournalChange:
@@ -72,14 +72,14 @@ async def _end_absences(inbox: Inbox, person: str, by: str) -> list[Ended]:
     return [Ended(kind="absences" if each.person == person else "deputyships", id=each.person) for each in gone]
 
 
-async def _revoke_grants(inbox: Inbox, person: str, by: str) -> list[Ended]:
+async def _revoke_grants(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     own = [each for each in await inbox.grants.list() if each.granted_by == person and each.status == "active"]
     for each in own:
         await inbox.grants.revoke(each.id, by=by)
     return [Ended(kind="rules" if each.grant.is_rule else "grants", id=each.id) for each in own]
 
 
-async def _release_claims(inbox: Inbox, person: str, by: str) -> list[Ended]:
+async def _release_claims(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     ended: list[Ended] = []
     async for request in _pending(inbox, Query(assigned_or_claimed_by=person)):
         if request.claimed_by == person:
@@ -90,7 +90,7 @@ async def _release_claims(inbox: Inbox, person: str, by: str) -> list[Ended]:
     return ended
 
 
-async def _withdraw_answers(inbox: Inbox, person: str, by: str) -> list[Ended]:
+async def _withdraw_answers(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     def step(request: Request) -> tuple[Request, Event | None]:
         return request.withdrawn(person, by, inbox.clock())
 
@@ -109,7 +109,7 @@ async def _withdraw_answers(inbox: Inbox, person: str, by: str) -> list[Ended]:
     return ended
 
 
-async def _pending(inbox: Inbox, query: Query) -> AsyncIterator[Request]:
+async def _pending(inbox: StoreInbox, query: Query) -> AsyncIterator[Request]:
     query = query.model_copy(update={"statuses": ("pending",), "limit": PAGE})
     while found := await inbox.search(query):
         for request in found:

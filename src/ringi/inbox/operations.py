@@ -24,7 +24,7 @@ from ringi.domain.pauses import NewPause
 from ringi.domain.people import Reassignment
 from ringi.domain.suggestions import NewRule
 from ringi.forms.field_parts import Upload
-from ringi.inbox.api import Checks, Grants, InboxAPI, Memories, Pauses, People, Seen, Suggestions, Trail, digest_of
+from ringi.inbox.api import Checks, Grants, Inbox, Memories, Pauses, People, Seen, Suggestions, Trail, digest_of
 from ringi.privacy.candidates import Sweep
 
 Callers = Literal["anybody", "people", "readers", "auditors", "admins"]
@@ -37,7 +37,7 @@ SUBJECTS = ("request", "seen")
 """The parameters of a verb that stand for an id in the path."""
 
 
-class Waiting(StrictModel):
+class WaitQuery(StrictModel):
     """How long to wait for the end of a request."""
 
     wait: float = Field(default=0, ge=0, allow_inf_nan=False)
@@ -91,7 +91,7 @@ class Operation:
     def room(self) -> str:
         """The part of the inbox, such as `grants`; `requests` for the inbox itself."""
         owner = self.verb.__qualname__.partition(".")[0]
-        return "requests" if owner == InboxAPI.__name__ else owner.lower()
+        return "requests" if owner == Inbox.__name__ else owner.lower()
 
     @cached_property
     def place(self) -> str:
@@ -157,21 +157,21 @@ class Operation:
 
 AT = "/v1/requests/{id}"
 TABLE = (
-    Operation(InboxAPI.ask, "POST", "/v1/requests", "anybody", body=Ask, statuses=(201, 200)),
-    Operation(InboxAPI.find, "GET", "/v1/requests", "anybody", parameters=ListQuery),
-    Operation(InboxAPI.get, "GET", AT, "anybody", "readable", parameters=Waiting),
-    Operation(InboxAPI.respond, "POST", f"{AT}/respond", "people", "answerable", Answer, statuses=(200, 202)),
-    Operation(InboxAPI.undo, "POST", f"{AT}/undo", "people", "answerable"),
-    Operation(InboxAPI.claim, "POST", f"{AT}/claim", "people", "answerable"),
-    Operation(InboxAPI.release, "POST", f"{AT}/release", "people", "answerable"),
+    Operation(Inbox.ask, "POST", "/v1/requests", "anybody", body=Ask, statuses=(201, 200)),
+    Operation(Inbox.find, "GET", "/v1/requests", "anybody", parameters=ListQuery),
+    Operation(Inbox.get, "GET", AT, "anybody", "readable", parameters=WaitQuery),
+    Operation(Inbox.respond, "POST", f"{AT}/respond", "people", "answerable", Answer, statuses=(200, 202)),
+    Operation(Inbox.undo, "POST", f"{AT}/undo", "people", "answerable"),
+    Operation(Inbox.claim, "POST", f"{AT}/claim", "people", "answerable"),
+    Operation(Inbox.release, "POST", f"{AT}/release", "people", "answerable"),
     # After the change, a repeat could be refused, or take the request away from the new assignee.
-    Operation(InboxAPI.reassign, "POST", f"{AT}/reassign", "people", "answerable", Reassignment, repeat="once"),
-    Operation(InboxAPI.cancel, "POST", f"{AT}/cancel", "anybody", "cancellable", Cancel, repeat="once"),
-    Operation(InboxAPI.report_outcome, "POST", f"{AT}/outcome", "anybody", "reportable", Receipt),
-    Operation(InboxAPI.erase, "POST", f"{AT}/erase", "admins", "readable"),
-    Operation(InboxAPI.attach, "POST", f"{AT}/attachments", "people", "answerable", Upload, statuses=(201,)),
-    Operation(InboxAPI.attachment, "GET", f"{AT}/attachments/{{number}}", "anybody", "readable", parameters=Numbered),
-    Operation(InboxAPI.events, "GET", "/v1/audit", "anybody", "readable", parameters=AuditQuery),
+    Operation(Inbox.reassign, "POST", f"{AT}/reassign", "people", "answerable", Reassignment, repeat="once"),
+    Operation(Inbox.cancel, "POST", f"{AT}/cancel", "anybody", "cancellable", Cancel, repeat="once"),
+    Operation(Inbox.report_outcome, "POST", f"{AT}/outcome", "anybody", "reportable", Receipt),
+    Operation(Inbox.erase, "POST", f"{AT}/erase", "admins", "readable"),
+    Operation(Inbox.attach, "POST", f"{AT}/attachments", "people", "answerable", Upload, statuses=(201,)),
+    Operation(Inbox.attachment, "GET", f"{AT}/attachments/{{number}}", "anybody", "readable", parameters=Numbered),
+    Operation(Inbox.events, "GET", "/v1/audit", "anybody", "readable", parameters=AuditQuery),
     Operation(Grants.list, "GET", "/v1/grants", "anybody", "readable"),
     Operation(Grants.revoke, "POST", "/v1/grants/{id}/revoke", "people", "answerable", statuses=(204,)),
     Operation(Suggestions.list, "GET", "/v1/suggestions", "readers"),
@@ -196,10 +196,10 @@ TABLE = (
 )  # fmt: skip
 """All verbs of an inbox that are calls over HTTP: `wait`, `follow` and `pauses.check` are made of them."""
 ONLY_HERE: dict[Callable[..., Any], set[str]] = {
-    InboxAPI.ask: {"answer_schema", "policy", "wording"},  # What Ringi itself asks.
-    InboxAPI.find: {"mine"},  # Over HTTP the token says whose.
-    InboxAPI.get: {"wait"},
-    InboxAPI.attach: {"content", "data"},  # Bytes, in JSON as base64.
+    Inbox.ask: {"answer_schema", "policy", "wording"},  # What Ringi itself asks.
+    Inbox.find: {"mine"},  # Over HTTP the token says whose.
+    Inbox.get: {"wait"},
+    Inbox.attach: {"content", "data"},  # Bytes, in JSON as base64.
 }
 """The names that only the wire or only the signature of a verb has."""
 

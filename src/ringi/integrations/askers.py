@@ -15,8 +15,8 @@ from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import OVER
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS, FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext
@@ -35,7 +35,7 @@ class Call(NamedTuple):
 class InboxOptions(NamedTuple):
     """Where and how long a call waits outside of a run."""
 
-    inbox: InboxAPI | None
+    inbox: Inbox | None
     """The inbox or client; None opens one if it is needed."""
     url: str | None
     """The store to open; None for the default."""
@@ -137,7 +137,7 @@ class InboxAsker(Asker):
 
     async def deny(self, question: Ask, denial: Denial) -> str:
         inbox = await self._opened()
-        if not isinstance(inbox, Inbox):
+        if not isinstance(inbox, StoreInbox):
             log.warning("%s: a client cannot record the denial by %r", question.title, denial.rule)
             return f"policy:{denial.rule}"
         call = (question.action.name, question.action.args) if question.action else ()
@@ -149,7 +149,7 @@ class InboxAsker(Asker):
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
         inbox = await self._opened()
-        if not isinstance(inbox, Inbox):
+        if not isinstance(inbox, StoreInbox):
             return None
         return await inbox.submit_approved(self._identified(question), rule=rule, by=self.by)
 
@@ -178,7 +178,7 @@ class InboxAsker(Asker):
     async def report(self, request: Request, outcome: Outcome) -> None:
         # The inbox that was opened to ask is closed: a function may run for hours.
         async with AsyncExitStack() as stack:
-            inbox: InboxAPI | None = self._options.inbox
+            inbox: Inbox | None = self._options.inbox
             if inbox is None:
                 inbox = await stack.enter_async_context(open(self._options.url))
             await inbox.report_outcome(request.id, outcome)
@@ -186,15 +186,15 @@ class InboxAsker(Asker):
     async def _begin_wait(self, request: Request) -> None:
         log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
 
-    async def _submit(self, inbox: InboxAPI, question: Ask) -> Request:
-        return await (inbox.submit(question, by=self.by) if isinstance(inbox, Inbox) else inbox.submit(question))
+    async def _submit(self, inbox: Inbox, question: Ask) -> Request:
+        return await (inbox.submit(question, by=self.by) if isinstance(inbox, StoreInbox) else inbox.submit(question))
 
-    async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
+    async def _refuse_ended_grant(self, inbox: Inbox, ended: Request) -> None:
         # With a key, the call may be a repetition of one that was approved long ago.
-        if isinstance(inbox, Inbox) and await inbox.is_grant_over(ended):
+        if isinstance(inbox, StoreInbox) and await inbox.is_grant_over(ended):
             raise NotAuthorizedError(ended.id, OVER)
 
-    async def _opened(self) -> InboxAPI:
+    async def _opened(self) -> Inbox:
         if self._inbox is None:
             self._inbox = await self._stack.enter_async_context(open(self._options.url))
         return self._inbox

@@ -17,7 +17,7 @@ from ringi.base.loops import running_loop, without_await
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.integrations.askers import Asker, Call, CallAsker, InboxAsker, InboxOptions, NoAsker
 from ringi.integrations.signatures import CallSignature, is_json
 from ringi.policy.question import FactFunction, edit_denial, question_of, with_schema
@@ -31,7 +31,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 RequestKey = Callable[[JsonObject], str] | str
 """A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
-AnyInbox = InboxAPI | sync.Inbox
+AnyInbox = Inbox | sync.BlockingInbox
 When = Callable[[JsonObject], bool]
 """Whether people are asked about a call with these arguments."""
 
@@ -65,7 +65,7 @@ def gate(
     when: When | None = None,
     facts: Mapping[str, FactFunction] | None = None,
     key: RequestKey | None = None,
-    inbox: InboxAPI | None = None,
+    inbox: Inbox | None = None,
     url: str | None = None,
     timeout: float | None = None,
 ) -> Coroutine[Any, Any, dict[str, Any]]: ...
@@ -134,7 +134,7 @@ def gate(
             why = f"give those of the call: await ringi.gate({subject!r}, {{…}}); {of_file}"
             raise InvalidError.of("args", why)
         refuse_other_inbox(inbox, is_async=True)
-        options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
+        options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
         return _authorized_args(subject, args, rules_of(policy, subject), facts, when, key, options)
     if callable(subject) and not isinstance(subject, Policy):
         return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
@@ -167,7 +167,7 @@ def _gated(
     gate.check_policy(signature.names)
 
     async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-        options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
+        options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
         granted = await gate.authorize(signature.bind(args, kwargs), key, options)
         try:
             with setting(APPROVAL, granted.request):
@@ -179,7 +179,7 @@ def _gated(
         return result
 
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-        facade = cast(sync.Inbox | None, inbox)
+        facade = cast(sync.BlockingInbox | None, inbox)
         options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
         granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
         try:
@@ -232,7 +232,7 @@ def policy_of(policy: object) -> Policy:
 
 def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
     """Raise `TypeError` for an inbox that the function cannot use."""
-    kinds: tuple[type, ...] = (InboxAPI,) if is_async else (sync.Inbox,)
+    kinds: tuple[type, ...] = (Inbox,) if is_async else (sync.BlockingInbox,)
     if inbox is not None and not isinstance(inbox, kinds):
         wanted = "ringi.open" if is_async else "ringi.sync.open"
         raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")

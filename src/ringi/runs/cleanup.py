@@ -16,7 +16,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.errors import ConflictError
 from ringi.inbox.feed import TOPIC
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.reconciler import record_pages, resumes_run
 from ringi.runs.stream_writer import Emitter, stream_topic
 
@@ -82,7 +82,7 @@ async def requests_of_thread(backend: Backend, thread: Thread, **conditions: Any
 
 
 async def close_requests(
-    inbox: Inbox, requests: Iterable[Request], reason: str, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+    inbox: StoreInbox, requests: Iterable[Request], reason: str, receipts: Mapping[str, Receipt] = NO_RECEIPTS
 ) -> None:
     """Cancel the open ones among these requests, and acknowledge all, with what became of their calls."""
     for request in requests:
@@ -91,7 +91,7 @@ async def close_requests(
         await inbox.acknowledge(request.id, SYSTEM, known, receipts.get(request.id))
 
 
-async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
+async def withdraw_requests(backend: Backend, inbox: StoreInbox, thread: Thread, by: str, reason: str) -> None:
     """Cancel the requests of the thread's newest run; the calls that they gate will not run."""
     for request in await open_requests(backend, thread):
         if request.run_id == thread.run_id:
@@ -99,7 +99,7 @@ async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: 
 
 
 async def close_orphans(
-    backend: Backend, inbox: Inbox, thread: Thread, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+    backend: Backend, inbox: StoreInbox, thread: Thread, receipts: Mapping[str, Receipt] = NO_RECEIPTS
 ) -> None:
     """Cancel or acknowledge all remaining requests of an ended run, and of earlier ones."""
     unsettled = await requests_of_thread(backend, thread, unsettled=True)
@@ -121,7 +121,7 @@ async def close_orphans(
     await close_requests(inbox, remaining, FAILED, receipts)
 
 
-async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
+async def close_run(backend: Backend, inbox: StoreInbox, thread: Thread, by: str, reason: str) -> None:
     """Close all requests of a run that a person ended, and notify the thread's watchers."""
     await withdraw_requests(backend, inbox, thread, by, reason)
     await close_orphans(backend, inbox, thread)
@@ -160,7 +160,7 @@ async def notify_watchers(backend: Backend, thread: Thread) -> None:
         await backend.notifier.publish(topic)
 
 
-async def cancel_quietly(inbox: Inbox, request: Request, by: str, reason: str) -> None:
+async def cancel_quietly(inbox: StoreInbox, request: Request, by: str, reason: str) -> None:
     """Cancel a request unless it has already ended."""
     if request.is_final:
         return

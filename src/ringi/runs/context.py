@@ -20,7 +20,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, RingiError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
 from ringi.runs.runner import Runner
@@ -53,7 +53,7 @@ class RunContext:
         by: The name of the person who started the run; None if it is no longer known.
     """
 
-    def __init__(self, runner: Runner, inbox: Inbox, thread: Thread, run_id: str, by: str | None) -> None:
+    def __init__(self, runner: Runner, inbox: StoreInbox, thread: Thread, run_id: str, by: str | None) -> None:
         self.runner = runner
         """The runner that starts and stops other threads.
 

@@ -28,7 +28,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs import failures
 from ringi.runs.cleanup import (
     by_id,
@@ -59,7 +59,7 @@ MAX_SWALLOWED = 10
 
 
 async def advance(
-    runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
+    runner: Runner, inbox: StoreInbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
 ) -> None:
     """Execute the next stretch of a leased thread.
 

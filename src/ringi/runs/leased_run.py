@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import ATTENTION, Failure, FenceError, Run, Thread, words_in
 from ringi.errors import RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests
 from ringi.runs.context import CallOutcomes
 from ringi.runs.lease import Lease
@@ -48,7 +48,7 @@ class RequestChange(NamedTuple):
 class LeasedRun:
     """The store, the stream and the requests of one thread under one lease."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
         self._changes: list[RequestChange] = []

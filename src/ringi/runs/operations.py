@@ -14,7 +14,7 @@ from ringi.domain.record import Event, Key, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.cleanup import close_run, notify_watchers, requests_of_thread
 from ringi.runs.reconciler import start_job
 
@@ -63,7 +63,7 @@ async def troubles(
     return [trouble for record in page if (trouble := _trouble(record, threads, deployed))], next
 
 
-async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+async def retry(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
     """Retry a thread's run from its last checkpoint, and return the thread at once; a worker continues the run.
 
     Decisions of people count; requests that ended without a decision are asked again. A thread that needs no attention
@@ -96,7 +96,9 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
     return thread
 
 
-async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+async def ask_again(
+    backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None
+) -> Thread:
     """Ask a thread's last questions again after its run failed on the answers; a worker continues the run.
 
     A run that failed in a later step returns to the questions and repeats the steps since. A thread that has not failed
@@ -118,7 +120,7 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
     return thread
 
 
-async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+async def abandon(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
     """End a thread's run for good, withdraw its requests, and return the idle thread, which accepts new input.
 
     A thread that needs no attention is unchanged. The arguments are those of `retry`.

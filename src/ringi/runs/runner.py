@@ -22,7 +22,7 @@ from ringi.errors import (
 )
 from ringi.files.images import FIELD, NewImage, check, check_newest, refuse_names
 from ringi.inbox import tracing
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.journals import JournalWatch
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
@@ -41,7 +41,7 @@ class Runner:
         agents: The agents of this process, by name.
     """
 
-    def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
         self.pauses = PauseWatch(inbox)
 
@@ -229,7 +229,7 @@ class PauseWatch:
         inbox: The inbox on the store; its feed reports changes.
     """
 
-    def __init__(self, inbox: Inbox) -> None:
+    def __init__(self, inbox: StoreInbox) -> None:
         self._watch, self._clock = JournalWatch(inbox.store, inbox.feed, JOURNAL), inbox.clock
 
     async def find(self, tenant: str, agent: str, *, is_fresh: bool = False) -> Pause | None:

@@ -22,7 +22,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, RingiError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
@@ -48,7 +48,7 @@ PAUSED_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 class Worker(Runner):
     """Runs the threads of its agents until the next question, the end, or a takeover by another worker."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
+    def __init__(self, backend: Backend, inbox: StoreInbox, agents: Mapping[str, Agent]) -> None:
         super().__init__(backend, inbox, agents)
         self._pending_releases = PendingReleases(backend.store, inbox.clock)
         self._held_leases, self._began, self._image_memory = set[Lease](), time.monotonic(), ImageMemory()
@@ -118,7 +118,7 @@ class Worker(Runner):
             # Not a failure: the new holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
-    async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: Inbox, attempts: int) -> bool:
+    async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: StoreInbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
                 raise _not_due_yet(attempts)

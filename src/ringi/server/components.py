@@ -10,7 +10,7 @@ from ringi.server.settings import ServerSettings
 if TYPE_CHECKING:
     from ringi.connect import Backend
     from ringi.delivery.deliveries import Deliveries
-    from ringi.inbox.inbox import Inbox
+    from ringi.inbox.inbox import StoreInbox
     from ringi.runs.runner import Runner
     from ringi.server.auth.authenticator import Keys
 
@@ -21,7 +21,7 @@ class ServerComponents:
 
     backend: Backend
     """The store with its notifier, streams and jobs."""
-    inbox: Inbox
+    inbox: StoreInbox
     """The inbox on the store."""
     runner: Runner | None
     """Starts and cancels runs; None if the server has no agents."""

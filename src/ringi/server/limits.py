@@ -9,7 +9,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.components import ServerComponents
@@ -29,7 +29,7 @@ class AskLimits:
     def __init__(self, settings: ServerSettings) -> None:
         self._max_open, self._rate = settings.max_open_requests, RateCounter(settings.asks_per_minute)
 
-    async def check(self, inbox: Inbox, caller: Principal, id: str | None = None) -> None:
+    async def check(self, inbox: StoreInbox, caller: Principal, id: str | None = None) -> None:
         """Count one more request or run of the caller.
 
         Args:
@@ -51,7 +51,7 @@ class AskLimits:
                 raise
 
 
-async def exists(inbox: Inbox, id: str) -> bool:
+async def exists(inbox: StoreInbox, id: str) -> bool:
     """Return whether a request exists: repeating it creates none, and a replaying agent must not be stopped."""
     try:
         await inbox.get(id)

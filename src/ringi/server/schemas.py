@@ -133,7 +133,7 @@ class LegalHold(StrictModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000, pattern=NOT_BLANK)]
 
 
-class Operation(StrictModel):
+class OperatorReason(StrictModel, View, name="Operation"):
     """The reason for canceling, retrying or abandoning a run; the audit trail records it."""
 
     reason: str | None = Field(default=None, max_length=20_000)
@@ -431,7 +431,7 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, NewRun, ChatTurn, Operation, MemoryEdit,
+    Ask, Answer, BulkAnswer, Cancel, Reassignment, Leave, NewRun, ChatTurn, OperatorReason, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
     Receipt)  # fmt: skip
 

@@ -26,7 +26,7 @@ from ringi.domain.voting import Decider
 from ringi.errors import UnavailableError, WaitTimeoutError
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, State, agents_by_name
 from ringi.runs.cleanup import is_asked_by
@@ -118,7 +118,7 @@ class HarnessJobs(MemoryJobs):
             await self._notifier.publish(TOPIC)
 
 
-class OrderedInbox(Inbox):
+class OrderedInbox(StoreInbox):
     """An inbox in which each question has a unique creation time, so lists have one order."""
 
     def __init__(self, harness: TestHarness, **parts: Any) -> None:

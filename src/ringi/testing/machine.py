@@ -24,7 +24,7 @@ from ringi.errors import NotFoundError, RingiError
 from ringi.forms.fields import Select
 from ringi.forms.form import Form
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.inbox import Limits, StoreInbox
 from ringi.privacy.candidates import Erasure
 from ringi.testing.clock import NOON, ManualClock
 
@@ -86,7 +86,7 @@ FILTERS = st.one_of(
 QUERIES = st.builds(
     lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS
 )
-InboxCall = Callable[[Inbox], Awaitable[Any]]
+InboxCall = Callable[[StoreInbox], Awaitable[Any]]
 
 
 def without_positions(value: object) -> Any:
@@ -121,7 +121,7 @@ class InboxMachine(RuleBasedStateMachine):
         self.opened = self.open()
         stores = [self.runner.run(self.opened.__aenter__()), MemoryStore()]
         limits = Limits(claim_seconds=CLAIM_SECONDS)
-        self.inboxes = [Inbox(store, MemoryNotifier(1), clock=self.clock, limits=limits) for store in stores]
+        self.inboxes = [StoreInbox(store, MemoryNotifier(1), clock=self.clock, limits=limits) for store in stores]
 
     def teardown(self) -> None:
         """Close the store."""
@@ -136,7 +136,7 @@ class InboxMachine(RuleBasedStateMachine):
         assert actual == expected
         return actual
 
-    async def _result_of(self, inbox: Inbox, operation: InboxCall) -> Any:
+    async def _result_of(self, inbox: StoreInbox, operation: InboxCall) -> Any:
         try:
             return without_positions(await operation(inbox))
         except RingiError as error:
@@ -166,7 +166,7 @@ class InboxMachine(RuleBasedStateMachine):
     def respond(self, tenant: str, id: str, by: str, decision: Decision, stale: bool, **body: Any) -> None:
         """Answer, possibly late, with invalid data, or under a stale digest."""
 
-        async def answer(inbox: Inbox) -> Request:
+        async def answer(inbox: StoreInbox) -> Request:
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
             return await inbox.respond(Seen(id, digest), decision, by=Person(by, GROUPS[by]), **body)
 
@@ -176,7 +176,7 @@ class InboxMachine(RuleBasedStateMachine):
     def agree_twice(self, tenant: str, id: str, by: str) -> None:
         """Approve and repeat the approval, like a client that lost the reply."""
 
-        async def answer(inbox: Inbox) -> tuple[Request, Request]:
+        async def answer(inbox: StoreInbox) -> tuple[Request, Request]:
             asked = await inbox.get(id)
             data = {"reason": "late"} if asked.form else None
             decision: Decision = asked.allowed[0]
@@ -190,7 +190,7 @@ class InboxMachine(RuleBasedStateMachine):
     def vote(self, tenant: str, id: str, by: str, args: dict[str, Any] | None) -> None:
         """Agree, as one of the people who may have to, perhaps with other arguments."""
 
-        async def answer(inbox: Inbox) -> Request:
+        async def answer(inbox: StoreInbox) -> Request:
             asked = await inbox.get(id)
             data = {"reason": "late"} if asked.form else None
             person = Person(by, GROUPS[by])
@@ -233,7 +233,7 @@ class InboxMachine(RuleBasedStateMachine):
     def note(self, tenant: str, by: str, number: int) -> None:
         """Add an entry to a journal; the first entry creates it."""
 
-        async def write(inbox: Inbox) -> Journal:
+        async def write(inbox: StoreInbox) -> Journal:
             try:
                 journal = await inbox.store.get(Journal, tenant, JOURNAL)
             except NotFoundError:
@@ -249,7 +249,7 @@ class InboxMachine(RuleBasedStateMachine):
     def erase(self, tenant: str, id: str) -> None:
         """Erase the content of one request, and search for it."""
 
-        async def erase(inbox: Inbox) -> tuple[Request, list[list[Request]]]:
+        async def erase(inbox: StoreInbox) -> tuple[Request, list[list[Request]]]:
             return await inbox.erase(id, by="root"), [await inbox.search(Query(text=text)) for text in TEXTS]
 
         self.run_on_both(tenant, erase)
@@ -288,7 +288,7 @@ class InboxMachine(RuleBasedStateMachine):
     def read_events(self, tenant: str, id: str | None, limit: int) -> None:
         """Read the events of one request or of all, page by page."""
 
-        async def read(inbox: Inbox) -> list[Event]:
+        async def read(inbox: StoreInbox) -> list[Event]:
             events = await inbox.events(limit=limit, request_id=id)
             while page := await inbox.events(events[-1].position, limit, request_id=id) if events else []:
                 events += page

@@ -24,7 +24,7 @@ from ringi.contracts.backend import Wakeup
 from ringi.domain.record import START, Key
 from ringi.domain.request import Request
 from ringi.errors import RingiError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import store_request
 from ringi.testing.factories import a_request
 
@@ -244,13 +244,13 @@ async def test_a_wait_ends_by_the_recheck_when_nothing_is_heard_and_by_the_ring_
 
 async def test_a_dead_listener_leaves_the_recheck(behind: PostgresDatabase, proxy: Proxy, store: PostgresStore) -> None:
     async with PostgresNotifier(behind, 0.1) as notifier:
-        inbox = Inbox(store, notifier)
+        inbox = StoreInbox(store, notifier)
         proxy.is_blocked = True
         proxy.cut()
         async with inbox.feed, asyncio.timeout(LIMIT):
             asked = await inbox.ask("Still there?", allowed=["approve", "reject"])
             waiting = asyncio.create_task(inbox.wait(asked.id, timeout=LIMIT))
-            other = Inbox(store, MemoryNotifier(3600.0))
+            other = StoreInbox(store, MemoryNotifier(3600.0))
             await other.respond(asked, "approve", by="ann")
             assert (await waiting).status == "completed"
 

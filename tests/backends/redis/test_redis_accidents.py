@@ -26,7 +26,7 @@ from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
 from ringi.errors import RingiError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.testing import store_request
 
 LIMIT = 20.0
@@ -65,13 +65,13 @@ async def until(check: Callable[[], Awaitable[Any]]) -> Any:
             await rest.wait(0.02)
 
 
-async def answered(inbox: Inbox, title: str) -> Request:
+async def answered(inbox: StoreInbox, title: str) -> Request:
     """Ask, and return what the answer was acknowledged with."""
     asked = await inbox.ask(title)
     return await inbox.respond(asked, "respond", by="ann", message=title)
 
 
-async def busy(inbox: Inbox, acknowledged: list[Request]) -> None:
+async def busy(inbox: StoreInbox, acknowledged: list[Request]) -> None:
     """Have questions answered until the server is gone."""
     with suppress(UnavailableError):
         for n in range(100_000):
@@ -216,13 +216,13 @@ async def test_messages_alone_wake_at_once(mortal: MortalRedis) -> None:
         assert (await waiting).status == "completed"
 
 
-async def is_waited_for(inbox: Inbox, *requests: Request) -> bool:
+async def is_waited_for(inbox: StoreInbox, *requests: Request) -> bool:
     return all(request.topic in inbox.notifier._listeners for request in requests)
 
 
 async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Server, second: Server) -> None:
     async with RedisNotifier(server, NEVER) as notifier, RedisNotifier(second, NEVER) as elsewhere:
-        inbox, other = Inbox(RedisStore(server), notifier), Inbox(RedisStore(second), elsewhere)
+        inbox, other = StoreInbox(RedisStore(server), notifier), StoreInbox(RedisStore(second), elsewhere)
         async with inbox.feed:
             asked = [await inbox.ask(f"Question {n}") for n in range(1_000)]
             waits = [asyncio.create_task(inbox.wait(request.id, LIMIT)) for request in asked]
@@ -238,7 +238,10 @@ async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Se
 
 async def test_a_wait_without_messages_wakes_by_polling(behind: Server, server: Server, proxy: Proxy) -> None:
     async with RedisNotifier(behind, 0.05) as notifier:
-        inbox, other = Inbox(RedisStore(server), notifier), Inbox(RedisStore(server), RedisNotifier(server, NEVER))
+        inbox, other = (
+            StoreInbox(RedisStore(server), notifier),
+            StoreInbox(RedisStore(server), RedisNotifier(server, NEVER)),
+        )
         proxy.is_blocked = True
         proxy.cut()
         async with inbox.feed:
@@ -375,7 +378,7 @@ async def test_polling_tells_nobody(server_url: str, monkeypatch: pytest.MonkeyP
 
 async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(server: Server, second: Server) -> None:
     async with RedisNotifier(server, 0.5) as notifier, RedisNotifier(second, 0.5) as elsewhere:
-        inbox, other = Inbox(RedisStore(server), notifier), Inbox(RedisStore(second), elsewhere)
+        inbox, other = StoreInbox(RedisStore(server), notifier), StoreInbox(RedisStore(second), elsewhere)
         async with inbox.feed:
             asked = [await inbox.ask(f"Question {n}") for n in range(300)]
             waits = [asyncio.create_task(inbox.wait(request.id, LIMIT)) for request in asked]

@@ -21,7 +21,7 @@ from tests.runs.world import until
 from ringi import Request
 from ringi.connect import store_inbox
 from ringi.domain import Query
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 AGENT = str(Path(__file__).with_name("agent.py"))
 COMMAND = (sys.executable, "-c", "from ringi.cli import main; main()", "acp")
@@ -46,7 +46,7 @@ class Editor:
 class Place:
     """A folder with an inbox, in which editors work."""
 
-    def __init__(self, folder: Path, inbox: Inbox) -> None:
+    def __init__(self, folder: Path, inbox: StoreInbox) -> None:
         self.folder, self.inbox = folder, inbox
         self.editor: Any = Editor()
         self.environment = {**os.environ, "RINGI_URL": f"sqlite:///{folder / 'ringi.db'}", "RINGI_ENABLED": "0"}

@@ -17,7 +17,7 @@ from tests.runs.world import until
 from ringi import Request
 from ringi.connect import store_inbox
 from ringi.domain import Query
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 SESSION = "5f1c"
 
@@ -43,7 +43,7 @@ class Reply(NamedTuple):
 class Hooks:
     """An inbox, and the processes of hooks that ask in it."""
 
-    def __init__(self, inbox: Inbox, folder: Path) -> None:
+    def __init__(self, inbox: StoreInbox, folder: Path) -> None:
         self.inbox, self.folder = inbox, folder
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "CLAUDE_"))},

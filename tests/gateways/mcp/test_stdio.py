@@ -16,7 +16,7 @@ from tests.gateways.mcp.clients import COMMAND, ERAS, KINDS, Stdio, connected, p
 from ringi import Request
 from ringi.connect import store_inbox
 from ringi.inbox.api import Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 EACH_CLIENT = [(kind, era) for kind in KINDS for era in ERAS]
 PROMPTS = [{"name": "amount", "type": "number", "required": True}, {"name": "why", "type": "text"}]
@@ -33,7 +33,7 @@ def server(home: Path) -> Stdio:
 
 
 @pytest.fixture
-async def inbox(home: Path) -> AsyncIterator[Inbox]:
+async def inbox(home: Path) -> AsyncIterator[StoreInbox]:
     async with store_inbox(f"sqlite:///{home / 'ringi.db'}", poll_interval=0.05) as inbox:
         yield inbox
 
@@ -41,17 +41,17 @@ async def inbox(home: Path) -> AsyncIterator[Inbox]:
 each_client = pytest.mark.parametrize(("kind", "era"), EACH_CLIENT)
 
 
-async def answer(inbox: Inbox, id: str, decision: Any = "approve", **more: Any) -> Request:
+async def answer(inbox: StoreInbox, id: str, decision: Any = "approve", **more: Any) -> Request:
     request = await inbox.get(id)
     return await inbox.respond(Seen(id, request.digest), decision, by="ann", **more)
 
 
-async def say(inbox: Inbox, id: str) -> None:
+async def say(inbox: StoreInbox, id: str) -> None:
     await answer(inbox, id, "respond", message="Yes.")
 
 
 @each_client
-async def test_a_question_is_answered_in_words(server: Stdio, inbox: Inbox, kind: str, era: str) -> None:
+async def test_a_question_is_answered_in_words(server: Stdio, inbox: StoreInbox, kind: str, era: str) -> None:
     async with connected(server, kind, era) as model:
         asked = await model.call("ask_human", title="Which colour?", description="For the *door*.")
         assert (asked["status"], asked["approved"]) == ("pending", False)
@@ -68,7 +68,7 @@ async def test_a_question_is_answered_in_words(server: Stdio, inbox: Inbox, kind
 
 
 @each_client
-async def test_a_form_returns_its_data(server: Stdio, inbox: Inbox, kind: str, era: str) -> None:
+async def test_a_form_returns_its_data(server: Stdio, inbox: StoreInbox, kind: str, era: str) -> None:
     async with connected(server, kind, era) as model:
         asked = await model.call("ask_human", title="How much?", fields=PROMPTS)
         await answer(inbox, asked["id"], data={"amount": 40, "why": "broken"})
@@ -77,7 +77,9 @@ async def test_a_form_returns_its_data(server: Stdio, inbox: Inbox, kind: str, e
 
 
 @each_client
-async def test_an_approval_returns_the_arguments_as_edited(server: Stdio, inbox: Inbox, kind: str, era: str) -> None:
+async def test_an_approval_returns_the_arguments_as_edited(
+    server: Stdio, inbox: StoreInbox, kind: str, era: str
+) -> None:
     async with connected(server, kind, era) as model:
         asked = await model.call("request_approval", title="Refund?", action="refund", args={"amount": 40})
         await answer(inbox, asked["id"], "edit", args={"amount": 20})
@@ -87,7 +89,7 @@ async def test_an_approval_returns_the_arguments_as_edited(server: Stdio, inbox:
 
 
 @each_client
-async def test_a_wait_ends_when_the_person_answers(server: Stdio, inbox: Inbox, kind: str, era: str) -> None:
+async def test_a_wait_ends_when_the_person_answers(server: Stdio, inbox: StoreInbox, kind: str, era: str) -> None:
     async with connected(server, kind, era) as model:
         asked = await model.call("ask_human", title="Go?")
         async with anyio.create_task_group() as group:
@@ -107,7 +109,7 @@ async def test_a_wait_without_an_answer_says_that_it_must_be_called_again(server
 
 
 @pytest.mark.parametrize("decision", ["reject", "cancel", "expire"])
-async def test_what_nobody_approved_is_not_approved(server: Stdio, inbox: Inbox, decision: str) -> None:
+async def test_what_nobody_approved_is_not_approved(server: Stdio, inbox: StoreInbox, decision: str) -> None:
     async with connected(server) as model:
         seconds = 0.05 if decision == "expire" else None
         asked = await model.call("request_approval", title="Drop?", action="drop", expires_in=seconds)
@@ -122,7 +124,7 @@ async def test_what_nobody_approved_is_not_approved(server: Stdio, inbox: Inbox,
     assert (ended["approved"], ended.get("args")) == (False, None)
 
 
-async def test_one_id_asks_once(server: Stdio, inbox: Inbox) -> None:
+async def test_one_id_asks_once(server: Stdio, inbox: StoreInbox) -> None:
     async with connected(server) as model:
         first = await model.call("ask_human", title="Go?", id="deploy-7")
     async with connected(server, "fastmcp", "2025-11-25") as model:
@@ -134,7 +136,9 @@ async def test_one_id_asks_once(server: Stdio, inbox: Inbox) -> None:
     assert len(await inbox.find()) == 1
 
 
-async def test_a_cancelled_request_stays_cancelled_and_an_answered_one_answered(server: Stdio, inbox: Inbox) -> None:
+async def test_a_cancelled_request_stays_cancelled_and_an_answered_one_answered(
+    server: Stdio, inbox: StoreInbox
+) -> None:
     async with connected(server) as model:
         asked = await model.call("ask_human", title="Go?")
         await answer(inbox, asked["id"], "respond", message="Yes.")
@@ -142,7 +146,7 @@ async def test_a_cancelled_request_stays_cancelled_and_an_answered_one_answered(
         assert (await model.call("cancel_request", id=asked["id"]))["status"] == "completed"
 
 
-async def test_requests_of_others_do_not_exist(server: Stdio, inbox: Inbox) -> None:
+async def test_requests_of_others_do_not_exist(server: Stdio, inbox: StoreInbox) -> None:
     other = await inbox.ask("Secret?", id="secret")
     async with connected(server) as model:
         for tool in ("get_request", "cancel_request"):
@@ -182,7 +186,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-async def test_a_wrong_question_asks_nobody_and_says_what_to_correct(server: Stdio, inbox: Inbox, name: str) -> None:
+async def test_a_wrong_question_asks_nobody_and_says_what_to_correct(
+    server: Stdio, inbox: StoreInbox, name: str
+) -> None:
     arguments, named = WRONG[name]
     async with connected(server) as model:
         assert named in await model.refused("ask_human", **arguments)
@@ -209,7 +215,7 @@ Ask.parse = classmethod(noisy)
 """
 
 
-async def test_stdout_carries_the_protocol_only(home: Path, tmp_path: Path, inbox: Inbox) -> None:
+async def test_stdout_carries_the_protocol_only(home: Path, tmp_path: Path, inbox: StoreInbox) -> None:
     """Whatever prints, logs or writes to the standard output does not reach the client."""
     script = tmp_path / "noisy.py"
     start = NOISE.replace('print("printed at the start")\n', "")

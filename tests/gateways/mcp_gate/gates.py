@@ -18,7 +18,7 @@ from tests.runs.world import until
 from ringi import Request
 from ringi.connect import store_inbox
 from ringi.domain import Query
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 RINGI = Path(sys.executable).with_name("ringi")
 SERVER = Path(__file__).with_name("everything_server.py")
@@ -79,13 +79,13 @@ class Place(NamedTuple):
             yield client
 
     @asynccontextmanager
-    async def inbox(self) -> AsyncIterator[Inbox]:
+    async def inbox(self) -> AsyncIterator[StoreInbox]:
         """Open the store of the gate."""
         async with store_inbox(self.store, poll_interval=0.05) as inbox:
             yield inbox
 
 
-async def opened(inbox: Inbox, number: int = 1) -> list[Request]:
+async def opened(inbox: StoreInbox, number: int = 1) -> list[Request]:
     """Return the open requests once there are so many."""
 
     async def found() -> list[Request] | None:
@@ -95,7 +95,7 @@ async def opened(inbox: Inbox, number: int = 1) -> list[Request]:
     return await until(found, f"{number} requests are open")
 
 
-async def answer(inbox: Inbox, decision: Any = "approve", **more: Any) -> Request:
+async def answer(inbox: StoreInbox, decision: Any = "approve", **more: Any) -> Request:
     """Answer the one open request."""
     (request,) = await opened(inbox)
     return await inbox.respond(request, decision, by="ann", **more)

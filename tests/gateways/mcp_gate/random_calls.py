@@ -24,7 +24,7 @@ from ringi import Request
 from ringi.audit.verify import verify
 from ringi.domain import Query
 from ringi.errors import ConflictError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 RULES = {
     "rules": [
@@ -43,7 +43,7 @@ GIVES_UP = 0.5
 class World:
     """The calls that clients made, and the people who answer."""
 
-    def __init__(self, place: Place, inbox: Inbox, count: int, seed: int) -> None:
+    def __init__(self, place: Place, inbox: StoreInbox, count: int, seed: int) -> None:
         self.place, self.inbox, self.random = place, inbox, random.Random(seed)
         self.made = Counter[tuple[str, int]]()
         self.answers = Counter[str]()

@@ -19,7 +19,7 @@ from tests.runs.world import until
 
 from ringi.audit.verify import verify
 from ringi.domain import Query
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 RULES = {
     "rules": [
@@ -37,14 +37,14 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-async def inbox(place: Place) -> AsyncIterator[Inbox]:
+async def inbox(place: Place) -> AsyncIterator[StoreInbox]:
     async with place.inbox() as inbox:
         yield inbox
         assert (await verify(inbox.store))[1] == []
 
 
 @MODES
-async def test_a_policy_allows_denies_and_asks(place: Place, inbox: Inbox, mode: str) -> None:
+async def test_a_policy_allows_denies_and_asks(place: Place, inbox: StoreInbox, mode: str) -> None:
     async with place.rules(RULES).client(mode=mode) as client:
         assert text(await client.call_tool("write", {"text": "a", "times": 3})) == "wrote a 3 times"
         denied = await client.call_tool("fail", {"code": 1})
@@ -69,7 +69,7 @@ async def test_a_policy_allows_denies_and_asks(place: Place, inbox: Inbox, mode:
     assert [call["args"] for call in place.ran()] == [{"text": "a", "times": 3}, {"text": "b", "times": 20}]
 
 
-async def test_without_an_answer_the_client_is_told_to_come_again(place: Place, inbox: Inbox) -> None:
+async def test_without_an_answer_the_client_is_told_to_come_again(place: Place, inbox: StoreInbox) -> None:
     async with place.client("--wait", "0.3") as client:
         # At first the inbox opens, which may take longer.
         await until(partial(is_asked, client, "write", {"text": "a"}), "people are asked")
@@ -102,7 +102,7 @@ async def is_asked(client: Client, tool: str, arguments: dict[str, Any]) -> bool
     return "Not run yet" in text(await client.call_tool(tool, arguments))
 
 
-async def test_an_error_of_the_server_is_an_error_of_the_call(place: Place, inbox: Inbox) -> None:
+async def test_an_error_of_the_server_is_an_error_of_the_call(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         asked = asyncio.create_task(client.call_tool("fail", {"code": 3}))
         request = await answer(inbox)
@@ -112,7 +112,7 @@ async def test_an_error_of_the_server_is_an_error_of_the_call(place: Place, inbo
     assert (await inbox.get(request.id)).outcome == "failed"
 
 
-async def test_a_call_that_the_client_gave_up_runs_when_a_person_approves(place: Place, inbox: Inbox) -> None:
+async def test_a_call_that_the_client_gave_up_runs_when_a_person_approves(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         asked = asyncio.create_task(client.call_tool("write", {"text": "a"}))
         await opened(inbox)
@@ -126,7 +126,7 @@ async def test_a_call_that_the_client_gave_up_runs_when_a_person_approves(place:
     assert len(place.ran("write")) == await inbox.count(Query()) == 1
 
 
-async def test_a_call_that_runs_is_canceled_at_the_server(place: Place, inbox: Inbox) -> None:
+async def test_a_call_that_runs_is_canceled_at_the_server(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         hanging = asyncio.create_task(client.call_tool("hang", {"name": "a"}))
         request = await answer(inbox)
@@ -142,7 +142,7 @@ async def test_a_call_that_runs_is_canceled_at_the_server(place: Place, inbox: I
     assert len(place.ran("hang")) == 1
 
 
-async def test_two_equal_calls_at_once_need_two_approvals(place: Place, inbox: Inbox) -> None:
+async def test_two_equal_calls_at_once_need_two_approvals(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         calls = [asyncio.create_task(client.call_tool("write", {"text": "a"})) for _ in range(2)]
         await answer(inbox)
@@ -165,7 +165,7 @@ async def lost(call: asyncio.Task[Any]) -> None:
         await call
 
 
-async def test_a_gate_that_was_killed_while_it_waited_goes_on(place: Place, inbox: Inbox) -> None:
+async def test_a_gate_that_was_killed_while_it_waited_goes_on(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         call = asyncio.create_task(client.call_tool("write", {"text": "a"}))
         (first,) = await opened(inbox)
@@ -178,7 +178,7 @@ async def test_a_gate_that_was_killed_while_it_waited_goes_on(place: Place, inbo
     assert len(place.ran()) == await inbox.count(Query()) == 1
 
 
-async def test_a_call_whose_gate_was_killed_does_not_run_again_by_itself(place: Place, inbox: Inbox) -> None:
+async def test_a_call_whose_gate_was_killed_does_not_run_again_by_itself(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         call = asyncio.create_task(client.call_tool("hang", {"name": "a"}))
         first = await answer(inbox)
@@ -193,7 +193,7 @@ async def test_a_call_whose_gate_was_killed_does_not_run_again_by_itself(place: 
     assert len(place.ran("hang")) == 1
 
 
-async def test_a_server_that_dies_ends_the_gate_and_leaves_the_outcome_open(place: Place, inbox: Inbox) -> None:
+async def test_a_server_that_dies_ends_the_gate_and_leaves_the_outcome_open(place: Place, inbox: StoreInbox) -> None:
     async with place.client() as client:
         gate = gate_process(place)
         call = asyncio.create_task(client.call_tool("die", {"name": "a"}))
@@ -221,7 +221,7 @@ async def test_without_the_inbox_tools_are_listed_and_no_call_runs(place: Place)
     assert place.ran() == []
 
 
-async def test_a_policy_that_breaks_stops_all_calls(place: Place, inbox: Inbox) -> None:
+async def test_a_policy_that_breaks_stops_all_calls(place: Place, inbox: StoreInbox) -> None:
     async with place.client(env={"RINGI_ENABLED": "0"}) as client:
         for broken in ("{", "[]", '{"rules": [{"tool": "write"}]}'):
             place.rules(broken)
@@ -240,7 +240,7 @@ async def test_a_policy_that_breaks_stops_all_calls(place: Place, inbox: Inbox) 
     assert place.ran() == []
 
 
-async def test_a_policy_that_only_asks_asks_about_all_tools(place: Place, inbox: Inbox) -> None:
+async def test_a_policy_that_only_asks_asks_about_all_tools(place: Place, inbox: StoreInbox) -> None:
     async with place.rules({"rules": [{"tools": ["write"]}]}).client() as client:
         asked = asyncio.create_task(client.call_tool("read", {"path": "a"}))
         await answer(inbox, "reject")
@@ -249,7 +249,7 @@ async def test_a_policy_that_only_asks_asks_about_all_tools(place: Place, inbox:
 
 
 @MODES
-async def test_a_call_that_asks_its_client_is_approved_once(place: Place, inbox: Inbox, mode: str) -> None:
+async def test_a_call_that_asks_its_client_is_approved_once(place: Place, inbox: StoreInbox, mode: str) -> None:
     async def elicit(*_: Any) -> ElicitResult:
         return ElicitResult(action="accept", content={"size": 42})
 
@@ -263,7 +263,7 @@ async def test_a_call_that_asks_its_client_is_approved_once(place: Place, inbox:
 
 
 @MODES
-async def test_a_client_learns_for_whom_it_waits(place: Place, inbox: Inbox, mode: str) -> None:
+async def test_a_client_learns_for_whom_it_waits(place: Place, inbox: StoreInbox, mode: str) -> None:
     heard_of = list[tuple[float, str | None]]()
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:

@@ -31,7 +31,7 @@ import ringi
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, RingiError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.pydantic_ai import RingiConversationStore, RingiEventWaiter, ask_people
 from ringi.testing.conformance.running_agents import until
 
@@ -79,12 +79,12 @@ def asking(effects: Effects, *turns: Any, prefix: str = "c") -> PydanticAgent[No
     )
 
 
-async def run(agent: PydanticAgent[None, Any], inbox: Inbox, key: str = KEY) -> str:
+async def run(agent: PydanticAgent[None, Any], inbox: StoreInbox, key: str = KEY) -> str:
     with external_event_scope(RingiEventWaiter(inbox, key=key)):
         return str((await agent.run("Refund order 7.")).output)
 
 
-async def pending(inbox: Inbox, number: int = 1) -> list[Request]:
+async def pending(inbox: StoreInbox, number: int = 1) -> list[Request]:
     """Return the open requests, once there are so many."""
 
     async def enough() -> list[Request]:
@@ -94,7 +94,7 @@ async def pending(inbox: Inbox, number: int = 1) -> list[Request]:
     return await until(enough)
 
 
-async def respond(inbox: Inbox, request: Request, decision: Any, **answer: Any) -> Request:
+async def respond(inbox: StoreInbox, request: Request, decision: Any, **answer: Any) -> Request:
     return await inbox.respond(request, decision, by="bob", **answer)
 
 
@@ -327,7 +327,7 @@ async def test_a_person_gives_the_result_of_an_external_call(url: str) -> None:
 
 
 async def test_any_event_can_be_a_request(url: str) -> None:
-    async def wait(inbox: Inbox, tokens: list[str]) -> Any:
+    async def wait(inbox: StoreInbox, tokens: list[str]) -> Any:
         with external_event_scope(RingiEventWaiter(inbox, key=KEY)):
             return await wait_for_external_event("Which color?", ask=tokens.append)
 

@@ -12,7 +12,7 @@ from ringi.cli.format.requests import clock
 from ringi.cli.options import Unknown, parsed_time
 from ringi.cli.session import CommandSession, MemberSession, NamedSession
 from ringi.cli.texts import text_of
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 
 
 def away(
@@ -37,7 +37,7 @@ def back(
     by = session.by
     if person is None:
 
-        async def come_back(inbox: InboxAPI) -> str:
+        async def come_back(inbox: Inbox) -> str:
             from ringi.client.client import Client
 
             await inbox.people.come_back(by=by)

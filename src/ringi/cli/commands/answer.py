@@ -15,8 +15,8 @@ from ringi.cli.verbs import RequestArgument, command_for
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.inbox.api import InboxAPI, Seen
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox, Seen
+from ringi.inbox.inbox import StoreInbox
 
 
 def respond(
@@ -49,7 +49,7 @@ def respond(
     body |= {"grant": parsed_json("grant", grant), "override": override}
     parsed, files = Answer.parse(body), [read_file(each) for each in file or ()]
 
-    async def answer(inbox: InboxAPI) -> Request:
+    async def answer(inbox: Inbox) -> Request:
         current = digest or (await inbox.get(id)).digest
         person = await session.decider(inbox, is_admin=override is not None)
         try:
@@ -58,7 +58,7 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            if isinstance(inbox, Inbox):
+            if isinstance(inbox, StoreInbox):
                 return await inbox.answer(id, sent, by=person, channel="cli")
             more = {name: getattr(sent, name) for name in ("data", "args", "message", "grant", "override")}
             return await inbox.respond(Seen(id, current), sent.decision, by=person, **more)
@@ -70,10 +70,10 @@ def respond(
     session.change(answer)
 
 
-undo = command_for(InboxAPI.undo)
-claim = command_for(InboxAPI.claim)
-release = command_for(InboxAPI.release)
-cancel = command_for(InboxAPI.cancel)
+undo = command_for(Inbox.undo)
+claim = command_for(Inbox.claim)
+release = command_for(Inbox.release)
+cancel = command_for(Inbox.cancel)
 
 
 def reassign(

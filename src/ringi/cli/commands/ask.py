@@ -19,8 +19,8 @@ from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
-from ringi.inbox.api import InboxAPI, refuse_name
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox, refuse_name
+from ringi.inbox.inbox import StoreInbox
 
 
 def ask(
@@ -122,7 +122,7 @@ def list_(
 def show(session: CommandSession, id: str) -> None:
     """Show one request and its history."""
 
-    async def read(inbox: InboxAPI) -> tuple[Request, list[Event]]:
+    async def read(inbox: Inbox) -> tuple[Request, list[Event]]:
         return await inbox.get(id), await inbox.events(request_id=id)
 
     request, events = session.work(read)
@@ -151,10 +151,10 @@ def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
     return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
 
 
-async def _ask(inbox: InboxAPI, asked: Ask, by: str | None, wait: bool) -> Request:
-    if by is not None and not isinstance(inbox, Inbox):
+async def _ask(inbox: Inbox, asked: Ask, by: str | None, wait: bool) -> Request:
+    if by is not None and not isinstance(inbox, StoreInbox):
         refuse_name(by)
-    request = await (inbox.submit(asked, by=by) if isinstance(inbox, Inbox) else inbox.submit(asked))
+    request = await (inbox.submit(asked, by=by) if isinstance(inbox, StoreInbox) else inbox.submit(asked))
     if not wait:
         return request
     with progress(text_of("waiting_for", id=request.id)):

@@ -15,7 +15,7 @@ from ringi.cli.session import CommandSession, NamedSession
 from ringi.cli.texts import language, text_of
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.errors import InvalidError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import read_data
 from ringi.statistics import Statistics
 from ringi.statistics.figures import MAX_DAYS, period_of
@@ -43,7 +43,7 @@ def report(
     It states its period, the version of Ringi, and the event up to which the audit trail is counted.
     """
 
-    async def work(inbox: Inbox) -> OversightReport:
+    async def work(inbox: StoreInbox) -> OversightReport:
         now = inbox.clock()
         first, last = (each and each.replace(tzinfo=UTC) for each in (since, until))
         days = period_of(first, last, now, MAX_DAYS["day"])

@@ -19,7 +19,7 @@ from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
 from ringi.domain.events import host_of
 from ringi.domain.record import Query
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 if TYPE_CHECKING:
     from ringi.delivery.deliveries import Deliveries
@@ -36,7 +36,7 @@ def deliveries(
 ) -> None:
     """List webhook deliveries and their status."""
 
-    async def read(backend: Backend, inbox: Inbox) -> list[Delivery]:
+    async def read(backend: Backend, inbox: StoreInbox) -> list[Delivery]:
         sent = _deliveries(backend, inbox)
         requests = [await inbox.get(id)] if id else await inbox.search(Query(limit=limit))
         return [each for request in requests for each in await sent.of_request(session.tenant, request.id)]
@@ -118,7 +118,7 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     ]
 
 
-def _deliveries(backend: Backend, inbox: Inbox) -> Deliveries:
+def _deliveries(backend: Backend, inbox: StoreInbox) -> Deliveries:
     from ringi.delivery.deliveries import Deliveries
     from ringi.delivery.settings import DeliverySettings
 

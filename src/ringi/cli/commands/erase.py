@@ -13,7 +13,7 @@ from ringi.cli.session import CommandSession, NamedSession, run
 from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import open_backend
 from ringi.errors import ConflictError, InvalidError
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.privacy.candidates import Erasure
 
 
@@ -50,7 +50,7 @@ def erase(
     is_dry = not ids and not yes
     with progress(text_of("erasing" if yes else "counting")) as report:
 
-        async def work(inbox: InboxAPI) -> Erasure:
+        async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
             return await inbox.trail.erase(
@@ -87,7 +87,7 @@ def _erase_store(session: CommandSession, agent: str | None, namespace: str | No
     session.say({"erased": yes, "items": count}, "\n".join(lines))
 
 
-async def _each(inbox: InboxAPI, ids: Sequence[str], by: str | None) -> Erasure:
+async def _each(inbox: Inbox, ids: Sequence[str], by: str | None) -> Erasure:
     done = Erasure()
     for id in ids:
         try:

@@ -14,8 +14,8 @@ from ringi.cli.texts import text_of
 from ringi.domain.grants import Grant
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 
 def grants(session: CommandSession) -> None:
@@ -74,9 +74,9 @@ def accept(
 ) -> None:
     """Switch on a suggested rule: from now on it approves its calls without asking."""
 
-    async def switch_on(inbox: InboxAPI) -> Request:
+    async def switch_on(inbox: Inbox) -> Request:
         person = await session.decider(inbox)
-        if isinstance(inbox, Inbox):
+        if isinstance(inbox, StoreInbox):
             return await inbox.suggestions.accept(id, by=person, one_in=one_in, channel="cli")
         return await inbox.suggestions.accept(id, by=person, one_in=one_in)
 

@@ -23,7 +23,7 @@ from ringi.connect import Backend, home, open_backend, open_to_verify, resolved_
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import RingiError, UnavailableError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.offboarding import Ended
 from ringi.inbox.offboarding import offboard as end_all
 
@@ -211,7 +211,7 @@ def token_revoke(
         who = Keys.load(home()).read(token)
         revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
 
-    async def work(backend: Backend, inbox: Inbox) -> tuple[Revocation, list[Ended]]:
+    async def work(backend: Backend, inbox: StoreInbox) -> tuple[Revocation, list[Ended]]:
         revocations = Revocations(backend)
         revocation = Revocation(**revoked, at=revocations.now(), by=person_name())
         await revocations.revoke(revocation)

@@ -23,7 +23,7 @@ from ringi.cli.terminal.request_screen import RequestScreen
 from ringi.cli.terminal.safety import ControlCharacterFilter
 from ringi.cli.texts import text_of
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 INTERRUPTED = 130
 AT_ONCE = ("ctrl+c", "ctrl+z")
@@ -42,7 +42,7 @@ class WatchApp(App[None]):
         Binding(keys_of("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True),
     ]
 
-    def __init__(self, inbox: Inbox, name: str, groups: tuple[str, ...] = ()) -> None:
+    def __init__(self, inbox: StoreInbox, name: str, groups: tuple[str, ...] = ()) -> None:
         no_color = bool(os.environ.get("NO_COLOR"))
         # With ANSI colors Textual writes only bold and reverse; otherwise it would write shades of gray.
         super().__init__(ansi_color=no_color or None)

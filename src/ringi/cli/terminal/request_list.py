@@ -13,7 +13,7 @@ from ringi.domain.request import Request
 from ringi.domain.urgency import UrgencySection, own_query, urgent_query
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 log = logging.getLogger(__name__)
 PAGE = 200
@@ -26,7 +26,7 @@ COUNTED = 1_000
 class RequestList:
     """The listed requests in order, and new ones that are not listed yet."""
 
-    def __init__(self, inbox: Inbox, person: str, groups: tuple[str, ...] = ()) -> None:
+    def __init__(self, inbox: StoreInbox, person: str, groups: tuple[str, ...] = ()) -> None:
         self.inbox, self.person, self.groups = inbox, person, groups
         self.search = ""
         self.listed: dict[str, Request] = {}

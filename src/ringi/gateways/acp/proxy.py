@@ -23,7 +23,7 @@ from ringi.domain.ask import Outcome
 from ringi.domain.record import AGENT
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate, ClientSession, FormResult, ask_form, environment
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, Rule
 
@@ -87,7 +87,7 @@ class AcpProxy:
 
     def __init__(
         self,
-        inbox: InboxAPI,
+        inbox: Inbox,
         policy: Callable[[], Policy],
         agent: str,
         to_agent: StreamWriter,

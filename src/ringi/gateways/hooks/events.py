@@ -17,7 +17,7 @@ from ringi.domain.ask import Ask, Outcome, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, answered, ask_form
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.integrations.finish_words import parse_decision
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, PolicyFile, Rule
@@ -132,7 +132,7 @@ class HookCalls:
         timeout: Seconds to wait for people.
     """
 
-    def __init__(self, event: HookEvent, inbox: InboxAPI, policy: PolicyFile | None, timeout: float) -> None:
+    def __init__(self, event: HookEvent, inbox: Inbox, policy: PolicyFile | None, timeout: float) -> None:
         self._event, self._inbox, self._policy, self._timeout = event, inbox, policy, timeout
 
     async def decide(self) -> HookReply:
@@ -203,7 +203,7 @@ class HookCalls:
         return is_equal and (attempt or "").startswith(PROMPT)
 
 
-async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> HookReply:
+async def elicitation(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
     """Ask people for the form of an MCP server, and return what they filled in; a page is opened by the client itself.
 
     Raises:
@@ -218,7 +218,7 @@ async def elicitation(event: HookEvent, inbox: InboxAPI, timeout: float) -> Hook
     return event.specific(**result.json)
 
 
-async def stop(event: HookEvent, inbox: InboxAPI, timeout: float) -> HookReply:
+async def stop(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
     """Ask whether the work is done; words other than a consent go back to the agent.
 
     A request that nobody answers lets the agent stop: a stopped agent does nothing.

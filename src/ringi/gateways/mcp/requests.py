@@ -14,8 +14,8 @@ from ringi.domain.record import AGENT, Query
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.errors import ForbiddenError, NotFoundError, WaitTimeoutError
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 LOCAL = f"{AGENT}mcp"
 """The asker in a store that is opened without a server, and so without tokens."""
@@ -66,13 +66,13 @@ class McpProcessRequests:
         server: The address of the page; None if it is not known.
     """
 
-    def __init__(self, inbox: InboxAPI, server: str | None) -> None:
+    def __init__(self, inbox: Inbox, server: str | None) -> None:
         self._inbox, self._server = inbox, server
         self.session: str | None = uuid.uuid4().hex[:12]
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request."""
-        if isinstance(self._inbox, Inbox):
+        if isinstance(self._inbox, StoreInbox):
             return await self._inbox.submit(ask, by=LOCAL)
         return await self._inbox.submit(ask)
 
@@ -85,7 +85,7 @@ class McpProcessRequests:
 
     async def find(self, limit: int) -> list[Request]:
         """Return the newest requests of this process's asker."""
-        if isinstance(self._inbox, Inbox):
+        if isinstance(self._inbox, StoreInbox):
             return await self._inbox.search(Query(asked_by=LOCAL, limit=limit))
         # HTTP has no filter by asker: a person's token also lists what others ask that person.
         actor = await self._actor()
@@ -103,7 +103,7 @@ class McpProcessRequests:
     async def cancel(self, id: str, reason: str | None) -> Request:
         """Cancel a request of this process's asker."""
         await self.get(id)
-        return await self._inbox.cancel(id, reason, by=LOCAL if isinstance(self._inbox, Inbox) else None)
+        return await self._inbox.cancel(id, reason, by=LOCAL if isinstance(self._inbox, StoreInbox) else None)
 
     def may_answer(self, request: Request) -> bool:
         """Return False: nobody is signed in."""

@@ -18,7 +18,7 @@ from ringi.domain.decisions import MCP
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server.app import MCP_SESSION
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of, bearer_token
 from ringi.server.auth.permissions import (
@@ -176,7 +176,7 @@ class McpCallerRequests:
         return f"{self._base}/r/{id}"
 
     @property
-    def _inbox(self) -> Inbox:
+    def _inbox(self) -> StoreInbox:
         self._refuse_revoked()
         return inbox_for(self._components.inbox, self._caller, require_own)
 

@@ -20,7 +20,7 @@ from ringi.base.canonical_json import hashed
 from ringi.domain.ask import ANSWER, Ask, digest_of, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutError
-from ringi.inbox.api import InboxAPI
+from ringi.inbox.api import Inbox
 from ringi.runs.context import setting
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
@@ -78,7 +78,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         groups: The groups whose members may answer.
     """
 
-    def __init__(self, inbox: InboxAPI, *, key: str, assignee: str | None = None, groups: tuple[str, ...] = ()) -> None:
+    def __init__(self, inbox: Inbox, *, key: str, assignee: str | None = None, groups: tuple[str, ...] = ()) -> None:
         if not key:
             raise InvalidError.of("key", "is empty: name the piece of work, such as the id of an order")
         self._inbox, self._key = inbox, key

@@ -14,7 +14,7 @@ from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.domain.memories import Memory, is_person
 from ringi.errors import InvalidError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 
 MEMORIES = "memories"
 """The first element of every memory namespace: `("memories", tenant, person, category)`."""
@@ -28,7 +28,7 @@ class PersonMemories(BaseStore):
     Raises `UnsupportedError` for a put or a delete.
     """
 
-    def __init__(self, inbox: Inbox, person: str | None) -> None:
+    def __init__(self, inbox: StoreInbox, person: str | None) -> None:
         self._inbox, self._loop = inbox, asyncio.get_running_loop()
         self._person = person if is_person(person) else None
 

@@ -12,7 +12,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import CONFIRMED
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.operations import Callers, Records
 from ringi.server.auth.authenticator import Principal
 
@@ -245,7 +245,7 @@ async def refuse_hidden_thread(store: Store, caller: Principal, id: str) -> None
         require_readable_thread(caller, thread)
 
 
-def inbox_for(inbox: Inbox, caller: Principal, check: CallerCheck = require_readable) -> Inbox:
+def inbox_for(inbox: StoreInbox, caller: Principal, check: CallerCheck = require_readable) -> StoreInbox:
     """Return the inbox of the caller's tenant.
 
     Args:

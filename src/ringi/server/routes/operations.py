@@ -27,7 +27,7 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import DeliveryPage, Operation, TroublePage
+from ringi.server.schemas import DeliveryPage, OperatorReason, TroublePage
 from ringi.server.serialize import thread_view
 
 Act = Callable[..., Awaitable[Thread]]
@@ -80,7 +80,7 @@ class OperationRoutes:
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
         body = await json_body(http, max_depth=self._components.settings.max_depth)
-        backend, reason = self._components.backend, parse_body(Operation, body).reason
+        backend, reason = self._components.backend, parse_body(OperatorReason, body).reason
         thread = await act(
             backend, self._components.inbox.for_tenant(caller.tenant), id, by=caller.actor, reason=reason
         )

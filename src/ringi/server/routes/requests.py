@@ -22,7 +22,7 @@ from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.request import Request
 from ringi.domain.urgency import TIERS
 from ringi.errors import InvalidError, RingiError
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
     inbox_for,
@@ -122,7 +122,7 @@ def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     return items
 
 
-async def answer_item(inbox: Inbox, caller: Principal, item: object, channel: str) -> BulkOutcome:
+async def answer_item(inbox: StoreInbox, caller: Principal, item: object, channel: str) -> BulkOutcome:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None

@@ -31,7 +31,7 @@ from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
 from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
-from ringi.server.schemas import Operation
+from ringi.server.schemas import OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
@@ -131,7 +131,7 @@ class ThreadRoutes:
         runner, caller, thread = await self._readable(http.scope, id)
         if caller.role != "admin" and thread.started_by != caller.actor:
             raise not_the_creator("thread", id)
-        reason = parse_body(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
+        reason = parse_body(OperatorReason, await json_body(http, max_depth=self._settings.max_depth)).reason
         return await self._reply_with(
             runner, caller, await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
         )

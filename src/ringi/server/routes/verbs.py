@@ -27,8 +27,8 @@ from ringi.domain.urgency import urgent_query
 from ringi.errors import InvalidError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import Attachments, numbers_in
 from ringi.inbox import tracing
-from ringi.inbox.api import InboxAPI, Memories, Suggestions
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.api import Inbox, Memories, Suggestions
+from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.operations import TABLE, Operation
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
@@ -53,7 +53,7 @@ from ringi.server.strict_route import refuse_unknown
 
 
 @dataclass(frozen=True)
-class Call:
+class VerbCall:
     """One call of a verb: its caller may make it, and its parameters are checked."""
 
     row: Operation
@@ -61,7 +61,7 @@ class Call:
     caller: Principal
     parameters: Any
     """An instance of the row's `parameters`, or None."""
-    inbox: Inbox
+    inbox: StoreInbox
     """What the caller may use."""
     max_depth: int
 
@@ -83,7 +83,7 @@ class Call:
         return await verb_of(self.inbox, self.row)(**arguments, **more)
 
 
-Handler = Callable[[Call], Awaitable[HttpResponse]]
+Handler = Callable[[VerbCall], Awaitable[HttpResponse]]
 
 
 class VerbRoutes:
@@ -94,13 +94,13 @@ class VerbRoutes:
         self._settings = components.settings
         self._attachments = Attachments(components.backend.stream)
         self._handlers: dict[Any, Handler] = {
-            InboxAPI.ask: self._ask,
-            InboxAPI.find: self._find,
-            InboxAPI.get: self._get,
-            InboxAPI.respond: self._respond,
-            InboxAPI.attach: self._attach,
-            InboxAPI.attachment: self._attachment,
-            InboxAPI.events: self._events,
+            Inbox.ask: self._ask,
+            Inbox.find: self._find,
+            Inbox.get: self._get,
+            Inbox.respond: self._respond,
+            Inbox.attach: self._attach,
+            Inbox.attachment: self._attachment,
+            Inbox.events: self._events,
             Suggestions.list: self._suggestions,
             Suggestions.accept: self._accept,
             Memories.list: self._memories,
@@ -113,7 +113,7 @@ class VerbRoutes:
     @property
     def hottest(self) -> Route:
         """The route of answers, for a shortcut."""
-        return next(self.route(row) for row in TABLE if row.verb is InboxAPI.respond)
+        return next(self.route(row) for row in TABLE if row.verb is Inbox.respond)
 
     def route(self, row: Operation) -> Route:
         """Return the route of a verb.
@@ -135,16 +135,16 @@ class VerbRoutes:
             refuse(caller)
             tenant = self._components.inbox
             inbox = inbox_for(tenant, caller, check) if check else tenant.for_tenant(caller.tenant)
-            return await handle(Call(row, http, caller, parameters, inbox, max_depth))
+            return await handle(VerbCall(row, http, caller, parameters, inbox, max_depth))
 
         return Route(row.path, answer, methods=[row.method])
 
-    async def _ask(self, call: Call) -> HttpResponse:
+    async def _ask(self, call: VerbCall) -> HttpResponse:
         ask, began = await call.body(), self._components.inbox.clock()
         request = await submit_for(self._components, self._limits, call.caller, ask)
         return json_response(request_json(request), 201 if request.created_at >= began else 200)
 
-    async def _find(self, call: Call) -> HttpResponse:
+    async def _find(self, call: VerbCall) -> HttpResponse:
         wanted = call.parameters
         size = min(wanted.limit, self._settings.max_list)
         query = list_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
@@ -155,7 +155,7 @@ class VerbRoutes:
             return response_of(call.row, page)
         return json_response(urgent_page_json(map(request_json, page), page.next, urgent_query(query)))
 
-    async def _get(self, call: Call) -> HttpResponse:
+    async def _get(self, call: VerbCall) -> HttpResponse:
         caller, wait, inbox = call.caller, call.parameters.wait, call.inbox
         request = await inbox.get(call.id)
         if caller.role == "person" and not request.is_final:
@@ -170,14 +170,14 @@ class VerbRoutes:
             request = await inbox_for(self._components.inbox, self._auth.caller(call.http.scope)).get(call.id)
         return json_response(request_json(request))
 
-    async def _respond(self, call: Call) -> HttpResponse:
+    async def _respond(self, call: VerbCall) -> HttpResponse:
         answer, channel = await call.body(), channel_of(call.http.scope)
         request = await call.inbox.answer(call.id, answer, by=call.caller.decider, channel=channel)
         response = json_response(request_json(request), status_after(request))
         failpoint("server.before_reply")
         return response
 
-    async def _attach(self, call: Call) -> HttpResponse:
+    async def _attach(self, call: VerbCall) -> HttpResponse:
         person = call.caller.decider
         # Before the body is read: a caller who may not answer must not send ten megabytes.
         refuse_files(await call.inbox.get(call.id), person, call.inbox.clock())
@@ -189,7 +189,7 @@ class VerbRoutes:
         file = await call.inbox.attach(call.id, upload.field, upload.name, content, by=person)
         return response_of(call.row, file)
 
-    async def _attachment(self, call: Call) -> HttpResponse:
+    async def _attachment(self, call: VerbCall) -> HttpResponse:
         caller, number = call.caller, call.parameters.number
         request = await call.inbox.get(call.id)
         stored = await self._attachments.find(request.key, number)
@@ -201,7 +201,7 @@ class VerbRoutes:
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return HttpResponse(await call.inbox.attachment(call.id, number), 200, headers, stored.file["media_type"])
 
-    async def _events(self, call: Call) -> HttpResponse:
+    async def _events(self, call: VerbCall) -> HttpResponse:
         wanted = call.parameters
         if wanted.request_id is not None:
             await call.inbox.get(wanted.request_id)
@@ -220,27 +220,27 @@ class VerbRoutes:
         seen = {request.id for request in found if may_read(caller, request)}
         return [event for event in events if event.record == Request.record and event.record_id in seen]
 
-    async def _suggestions(self, call: Call) -> HttpResponse:
+    async def _suggestions(self, call: VerbCall) -> HttpResponse:
         # An auditor reads all; others those that they may switch on.
         check = require_readable if call.caller.role == "auditor" else require_rule_maker
         found = await inbox_for(self._components.inbox, call.caller, check).suggestions.list()
         return response_of(call.row, found)
 
-    async def _accept(self, call: Call) -> HttpResponse:
+    async def _accept(self, call: VerbCall) -> HttpResponse:
         return response_of(call.row, await call.perform(channel=channel_of(call.http.scope)))
 
-    async def _memories(self, call: Call) -> HttpResponse:
+    async def _memories(self, call: VerbCall) -> HttpResponse:
         size = min(call.parameters.limit, self._settings.max_list)
         page = await call.inbox.memories.list(call.caller.name, limit=size, cursor=call.parameters.cursor or None)
         return response_of(call.row, page)
 
 
-async def perform(call: Call) -> HttpResponse:
+async def perform(call: VerbCall) -> HttpResponse:
     """Call the verb, and return its result as the reply that the table declares."""
     return response_of(call.row, await call.perform())
 
 
-def verb_of(inbox: Inbox, row: Operation) -> Callable[..., Awaitable[Any]]:
+def verb_of(inbox: StoreInbox, row: Operation) -> Callable[..., Awaitable[Any]]:
     """Return the verb of an inbox."""
     found: Callable[..., Awaitable[Any]] = attrgetter(row.place)(inbox)
     return found

@@ -18,7 +18,7 @@ from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.voting import Person
-from ringi.inbox.inbox import Inbox
+from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 
@@ -74,7 +74,7 @@ class RunningAgent:
     """An agent with one worker, as one process sees it."""
 
     backend: Backend
-    inbox: Inbox
+    inbox: StoreInbox
     worker: Worker
 
     async def start(self, agent: Agent, content: str = "Refund order 7.") -> None:
