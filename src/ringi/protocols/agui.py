@@ -18,7 +18,6 @@ from ag_ui.core import (
 from fastapi import FastAPI
 from pydantic import Field
 from starlette.requests import Request as HttpRequest
-from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.base.model import StrictModel
@@ -39,7 +38,7 @@ from ringi.server.extension import Extension
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import UserMessage, parse_message
-from ringi.server.openapi import problem, schema_reference
+from ringi.server.openapi import parameter, stream_docs
 from ringi.server.problems import status_of
 from ringi.server.serialize import dump_json
 from ringi.server.sse.chat_parts import MessageBuilder
@@ -117,12 +116,9 @@ class AguiRoutes:
         self._backend, self._conversations = components.backend, Conversations(components, limits)
 
     def add_to(self, api: FastAPI) -> None:
-        """Add no route: both stream."""
-
-    def streams(self) -> list[Route]:
-        """Return the routes."""
+        """Add the routes."""
         stream = EventStream(self._auth, self._streams, self._open, heartbeat=COMMENT)
-        return [
+        api.router.routes += [
             StrictPlainRoute("/agui/{agent}", StreamAfterAction(self._turn, stream), methods=["POST"]),
             StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
         ]
@@ -402,31 +398,16 @@ def encode_event(event: AguiEvent, number: int) -> bytes:
     return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
 
 
-def operation(id: str, summary: str) -> dict[str, Any]:
-    """Return the OpenAPI description of a route."""
-    text = {"type": "string"}
-    content = {"text/event-stream": {"schema": {**text, "title": "AG-UI"}}}
-    return {
-        "operationId": id,
-        "summary": summary,
-        "tags": ["chat"],
-        "parameters": [{"name": "agent", "in": "path", "required": True, "schema": text}],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_reference("AguiTurn")}}},
-        "responses": {"200": {"description": "The output of the run", "content": content}, "default": problem()},
-    }
-
-
+AGUI: dict[str, Any] = {"body": "AguiTurn", "title": "AG-UI"}
+RUN = "Send a message or answer open interrupts, and follow the run as AG-UI events"
+CONNECT = "Get a thread's history, then follow its live run as AG-UI events"
 EXTENSION = Extension(
     AguiRoutes,
     inputs=(AguiTurn,),
     operations={
-        "/agui/{agent}": {
-            "post": operation(
-                "agui_run", "Send a message or answer open interrupts, and follow the run as AG-UI events"
-            )
-        },
+        "/agui/{agent}": {"post": stream_docs("agui_run", RUN, "chat", [parameter("agent", "path")], **AGUI)},
         "/agui/{agent}/connect": {
-            "post": operation("agui_connect", "Get a thread's history, then follow its live run as AG-UI events")
+            "post": stream_docs("agui_connect", CONNECT, "chat", [parameter("agent", "path")], **AGUI)
         },
     },
 )

@@ -13,8 +13,9 @@ from ringi.base.model import StrictModel
 from ringi.domain.ask import Answer, Id, parse_body
 from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
-from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
+from ringi.server.auth.permissions import inbox_for, require_answerable
 from ringi.server.body import json_body
+from ringi.server.callers import Person
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.language import texts_for
@@ -47,7 +48,7 @@ class HitlRoutes:
     """The answer to a form of a chat."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components, self._auth = components, auth
+        self._components = components
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
@@ -56,10 +57,8 @@ class HitlRoutes:
             "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **metadata
         )
 
-    async def respond(self, http: HttpRequest) -> HttpResponse:
+    async def respond(self, http: HttpRequest, caller: Person) -> HttpResponse:
         """Answer a request that a chat displayed; the first answer wins."""
-        caller = self._auth.caller(http.scope)
-        require_person(caller)
         submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._components.settings.max_depth))
         inbox = inbox_for(self._components.inbox, caller, require_answerable)
         request = await inbox.get(submitted.request_id)

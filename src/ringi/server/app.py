@@ -24,20 +24,17 @@ from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import BearerTokens, OidcProvider
 from ringi.server.auth.revocations import Revocations
 from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension, Group, StreamingGroup
+from ringi.server.extension import Extension, Group
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.refusals import UnauthenticatedError
-from ringi.server.routes.chat import ChatHistoryRoutes, ChatRoutes
+from ringi.server.routes import chat as chats
+from ringi.server.routes import files, legal_holds, operations, people, requests
+from ringi.server.routes.chat import ChatRoutes
 from ringi.server.routes.events import EventRoutes
-from ringi.server.routes.files import ImageRoutes
 from ringi.server.routes.health import HealthRoutes
-from ringi.server.routes.legal_holds import LegalHoldRoutes
-from ringi.server.routes.operations import DeliveryRoutes, OperationRoutes
 from ringi.server.routes.pages import PageRoutes
-from ringi.server.routes.people import PeopleRoutes
-from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes
 from ringi.server.routes.statistics import StatisticsRoutes
@@ -47,10 +44,16 @@ from ringi.server.settings import ServerSettings
 from ringi.server.sse.event_hub import EventHub
 from ringi.server.sse.sse import Streams
 from ringi.server.sse.thread_hub import ThreadHub
-from ringi.server.strict_route import Shortcut, StrictRoute
+from ringi.server.strict_route import Shortcut, StrictPlainRoute, StrictRoute
 
 log = logging.getLogger(__name__)
 MCP_SESSION = "mcp-session-id"
+ROUTERS = (
+    # Before the verbs: `/v1/requests/counts` is no id.
+    *(requests.router, chats.router, operations.router, operations.deliveries),
+    *(legal_holds.router, files.router, people.router),
+)
+"""The routes that need nothing but the caller and the components."""
 COMPRESSED_FROM, COMPRESSION = 2_000, 1
 """The size in bytes from which a reply is compressed, and the level. On a list, higher levels save a tenth of the bytes
 for twice the time or more."""
@@ -85,28 +88,19 @@ class App:
         )
         health = HealthRoutes(components, self._streams)
         self.api = bare_api(extensions)
-        operations = OperationRoutes(components, auth)
-        statistics = self._statistics = StatisticsRoutes(components, auth)
-        deliveries = DeliveryRoutes(components, auth)
-        extension_groups = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
-        groups: tuple[Group, ...] = (
-            # Before the verbs: `/v1/requests/counts` is no id.
-            RequestRoutes(components, auth), verbs, events, threads, ChatHistoryRoutes(components, auth), operations,
-            deliveries, LegalHoldRoutes(components, auth), statistics, ImageRoutes(components, auth),
-            PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
-        )  # fmt: skip
+        self.api.state.components, self.api.state.auth = components, auth
+        statistics = self._statistics = StatisticsRoutes(components)
+        added = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
+        for router in ROUTERS:
+            self.api.router.routes += router.routes
+        groups: tuple[Group, ...] = (verbs, events, threads, chat, statistics, session, sign_in, health, *added)
         for group in groups:
             group.add_to(self.api)
-        # First: otherwise each of thousands of simultaneous calls would be compared with all other routes.
-        server_streams = [*events.streams(), *threads.streams(), *chat.streams()]
-        extension_streams = [
-            route for group in extension_groups if isinstance(group, StreamingGroup) for route in group.streams()
-        ]
-        self.api.router.routes[:0] = [*server_streams, *extension_streams]
+        # Streams first: otherwise each of thousands of simultaneous calls would be compared with all other routes.
+        self.api.router.routes.sort(key=lambda route: not isinstance(route, StrictPlainRoute))
         pages = PageRoutes(settings)
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.not_found)
-        self.api.state.auth = auth
         # Inside the guard, which hands event streams its own `send`: they are never compressed.
         compressed = GZipMiddleware(self.api, minimum_size=COMPRESSED_FROM, compresslevel=COMPRESSION)
         self._shortcut = Shortcut(verbs.hottest, compressed)

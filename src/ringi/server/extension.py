@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 from pydantic import BaseModel
-from starlette.routing import Route
 
 from ringi.runs.agent import Agent
 from ringi.server.auth.authenticator import Authenticator
@@ -23,19 +22,11 @@ class Group(Protocol):
     """A group of related routes."""
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes.
+        """Add the routes; those that stream are `StrictPlainRoute`s.
 
         Args:
             api: The application that serves the routes.
         """
-
-
-@runtime_checkable
-class StreamingGroup(Group, Protocol):
-    """A group of routes of which some stream."""
-
-    def streams(self) -> list[Route]:
-        """Return the streaming routes."""
 
 
 GROUP = "ringi.extensions"

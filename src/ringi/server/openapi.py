@@ -7,7 +7,7 @@ from inspect import getdoc
 from types import NoneType
 from typing import Any, get_args
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
@@ -18,6 +18,7 @@ from ringi.server import schemas
 from ringi.server.extension import Extension
 from ringi.server.serialize import PUBLIC_FORMS
 from ringi.server.sse.chat_parts import NEWEST, Sdk
+from ringi.server.strict_route import StrictRoute
 
 REF = "#/components/schemas/{model}"
 OPEN = frozenset({
@@ -33,25 +34,6 @@ FOR: dict[Callers, str] = {
     "admins": "Only administrators may.",
 }
 """Who may call, as the description of a verb says it."""
-STREAMS = {
-    "/v1/events": ("events_follow", "Follow all requests that the caller may read", "FeedEvent", "requests"),
-    "/v1/requests/{id}/events": (
-        "requests_follow",
-        "Follow one request: its history, then its live events",
-        "FeedEvent",
-        "requests",
-    ),
-    "/v1/threads/{id}/stream": ("threads_follow", "Follow a thread's output as AG-UI events", None, "threads"),
-}
-CHATS = {
-    "/v1/chat": (
-        "post",
-        "chat_say",
-        "Send a message, and follow the answer as a UI message stream of the AI SDK",
-        "ChatTurn",
-    ),
-    "/v1/chat/{id}/stream": ("get", "chat_follow", "Follow a thread's newest message again from its beginning", None),
-}
 
 
 def route_docs(
@@ -72,10 +54,12 @@ def route_docs(
     content = {"content": types} if types else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
     metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
-    if body:
-        schema = {"application/json": {"schema": schema_reference(body)}}
-        metadata["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
-    return metadata
+    return metadata | ({"openapi_extra": body_docs(body)} if body else {})
+
+
+def body_docs(model: str) -> dict[str, Any]:
+    """Return the description of a JSON body, as a part of that of an operation."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema_reference(model)}}}}
 
 
 def problem() -> dict[str, Any]:
@@ -115,10 +99,8 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
     for path, operations in document["paths"].items():
         for operation in operations.values():
             complete_operation(path, operation, document["components"]["schemas"])
-    document["paths"] |= {path: {"get": stream(path, *details)} for path, details in STREAMS.items()}
-    document["paths"] |= {path: {details[0]: chat(path, *details[1:])} for path, details in CHATS.items()}
-    for each in extensions:
-        document["paths"] |= each.operations
+    for each in (STREAMS, *(extension.operations for extension in extensions)):
+        document["paths"] |= each
     return document
 
 
@@ -156,10 +138,14 @@ def operation_id(route: APIRoute) -> str:
     return f"{route.tags[0]}_{route.name}" if route.tags else route.name
 
 
+def router_of(tag: str) -> APIRouter:
+    """Return a router for a group of routes."""
+    return APIRouter(tags=[tag], route_class=StrictRoute, generate_unique_id_function=operation_id)
+
+
 def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters of a route with the id in its path."""
-    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "pattern": ID_PATTERN}}
-    return [id, *(each for each in parameters if each["name"] != "id")]
+    return [ID, *(each for each in parameters if each["name"] != "id")]
 
 
 def verb_operation(row: Operation) -> dict[str, Any]:
@@ -194,44 +180,64 @@ def parameters_of(row: Operation) -> list[dict[str, Any]]:
     return found
 
 
-def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:
-    """Return the description of one stream of events."""
-    text = {"type": "string"}
-    named = with_id([]) if "{id}" in path else []
-    places = [
-        {"name": "Last-Event-ID", "in": "header", "required": False, "schema": text},
-        {"name": "after", "in": "query", "required": False, "schema": text},
-    ]
-    if path.startswith("/v1/threads/"):
-        places.append({"name": "follow", "in": "query", "required": False, "schema": {"type": "boolean"}})
-    schema = {"x-event-data": schema_reference(model)} if model else {}
-    return {
-        "operationId": id,
-        "summary": summary,
-        "tags": [tag],
-        "parameters": named + places,
-        "responses": {
-            "200": {"description": "Server-sent events", "content": {"text/event-stream": {"schema": text | schema}}},
-            "default": problem(),
-        },
-    }
+def parameter(name: str, place: str = "query", **schema: Any) -> dict[str, Any]:
+    """Return the description of a parameter; one in the path is required, and by default it is text."""
+    return {"name": name, "in": place, "required": place == "path", "schema": {"type": "string", **schema}}
 
 
-def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
-    """Return the description of a stream of the chat."""
-    hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
-    versions = {"type": "string", "enum": [str(version) for version in get_args(Sdk)], "default": str(NEWEST)}
-    sdk = {"name": "sdk", "in": "query", "required": False, "schema": versions}
-    schema = {"type": "string", "title": "the AI SDK"}
-    parts = {"description": "The output of the run", "content": {"text/event-stream": {"schema": schema}}}
-    description: dict[str, Any] = {
-        "operationId": id,
-        "summary": summary,
-        "tags": ["chat"],
-        "parameters": [*(with_id([]) if "{id}" in path else []), hold, sdk],
-        "responses": {"200": parts, "default": problem()},
-    }
-    if body:
-        content = {"application/json": {"schema": schema_reference(body)}}
-        return {**description, "requestBody": {"required": True, "content": content}}
-    return {**description, "responses": {**description["responses"], "204": {"description": "No run is live"}}}
+def stream_docs(
+    id: str,
+    summary: str,
+    tag: str,
+    parameters: list[dict[str, Any]],
+    *,
+    output: str = "The output of the run",
+    body: str | None = None,
+    others: dict[str, Any] | None = None,
+    **schema: Any,
+) -> dict[str, Any]:
+    """Return the description of a stream of events.
+
+    Args:
+        id: The id of the operation.
+        summary: What it does.
+        tag: Its group.
+        parameters: Its parameters; see `parameter`.
+        output: What the stream has.
+        body: The name of the body model; None if the call has no body.
+        others: Further replies by their status.
+        **schema: What is known of the events.
+    """
+    events = {"text/event-stream": {"schema": {"type": "string", **schema}}}
+    responses = {"200": {"description": output, "content": events}, "default": problem(), **(others or {})}
+    about = {"operationId": id, "summary": summary, "tags": [tag], "parameters": parameters, "responses": responses}
+    return about | (body_docs(body) if body else {})
+
+
+ID = parameter("id", "path", pattern=ID_PATTERN)
+POSITION = [parameter("Last-Event-ID", "header"), parameter("after")]
+SDK = parameter("sdk", enum=list(map(str, get_args(Sdk))), default=str(NEWEST))
+CHAT = [parameter("hold", type="boolean"), SDK]
+FEED: dict[str, Any] = {"output": "Server-sent events", "x-event-data": schema_reference("FeedEvent")}
+ALL, ONE = "Follow all requests that the caller may read", "Follow one request: its history, then its live events"
+THREAD, AGAIN = "Follow a thread's output as AG-UI events", "Follow a thread's newest message again from its beginning"
+SAY = "Send a message, and follow the answer as a UI message stream of the AI SDK"
+NOT_LIVE = {"204": {"description": "No run is live"}}
+STREAMS = {
+    "/v1/events": {"get": stream_docs("events_follow", ALL, "requests", POSITION, **FEED)},
+    "/v1/requests/{id}/events": {"get": stream_docs("requests_follow", ONE, "requests", [ID, *POSITION], **FEED)},
+    "/v1/threads/{id}/stream": {
+        "get": stream_docs(
+            "threads_follow",
+            THREAD,
+            "threads",
+            [ID, *POSITION, parameter("follow", type="boolean")],
+            output=FEED["output"],
+        )
+    },
+    "/v1/chat": {"post": stream_docs("chat_say", SAY, "chat", CHAT, body="ChatTurn", title="the AI SDK")},
+    "/v1/chat/{id}/stream": {
+        "get": stream_docs("chat_follow", AGAIN, "chat", [ID, *CHAT], others=NOT_LIVE, title="the AI SDK")
+    },
+}
+"""The streams of the server, by path."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ringi.base.canonical_json import hashed
@@ -54,11 +53,8 @@ class McpRoutes:
         self._handler: McpHandler | None = None
 
     def add_to(self, api: FastAPI) -> None:
-        """Add no route: the only one streams."""
-
-    def streams(self) -> list[Route]:
-        """Return the route."""
-        return [StrictPlainRoute(PATH, self, methods=METHODS)]
+        """Add the route."""
+        api.router.routes.append(StrictPlainRoute(PATH, self, methods=METHODS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""

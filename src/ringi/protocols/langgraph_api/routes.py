@@ -13,7 +13,6 @@ from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.base.canonical_json import JsonObject, jsonable
@@ -53,7 +52,7 @@ class LangGraphRoutes:
         self._conversations, self._since = Conversations(components, limits), jsonable(components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes that do not stream."""
+        """Add the routes."""
         add = partial(api.add_api_route, include_in_schema=False)
         add(f"{PREFIX}/info", self.info, methods=["GET"])
         add(f"{PREFIX}/assistants/search", self.search_assistants, methods=["POST"])
@@ -65,13 +64,10 @@ class LangGraphRoutes:
         add(f"{PREFIX}/threads/{{id}}/state", self.update, methods=["POST"])
         add(f"{PREFIX}/threads/{{id}}/history", self.history, methods=["POST"])
         add(f"{PREFIX}/threads/{{id}}/runs", self.run, methods=["POST"])
-
-    def streams(self) -> list[Route]:
-        """Return the route that streams."""
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
         stream = EventStream(self._auth, self._streams, self._open, hint=bytes, heartbeat=COMMENT)
         run = RunStream(self._begin_run, stream)
-        return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
+        api.router.routes.append(StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"]))
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Return information about the server, which tools request before they send a key."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from fastapi import FastAPI, Query
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
 from ringi.domain.ask import parse_body
-from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, InvalidError, NotFoundError
@@ -26,11 +23,12 @@ from ringi.runs.leased_run import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
 from ringi.server.body import json_body
+from ringi.server.callers import Caller, Components
 from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import MessagePart, file_part, parse_message
-from ringi.server.openapi import route_docs
+from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
 from ringi.server.replies import reply
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
@@ -98,16 +96,13 @@ class ChatRoutes:
         self._auth, self._streams, self._settings = auth, streams, components.settings
         self._backend, self._conversations = components.backend, Conversations(components, limits)
 
-    def streams(self) -> list[Route]:
-        """Return the routes, all of which stream."""
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
         stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM, heartbeat=COMMENT)
-        return [
-            StrictPlainRoute(
-                "/v1/chat", StreamAfterAction(self._turn, stream), methods=["POST"], allowed={"agent", *FORMAT}
-            ),
-            StrictPlainRoute(
-                "/v1/chat/{id}/stream", StreamAfterAction(self._follow, stream), methods=["GET"], allowed=FORMAT
-            ),
+        turn, follow = (StreamAfterAction(action, stream) for action in (self._turn, self._follow))
+        api.router.routes += [
+            StrictPlainRoute("/v1/chat", turn, methods=["POST"], allowed={"agent", *FORMAT}),
+            StrictPlainRoute("/v1/chat/{id}/stream", follow, methods=["GET"], allowed=FORMAT),
         ]
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
@@ -254,37 +249,30 @@ def wants_hold(scope: Scope) -> bool:
     return QueryParams(scope["query_string"]).get("hold") == "true"
 
 
-class ChatHistoryRoutes:
-    """`GET /v1/chat/{id}`."""
+router = router_of("chat")
 
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._auth, self._backend, self._max = auth, components.backend, components.settings.max_list
 
-    def add_to(self, api: FastAPI) -> None:
-        """Add the route."""
-        partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **route_docs("Chat"))
-
-    async def get(
-        self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
-    ) -> HttpResponse:
-        """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
-        caller = self._auth.caller(http.scope)
-        found = await self._backend.store.get_many(Thread, [Key(caller.tenant, id)])
-        if not found:
-            raise NotFoundError("thread", id)
-        thread = require_readable_thread(caller, found[0])
-        size, before = min(limit, self._max), parse_cursor(cursor)
-        runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
-        if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
-            # No worker has started it yet; the sender must see that the message arrived.
-            runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
-        requests = await self._requests(caller, [id for run in runs for id in run.request_ids])
-        chat_runs = [chat_run(run, thread, requests, base_of(http.scope)) for run in runs]
-        return reply(Chat(id=id, agent=thread.agent, runs=chat_runs, next=str(next) if next else None))
-
-    async def _requests(self, caller: Principal, ids: list[str]) -> dict[str, Request]:
-        found = await requests_by_id(self._backend.store, caller.tenant, ids)
-        return {id: request for id, request in found.items() if may_read(caller, request)}
+@router.get("/v1/chat/{id}", **route_docs("Chat"))
+async def get(
+    http: HttpRequest,
+    caller: Caller,
+    components: Components,
+    id: str,
+    limit: Annotated[int, Query(ge=1)] = 50,
+    cursor: str | None = None,
+) -> HttpResponse:
+    """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
+    store, stream = components.backend.store, components.backend.stream
+    thread = require_readable_thread(caller, await store.get(Thread, caller.tenant, id))
+    before = parse_cursor(cursor)
+    runs, next = await newest_runs(stream, thread.key, min(limit, components.settings.max_list), before)
+    if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
+        # No worker has started it yet; the sender must see that the message arrived.
+        runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
+    found = await requests_by_id(store, caller.tenant, [id for run in runs for id in run.request_ids])
+    requests = {id: request for id, request in found.items() if may_read(caller, request)}
+    chat_runs = [chat_run(run, thread, requests, base_of(http.scope)) for run in runs]
+    return reply(Chat(id=id, agent=thread.agent, runs=chat_runs, next=str(next) if next else None))
 
 
 def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> ChatRun:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Query
-from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Key, Position
 from ringi.server.access_log import LOG
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import inbox_for, refuse_all_but_auditors
+from ringi.server.auth.permissions import inbox_for
+from ringi.server.callers import Auditor
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
@@ -34,24 +32,18 @@ class EventRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        add = partial(api.add_api_route, methods=["GET"], tags=["events"])
-        add("/v1/access-log", self.access_log, **route_docs("AccessPage"))
-
-    def streams(self) -> list[Route]:
-        """Return the routes that stream."""
+        api.get("/v1/access-log", tags=["events"], **route_docs("AccessPage"))(self.access_log)
         of_all = EventStream(self._auth, self._streams, self._open_all)
         of_one = EventStream(self._auth, self._streams, self._open_one)
-        return [
+        api.router.routes += [
             StrictPlainRoute("/v1/events", of_all, methods=["GET"], allowed=POSITION_PARAMETERS),
             StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], allowed=POSITION_PARAMETERS),
         ]
 
     async def access_log(
-        self, http: HttpRequest, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
+        self, caller: Auditor, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
     ) -> HttpResponse:
         """List what auditors read, oldest first; for auditors and admins."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_auditors(caller)
         size, position = min(limit, self._settings.max_list), position_of(after) or START
         store = self._components.backend.store
         events = await store.events(position, size, tenant=caller.tenant, record_id=LOG)

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import FastAPI, Query
-from starlette.requests import Request as HttpRequest
+from fastapi import Query
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.request import Request
-from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import require_person, visible_query
-from ringi.server.components import ServerComponents
-from ringi.server.openapi import route_docs
+from ringi.server.auth.permissions import visible_query
+from ringi.server.callers import Components, Person
+from ringi.server.openapi import route_docs, router_of
 from ringi.server.replies import reply
 from ringi.server.schemas import KnownNames
 
@@ -23,35 +21,27 @@ GROUP = "group:"
 PART = "Part of the name, in any case"
 
 
-class PeopleRoutes:
-    """People and groups over HTTP."""
+router = router_of("requests")
 
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth = components, auth
 
-    def add_to(self, api: FastAPI) -> None:
-        """Add the route."""
-        api.add_api_route("/v1/people", self.find_people, methods=["GET"], tags=["requests"], **route_docs("People"))
-
-    async def find_people(
-        self, http: HttpRequest, q: Annotated[str, Query(max_length=200, description=PART)] = ""
-    ) -> HttpResponse:
-        """List the known people and groups, first those on the newest requests that the caller may read."""
-        caller = self._auth.caller(http.scope)
-        require_person(caller)
-        inbox = self._components.inbox.for_tenant(caller.tenant)
-        recent = await inbox.search(visible_query(caller).model_copy(update={"limit": RECENT}))
-        names = Counter(name for request in recent for name in names_on(request))
-        names.update([caller.name, *(GROUP + group for group in caller.groups)])
-        known = await inbox.known_people.known(caller.tenant)
-        here = {*known.people, *(GROUP + group for group in known.groups)}
-        ordered = [name for name, _ in names.most_common() if known.is_empty or name in here]
-        ordered += sorted(here.difference(ordered))
-        wanted = q.strip().casefold()
-        found = [name for name in ordered if wanted in name.removeprefix(GROUP).casefold()]
-        groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
-        people = [name for name in found if is_person(name)]
-        return reply(KnownNames(people=people[:MOST], groups=groups[:MOST]))
+@router.get("/v1/people", **route_docs("People"))
+async def find_people(
+    caller: Person, components: Components, q: Annotated[str, Query(max_length=200, description=PART)] = ""
+) -> HttpResponse:
+    """List the known people and groups, first those on the newest requests that the caller may read."""
+    inbox = components.inbox.for_tenant(caller.tenant)
+    recent = await inbox.search(visible_query(caller).model_copy(update={"limit": RECENT}))
+    names = Counter(name for request in recent for name in names_on(request))
+    names.update([caller.name, *(GROUP + group for group in caller.groups)])
+    known = await inbox.known_people.known(caller.tenant)
+    here = {*known.people, *(GROUP + group for group in known.groups)}
+    ordered = [name for name, _ in names.most_common() if known.is_empty or name in here]
+    ordered += sorted(here.difference(ordered))
+    wanted = q.strip().casefold()
+    found = [name for name in ordered if wanted in name.removeprefix(GROUP).casefold()]
+    groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
+    people = [name for name in found if is_person(name)]
+    return reply(KnownNames(people=people[:MOST], groups=groups[:MOST]))
 
 
 def names_on(request: Request) -> Iterator[str]:

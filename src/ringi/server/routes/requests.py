@@ -1,13 +1,12 @@
-"""The routes of requests: create, list, read, answer."""
+"""What concerns several requests at once, and the precedents of one; the verbs are in the table of operations."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import Query
 from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
@@ -23,17 +22,11 @@ from ringi.domain.request import Request
 from ringi.domain.urgency import TIERS
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox.inbox import StoreInbox
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
-from ringi.server.auth.permissions import (
-    inbox_for,
-    require_answerable,
-    require_person,
-    require_routine,
-    visible_query,
-)
+from ringi.server.auth.authenticator import Principal, channel_of
+from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine, visible_query
 from ringi.server.body import json_body
-from ringi.server.components import ServerComponents
-from ringi.server.openapi import route_docs
+from ringi.server.callers import Caller, Components, Person
+from ringi.server.openapi import route_docs, router_of
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import reply, status_after
 from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, Totals
@@ -51,65 +44,56 @@ def blank_to_none(filter: object) -> Any:
     return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
 
-class RequestRoutes:
-    """What concerns several requests at once, and the precedents of one; the verbs are in the table of operations."""
+router = router_of("requests")
 
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth, self._settings = components, auth, components.settings
 
-    def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
-        add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
-        add(f"{at}/counts", self.counts, methods=["GET"], **route_docs("Counts"))
-        add(f"{at}/totals", self.totals, methods=["GET"], **route_docs("Totals"))
-        add(f"{at}/respond", self.respond_many, methods=["POST"], **route_docs("BulkResult", body="BulkAnswer"))
-        add(f"{at}/{{id}}/precedent", self.precedent, methods=["GET"], **route_docs("Precedent"))
+@router.get("/v1/requests/counts", **route_docs("Counts"))
+async def counts(
+    caller: Caller,
+    components: Components,
+    since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
+) -> HttpResponse:
+    """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
+    inbox, seen = components.inbox.for_tenant(caller.tenant), visible_query(caller)
+    pending: dict[str, Any] = {"statuses": ("pending",)}
+    filters = {"pending": pending, "mine": {**pending, "assigned_or_claimed_by": caller.name}}
+    if since is not None:
+        filters["ended"] = {"ended_since": since}
+    queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
+    numbers = await asyncio.gather(*map(inbox.count, queries))
+    found = [Count(count=min(number, COUNTED), more=number > COUNTED) for number in numbers]
+    return reply(Counts(**dict(zip(filters, found, strict=True))))
 
-    async def counts(
-        self,
-        http: HttpRequest,
-        since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
-    ) -> HttpResponse:
-        """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
-        caller = self._auth.caller(http.scope)
-        inbox, seen = self._components.inbox.for_tenant(caller.tenant), visible_query(caller)
-        pending: dict[str, Any] = {"statuses": ("pending",)}
-        filters = {"pending": pending, "mine": {**pending, "assigned_or_claimed_by": caller.name}}
-        if since is not None:
-            filters["ended"] = {"ended_since": since}
-        queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
-        numbers = await asyncio.gather(*map(inbox.count, queries))
-        counts = [Count(count=min(number, COUNTED), more=number > COUNTED) for number in numbers]
-        return reply(Counts(**dict(zip(filters, counts, strict=True))))
 
-    async def precedent(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return how people decided the calls of the same tool in 30 days, of the requests that the caller may read."""
-        caller = self._auth.caller(http.scope)
-        inbox = inbox_for(self._components.inbox, caller)
-        request = await inbox.get(id)
-        ended: list[Request] = []
-        if request.action:
-            filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
-            ended = await inbox.search(visible_query(caller).model_copy(update=filters))
-        return reply(precedent_of(request, ended, inbox.clock()))
+@router.get("/v1/requests/totals", **route_docs("Totals"))
+async def totals(caller: Caller, components: Components, filters: Annotated[CallerFilter, Query()]) -> HttpResponse:
+    """Count the pending requests that the filters select, with the totals of the amounts of their tool."""
+    if (filters.status or ("pending",)) != ("pending",):
+        raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
+    query = list_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
+    return reply(totals_of(await components.inbox.for_tenant(caller.tenant).search(query)))
 
-    async def respond_many(self, http: HttpRequest) -> HttpResponse:
-        """Answer several requests, each independently; a high tier is approved only alone."""
-        caller = self._auth.caller(http.scope)
-        require_person(caller)
-        items = bulk_items(await json_body(http, max_depth=self._settings.max_depth), self._settings.max_bulk)
-        inbox, channel = self._components.inbox, channel_of(http.scope)
-        results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
-        failpoint("server.before_reply")
-        return reply(BulkResult(items=results, next=None))
 
-    async def totals(self, http: HttpRequest, filters: Annotated[CallerFilter, Query()]) -> HttpResponse:
-        """Count the pending requests that the filters select, with the totals of the amounts of their tool."""
-        caller = self._auth.caller(http.scope)
-        if (filters.status or ("pending",)) != ("pending",):
-            raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
-        query = list_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
-        return reply(totals_of(await self._components.inbox.for_tenant(caller.tenant).search(query)))
+@router.post("/v1/requests/respond", **route_docs("BulkResult", body="BulkAnswer"))
+async def respond_many(http: HttpRequest, caller: Person, components: Components) -> HttpResponse:
+    """Answer several requests, each independently; a high tier is approved only alone."""
+    settings, inbox, channel = components.settings, components.inbox, channel_of(http.scope)
+    items = bulk_items(await json_body(http, max_depth=settings.max_depth), settings.max_bulk)
+    results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
+    failpoint("server.before_reply")
+    return reply(BulkResult(items=results, next=None))
+
+
+@router.get("/v1/requests/{id}/precedent", **route_docs("Precedent"))
+async def precedent(caller: Caller, components: Components, id: str) -> HttpResponse:
+    """Return how people decided the calls of the same tool in 30 days, of the requests that the caller may read."""
+    inbox = inbox_for(components.inbox, caller)
+    request = await inbox.get(id)
+    ended: list[Request] = []
+    if request.action:
+        filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
+        ended = await inbox.search(visible_query(caller).model_copy(update=filters))
+    return reply(precedent_of(request, ended, inbox.clock()))
 
 
 def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:

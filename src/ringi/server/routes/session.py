@@ -15,6 +15,7 @@ from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, Ve
 from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
+from ringi.server.callers import Caller
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import reply
@@ -63,13 +64,13 @@ class SessionRoutes:
             await self._links.use(verified)
         verified = self._auth.with_sign_in(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
-        response = session_reply(caller)
+        response = reply(session_of(caller))
         set_session(response, token, seconds, http.scope)
         return response
 
-    async def show(self, http: HttpRequest) -> HttpResponse:
+    async def show(self, caller: Caller) -> HttpResponse:
         """Return the signed-in person."""
-        return session_reply(self._auth.caller(http.scope))
+        return reply(session_of(caller))
 
     async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
         """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
@@ -88,16 +89,10 @@ class SessionRoutes:
             Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
         )
 
-    async def info(self, http: HttpRequest) -> HttpResponse:
+    async def info(self, caller: Caller) -> HttpResponse:
         """Return the version and the settings that the page displays."""
-        self._auth.caller(http.scope)
         settings = self._settings
         return reply(ServerInfo(scripted=settings.scripted, model=settings.model, version=version("ringi")))
-
-
-def session_reply(caller: Principal) -> HttpResponse:
-    """Return the signed-in person as a JSON reply."""
-    return reply(session_of(caller))
 
 
 def session_of(caller: Principal) -> Session:

@@ -15,8 +15,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.base.model import Time
-from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_but_auditors, visible_query
+from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import READS_ALL, visible_query
+from ringi.server.callers import Auditor, Reader
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
@@ -40,8 +41,8 @@ OptionalTime = Annotated[Time | None, BeforeValidator(blank_to_none)]
 class StatisticsRoutes:
     """Figures over HTTP."""
 
-    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
-        self._components, self._auth = components, auth
+    def __init__(self, components: ServerComponents) -> None:
+        self._components = components
         self._statistics = Statistics(components.backend.store, components.inbox.clock)
         self._counting = SingleFlight()
 
@@ -54,14 +55,13 @@ class StatisticsRoutes:
     async def figures(
         self,
         http: HttpRequest,
+        caller: Reader,
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         by: Interval = "day",
         format: Annotated[Literal["json", "csv"] | None, BeforeValidator(blank_to_none)] = None,
     ) -> HttpResponse:
         """Count the queue and the decisions, by days in UTC: for people, of their groups and of what is open to all."""
-        caller = self._auth.caller(http.scope)
-        refuse_agents(caller)
         now = self._components.inbox.clock()
         first, last = period_of(since, until, now, MAX_DAYS[by])
         counts = await self._count(caller.tenant, first, last)
@@ -75,13 +75,12 @@ class StatisticsRoutes:
     async def report(
         self,
         http: HttpRequest,
+        caller: Auditor,
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_to_none)] = None,
     ) -> HttpResponse:
         """Report how people decided, by rule, tool and group. Auditors and admins only."""
-        caller = self._auth.caller(http.scope)
-        refuse_all_but_auditors(caller)
         now = self._components.inbox.clock()
         first, last = period_of(since, until, now, MAX_DAYS["day"])
         counts = await self._count(caller.tenant, first, last)

@@ -11,7 +11,6 @@ from pydantic import BeforeValidator
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.base.model import StrictModel
@@ -24,6 +23,7 @@ from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator, require_readable_thread
 from ringi.server.body import json_body
+from ringi.server.callers import Caller
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
@@ -70,26 +70,17 @@ class ThreadRoutes:
         add("/v1/threads/{id}", self.get, methods=["GET"], **route_docs("Thread"))
         add("/v1/threads/{id}/runs", self.start, methods=["POST"], **route_docs("RunStarted", 202, body="NewRun"))
         add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **route_docs("Thread", body="Operation"))
+        stream, allowed = EventStream(self._auth, self._streams, self._open), POSITION_PARAMETERS | {"follow"}
+        api.router.routes.append(StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=allowed))
 
-    def streams(self) -> list[Route]:
-        """Return the routes that stream."""
-        stream = EventStream(self._auth, self._streams, self._open)
-        return [
-            StrictPlainRoute(
-                "/v1/threads/{id}/stream", stream, methods=["GET"], allowed=POSITION_PARAMETERS | {"follow"}
-            )
-        ]
-
-    async def agents(self, http: HttpRequest) -> HttpResponse:
+    async def agents(self, caller: Caller) -> HttpResponse:
         """List the agents that callers can start."""
-        self._auth.caller(http.scope)
         agents = (await self._components.runner.available_agents()).values() if self._components.runner else ()
         items = [schemas.AgentView.model_validate(agent, from_attributes=True) for agent in agents]
         return reply(schemas.AgentPage(items=items, next=None))
 
-    async def start(self, http: HttpRequest, id: str) -> HttpResponse:
+    async def start(self, http: HttpRequest, caller: Caller, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
-        caller = self._auth.caller(http.scope)
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._components.runner
@@ -106,14 +97,13 @@ class ThreadRoutes:
 
     async def find(
         self,
-        http: HttpRequest,
+        caller: Caller,
         status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_to_none)] = None,
         agent: Annotated[str | None, Query()] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may read, newest first; a page may be shorter than its limit."""
-        caller = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
 
         def is_wanted(thread: Thread) -> bool:
@@ -122,31 +112,30 @@ class ThreadRoutes:
         found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()), is_wanted)
         return reply(schemas.ThreadPage(items=list(map(thread_summary, found)), next=next))
 
-    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+    async def get(self, caller: Caller, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
-        return await self._reply_with(*await self._readable(http.scope, id))
+        return await self._reply_with(caller, *await self._readable(caller, id))
 
-    async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
+    async def cancel(self, http: HttpRequest, caller: Caller, id: str) -> HttpResponse:
         """Cancel a thread's run and its pending requests."""
-        runner, caller, thread = await self._readable(http.scope, id)
+        runner, thread = await self._readable(caller, id)
         if caller.role != "admin" and thread.started_by != caller.actor:
             raise not_the_creator("thread", id)
         reason = parse_body(OperatorReason, await json_body(http, max_depth=self._settings.max_depth)).reason
-        return await self._reply_with(
-            runner, caller, await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
-        )
+        thread = await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
+        return await self._reply_with(caller, runner, thread)
 
-    async def _reply_with(self, runner: Runner, caller: Principal, thread: Thread) -> HttpResponse:
+    async def _reply_with(self, caller: Principal, runner: Runner, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
         readable = [request for request in pending if may_read(caller, request)]
         view = thread_view(thread, readable, self._settings.prices)
         return reply(view, exclude=None if caller.role == "admin" else {"traceback"})
 
-    async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
-        caller, runner = self._auth.caller(scope), self._components.runner
+    async def _readable(self, caller: Principal, id: str) -> tuple[Runner, Thread]:
+        runner = self._components.runner
         if runner is None:
             raise NotFoundError("thread", id)
-        return runner, caller, require_readable_thread(caller, await runner.get(caller.tenant, id))
+        return runner, require_readable_thread(caller, await runner.get(caller.tenant, id))
 
     async def _find_page(
         self,
@@ -171,7 +160,7 @@ class ThreadRoutes:
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         key = Key(caller.tenant, scope["path_params"]["id"])
-        await self._readable(scope, key.id)
+        await self._readable(caller, key.id)
         after = await self._hub.check(key, last_event_id(scope))
         follows = QueryParams(scope["query_string"]).get("follow", "true")
         if follows not in ("true", "false"):
