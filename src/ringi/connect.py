@@ -20,14 +20,14 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import missing
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
+from ringi.base.loops import cancel_all
 from ringi.base.settings import SettingError, Settings, variable
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
-from ringi.errors import RingiError
 from ringi.inbox.api import Inbox
 from ringi.inbox.inbox import Limits, StoreInbox
 from ringi.inbox.lifetime import opening
@@ -445,9 +445,7 @@ async def inbox_on(
             yield inbox
     finally:
         inbox.abort()
-        for sweep in sweeping:
-            sweep.cancel()
-        await asyncio.gather(*sweeping, return_exceptions=True)
+        await cancel_all(*sweeping)
 
 
 async def _keep_expiring(inbox: StoreInbox, notifier: Notifier, *, is_own_clock: bool) -> None:
@@ -473,10 +471,6 @@ async def repeat(work: Callable[[], Awaitable[object]], seconds: float, wakeup: 
     """Repeat the work after a time or a signal; a failure is logged, and the next round tries again."""
     wakeup = wakeup or Wakeup()
     while True:
-        try:
+        with FailureLog(log, "%s failed, trying again", getattr(work, "__qualname__", work)):
             await work()
-        except RingiError as error:
-            log.warning("%s: trying again: %s", getattr(work, "__qualname__", work), error)
-        except Exception:
-            log.exception("%s failed: trying again", getattr(work, "__qualname__", work))
         await wakeup.wait(seconds)

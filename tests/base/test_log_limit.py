@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 
 import pytest
 
 from ringi.base import log_limit
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
+from ringi.errors import UnavailableError
 
 
 @pytest.fixture
@@ -45,3 +47,20 @@ def test_what_is_remembered_is_bounded(
     (repeats,) = log.filters
     assert isinstance(repeats, log_limit.RepeatFilter)
     assert len(repeats._logged) <= 3
+
+
+def test_a_failure_is_logged_and_the_code_after_its_block_runs(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger(uuid.uuid4().hex)
+    with FailureLog(log, "cannot read %s", "it"):
+        raise UnavailableError("the store is away")
+    with FailureLog(log, "cannot read %s", "it"):
+        raise KeyError("a bug")
+    first, second = caplog.records
+    assert (first.levelname, first.getMessage()) == (
+        "WARNING",
+        f"cannot read it: {UnavailableError('the store is away')}",
+    )
+    assert (second.levelname, second.getMessage()) == ("ERROR", "cannot read it")
+    assert second.exc_info
+    with pytest.raises(KeyboardInterrupt), FailureLog(log, "cannot read %s", "it"):
+        raise KeyboardInterrupt

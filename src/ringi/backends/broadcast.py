@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Self
 
 from ringi.base.clock import delay_after
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Notifier, StreamItem
 from ringi.errors import RingiError
 
@@ -73,9 +74,7 @@ class BroadcastNotifier(Notifier):
         self._has_topics.set()
 
     async def _end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_all(*self._tasks)
 
     async def _send_forever(self) -> None:
         while True:

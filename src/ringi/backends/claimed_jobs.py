@@ -15,7 +15,8 @@ from typing import Any
 
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import JOBS, Job, JobHandler, JobNotDueError, Jobs, Notifier
 from ringi.errors import RingiError, UnavailableError
 
@@ -86,9 +87,7 @@ class ClaimedJobs(Jobs):
         finally:
             # First: its jobs would be claimed for it again.
             self._remove(pool)
-            for each in (stopping, renewing, *pool.running):
-                each.cancel()
-            await asyncio.gather(stopping, renewing, *pool.running, return_exceptions=True)
+            await cancel_all(stopping, renewing, *pool.running)
             if not self._pools:
                 await asyncio.wait({claiming})
         if claiming.done():
@@ -144,14 +143,11 @@ class ClaimedJobs(Jobs):
 
     async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
         self._begun_claims += 1
+        jobs: Sequence[Job] = ()
         try:
-            jobs = await self._claim(kinds, limit)
-        except RingiError as error:  # A worker that stopped here would abandon its jobs.
-            log.warning("cannot look for jobs, trying again: %s", error)
-            return ()
-        except Exception:
-            log.exception("looking for jobs failed, trying again")
-            return ()
+            # A worker that stopped here would abandon its jobs.
+            with FailureLog(log, "cannot look for jobs, trying again"):
+                jobs = await self._claim(kinds, limit)
         finally:
             self._ended_claims += 1
         if jobs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ringi.base.loops import cancel_all
 from ringi.errors import UnavailableError
 
 AGAIN_SECONDS = 0.5
@@ -33,9 +34,7 @@ class Silence:
 
     async def close(self) -> None:
         """Listen no longer."""
-        if self._listening:
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
+        await cancel_all(self._listening)
 
     async def _listen(self) -> None:
         is_heard = False

@@ -1,9 +1,11 @@
-"""Rate-limited logging for retry loops: the same line is logged at most once a minute."""
+"""Logging for loops that try again after a failure; the same line may be limited to once a minute."""
 
 from __future__ import annotations
 
 import logging
 import time
+
+from ringi.errors import RingiError
 
 EVERY_SECONDS = 60.0
 MOST = 1_000
@@ -15,6 +17,29 @@ def limited(name: str) -> logging.Logger:
     logger = logging.getLogger(name)
     logger.addFilter(RepeatFilter())
     return logger
+
+
+class FailureLog:
+    """Logs what its block raises, and goes on after it; an error that is not of Ringi is logged with its traceback.
+
+    Args:
+        logger: The logger.
+        what: What has failed, with a place for each of `args`.
+        *args: The values.
+    """
+
+    def __init__(self, logger: logging.Logger, what: str, *args: object) -> None:
+        self._logger, self._what, self._args = logger, what, args
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> bool:
+        if isinstance(error, RingiError):
+            self._logger.warning("%s: %s", self._what % self._args, error)
+        elif isinstance(error, Exception):
+            self._logger.error(self._what, *self._args, exc_info=error)
+        return isinstance(error, Exception)
 
 
 class RepeatFilter(logging.Filter):

@@ -1,4 +1,4 @@
-"""The event loop of a thread."""
+"""The event loop of a thread, and its tasks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+async def cancel_all(*tasks: asyncio.Future[Any] | None) -> None:
+    """Cancel tasks, and return once all of them have ended; None stands for one that never began."""
+    begun = [task for task in tasks if task]
+    for task in begun:
+        task.cancel()
+    await asyncio.gather(*begun, return_exceptions=True)
+
+
+async def end_task(task: asyncio.Task[None], grace: float) -> None:
+    """Return once a task has ended, which is canceled after some seconds; raise its error."""
+    await asyncio.wait([task], timeout=grace)
+    task.cancel()
+    (result,) = await asyncio.gather(task, return_exceptions=True)
+    if isinstance(result, Exception):
+        raise result
 
 
 def without_await(work: Coroutine[Any, Any, T]) -> T:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from ringi.base.loops import cancel_all, end_task
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend, Job
 from ringi.delivery.addresses import check_trust
@@ -64,8 +65,7 @@ class Deliveries:
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
-            follow_task.cancel()
-            await asyncio.gather(follow_task, return_exceptions=True)
+            await cancel_all(follow_task)
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, oldest first."""
@@ -131,11 +131,7 @@ async def delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliv
         yield deliveries
     finally:
         stop.set()
-        await asyncio.wait([work_task], timeout=GRACE_SECONDS)
-        work_task.cancel()
-        (result,) = await asyncio.gather(work_task, return_exceptions=True)
-        if isinstance(result, Exception):
-            raise result
+        await end_task(work_task, GRACE_SECONDS)
 
 
 def log_failure(work_task: asyncio.Task[None]) -> None:

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
 from ringi.contracts.backend import Backend, Job, Wakeup
 from ringi.domain.record import START, Event, Key, Position, parsed_number
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, InvalidError, RingiError
+from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.feed import Feed
 
 log = limited(__name__)
@@ -37,13 +37,9 @@ class Follower:
     async def run(self) -> None:
         """Follow without end; after a failure, begin again at the stored cursor."""
         while True:
-            try:
+            with FailureLog(log, "cannot read events for delivery, trying again"):
                 async with self._feed.follow(self._collect):
                     await self._follow()
-            except RingiError as error:
-                log.warning("cannot read events for delivery, trying again: %s", error)
-            except Exception:
-                log.exception("cannot read events for delivery, trying again")
             await asyncio.sleep(self._backend.notifier.recheck_after)
 
     async def _follow(self) -> None:

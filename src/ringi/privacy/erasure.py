@@ -12,6 +12,7 @@ from typing import Any
 
 from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
+from ringi.base.log_limit import FailureLog
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import R, Store, change_record, find_record, readable
 from ringi.domain.ask import REVIEW
@@ -32,7 +33,7 @@ from ringi.domain.record import (
 from ringi.domain.request import Request
 from ringi.domain.reviews import overridden_key, review_key
 from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, state_streams
-from ringi.errors import ConflictError, NotFoundError, RingiError
+from ringi.errors import ConflictError, NotFoundError
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
@@ -161,12 +162,9 @@ class Eraser:
             await self.attachments.end(after)
         if after.legal_hold or (before.is_final and not before.legal_hold):
             return False
-        try:
+        # The decision is stored, so its caller gets no error; a job tries again.
+        with FailureLog(log, "an erasure still waits after the end of %s", after.id):
             return await self.finish(after, now)
-        except RingiError as error:
-            log.warning("an erasure still waits after the end of %s: %s", after.id, error)
-        except Exception:  # The decision is stored, so its caller gets no error; a job tries again.
-            log.exception("an erasure still waits after the end of %s", after.id)
         return False
 
     async def finish(self, request: Request, now: datetime) -> bool:

@@ -141,7 +141,7 @@ class AguiRoutes:
         """Return the input of a call, the name of its agent, and its context without a thread."""
         caller = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
-        others_text, base = texts_for(http.scope).waits_for_others, base_of(http.scope)
+        others_text, base = texts_for(http.scope)["waits_for_others"], base_of(http.scope)
         return turn, str(http.path_params["agent"]), AguiContext(caller, turn.run_id, others_text, base)
 
     async def _turn(self, http: HttpRequest) -> AguiContext:

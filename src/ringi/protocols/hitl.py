@@ -71,8 +71,8 @@ class HitlRoutes:
         goes_on = request.is_final and request.continuation
         next: Literal["continue", "complete"] = "continue" if goes_on else "complete"
         texts = texts_for(http.scope)
-        messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}
-        message = messages[submitted.action] if request.is_final else texts.held if request.held else texts.voted
+        decided = {"approve": "approved", "edit": "edited", "reject": "rejected"}[submitted.action]
+        message = texts[decided if request.is_final else "held" if request.held else "voted"]
         return reply(HitlResult(success=True, next_action=next, message=message), status_after(request))
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
+from ringi.base.log_limit import FailureLog
 from ringi.contracts.store import Store
 from ringi.domain.thread import FenceError
-from ringi.errors import NotFoundError, RingiError
+from ringi.errors import NotFoundError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import Lease
@@ -74,12 +75,8 @@ class LoopWatch:
             self._missed_ticks += 1
             if self._is_blocked and self._held_leases:
                 self._log_blocking_code()
-                try:
+                with FailureLog(log, "cannot renew leases while the event loop is blocked"):
                     asyncio.run(self._renew_while_blocked())
-                except RingiError as error:
-                    log.warning("cannot renew leases while the event loop is blocked: %s", error)
-                except Exception:
-                    log.exception("cannot renew leases while the event loop is blocked")
 
     async def _renew_while_blocked(self) -> None:
         """Renew the held leases until the event loop responds."""

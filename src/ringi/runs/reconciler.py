@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from ringi.base.clock import Clock
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
 from ringi.connect import Backend, repeat
 from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, partition_key_of, resume_key
 from ringi.contracts.store import R, Store
@@ -16,7 +16,6 @@ from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import Event, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import RingiError
 from ringi.inbox.feed import Feed
 
 log = limited(__name__)
@@ -87,12 +86,8 @@ class Reconciler:
         async with self._notifier.subscribe(STRANDED) as self._wakeup, feed.follow(self._collect):
             is_woken = False
             while True:
-                try:
+                with FailureLog(log, "cannot check for runs to continue, trying again"):
                     await self._check(feed, is_woken)
-                except RingiError as error:
-                    log.warning("cannot check for runs to continue, trying again: %s", error)
-                except Exception:
-                    log.exception("checking for runs to continue failed, trying again")
                 is_woken = await self._wakeup.wait(self._lease_due - asyncio.get_running_loop().time())
 
     def _collect(self, events: Sequence[Event]) -> None:

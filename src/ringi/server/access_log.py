@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import MutableSequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.types import Message, Scope, Send
 
+from ringi.base.bounded import Bounded
 from ringi.contracts.backend import Backend
 from ringi.domain.record import Key
 from ringi.errors import RingiError
@@ -34,7 +34,7 @@ class AccessLog:
 
     def __init__(self, backend: Backend) -> None:
         self._store, self._clock = backend.store, backend.clock
-        self._recorded: OrderedDict[tuple[Key, str], float] = OrderedDict()
+        self._recorded = Bounded[tuple[Key, str], float](CACHE_SIZE)
         self._pending: dict[Key, dict[str, None]] = {}
         self._writing = asyncio.Lock()
 
@@ -57,9 +57,6 @@ class AccessLog:
             await self._save(who, paths)
             for each in paths:
                 self._recorded[who, each] = time.monotonic()
-                self._recorded.move_to_end((who, each))
-            while len(self._recorded) > CACHE_SIZE:
-                self._recorded.popitem(last=False)
 
     def _is_recorded(self, who: Key, path: str) -> bool:
         at = self._recorded.get((who, path))

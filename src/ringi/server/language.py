@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 
 from starlette.datastructures import Headers
@@ -10,50 +9,35 @@ from starlette.types import Scope
 
 from ringi.base.texts import LANGUAGES, Language
 
-
-@dataclass(frozen=True)
-class ServerTexts:
-    """All texts in one language."""
-
-    approved: str
-    edited: str
-    rejected: str
-    voted: str
-    held: str
-    """States that an answer takes effect later, and can be undone until then."""
-    waits_for_others: str
-    """States that a turn has ended although its run still waits."""
-
-
-TEXTS: dict[Language, ServerTexts] = {
-    "en": ServerTexts(
-        approved="Your answer is recorded.",
-        edited="Your changed answer is recorded.",
-        rejected="Your rejection is recorded.",
-        voted="Your vote is recorded. More people must agree.",
-        held="Your answer is recorded, and takes effect in a moment.",
-        waits_for_others="Another person still has to answer here.",
-    ),
-    "ja": ServerTexts(
-        approved="回答を記録しました。",
-        edited="変更した回答を記録しました。",
-        rejected="「いいえ」という回答を記録しました。",
-        voted="投票を記録しました。ほかの人の同意も必要です。",
-        held="回答を記録しました。まもなく確定します。",
-        waits_for_others="ほかの人の回答を待っているものがあります。",
-    ),
-    "zh": ServerTexts(
-        approved="已记录您的回答。",
-        edited="已记录您修改后的回答。",
-        rejected="已记录您的拒绝。",
-        voted="已记录您的投票，还需要其他人同意。",
-        held="已记录您的回答，稍后生效。",
-        waits_for_others="有一个问题正在等待其他人回答。",
-    ),
+TEXTS: dict[Language, dict[str, str]] = {
+    "en": {
+        "approved": "Your answer is recorded.",
+        "edited": "Your changed answer is recorded.",
+        "rejected": "Your rejection is recorded.",
+        "voted": "Your vote is recorded. More people must agree.",
+        "held": "Your answer is recorded, and takes effect in a moment.",
+        "waits_for_others": "Another person still has to answer here.",
+    },
+    "ja": {
+        "approved": "回答を記録しました。",
+        "edited": "変更した回答を記録しました。",
+        "rejected": "「いいえ」という回答を記録しました。",
+        "voted": "投票を記録しました。ほかの人の同意も必要です。",
+        "held": "回答を記録しました。まもなく確定します。",
+        "waits_for_others": "ほかの人の回答を待っているものがあります。",
+    },
+    "zh": {
+        "approved": "已记录您的回答。",
+        "edited": "已记录您修改后的回答。",
+        "rejected": "已记录您的拒绝。",
+        "voted": "已记录您的投票，还需要其他人同意。",
+        "held": "已记录您的回答，稍后生效。",
+        "waits_for_others": "有一个问题正在等待其他人回答。",
+    },
 }
 
 
-def texts_for(scope: Scope) -> ServerTexts:
+def texts_for(scope: Scope) -> dict[str, str]:
     """Return the texts in the caller's preferred available language, else in English."""
     return TEXTS[language_for(scope)]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 
+from ringi.base.bounded import Bounded
 from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -65,7 +65,7 @@ class RateCounter:
 
     def __init__(self, per_minute: int) -> None:
         self._limit = per_minute
-        self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+        self._minutes = Bounded[tuple[str, str], tuple[float, int]](MAX_ASKERS)
 
     def count(self, caller: Principal) -> None:
         """Count one more action, or raise `UnavailableError`."""
@@ -77,9 +77,6 @@ class RateCounter:
             what = f"{caller.name!r} asked {number} times within a minute: retry later"
             raise UnavailableError(what, 60 - (now - began), code="limit")
         self._minutes[key] = (began, number + 1)
-        self._minutes.move_to_end(key)
-        if len(self._minutes) > MAX_ASKERS:
-            self._minutes.popitem(last=False)
 
 
 async def submit_for(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:

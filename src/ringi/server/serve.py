@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from ringi.audit.seals import Sealer
 from ringi.base.extras import UnsupportedError
+from ringi.base.loops import cancel_all, end_task
 from ringi.base.settings import SettingError
 from ringi.connect import LOOPBACK, home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
@@ -122,8 +123,7 @@ async def serve_until_signal(
             try:
                 await server.serve(sockets=[listener])
             finally:
-                sealing.cancel()
-                await asyncio.gather(sealing, return_exceptions=True)
+                await cancel_all(sealing)
 
 
 @asynccontextmanager
@@ -153,15 +153,7 @@ async def open_components(
             yield {"backend": backend, "inbox": inbox, "runner": runner}, worker
         finally:
             stop.set()
-            await _end(worker)
-
-
-async def _end(worker: asyncio.Task[None]) -> None:
-    await asyncio.wait([worker], timeout=GRACE_SECONDS)
-    worker.cancel()
-    (result,) = await asyncio.gather(worker, return_exceptions=True)
-    if isinstance(result, Exception):
-        raise result
+            await end_task(worker, GRACE_SECONDS)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -7,6 +7,8 @@ import contextvars
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, TypeVar
 
+from ringi.base.loops import cancel_all
+
 T = TypeVar("T")
 
 
@@ -32,7 +34,4 @@ class SingleFlight:
 
     async def close(self) -> None:
         """Cancel the reads in progress."""
-        reads = list(self._reads.values())
-        for task in reads:
-            task.cancel()
-        await asyncio.gather(*reads, return_exceptions=True)
+        await cancel_all(*self._reads.values())

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
 from ringi.base.clock import delay_after
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs, Wakeup
 
 log = logging.getLogger(__name__)
@@ -43,9 +44,7 @@ class MemoryJobs(Jobs):
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:
             self._listeners.discard(wakeup)
-            for each in (stopping, *tasks):
-                each.cancel()
-            await asyncio.gather(stopping, *tasks, return_exceptions=True)
+            await cancel_all(stopping, *tasks)
 
     def _claim(self, kinds: Collection[str]) -> Job | None:
         busy = {self._unfinished[key].partition_key for key in self._running}

@@ -13,6 +13,7 @@ import asyncpg
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
 from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, refusing
 from ringi.base.log_limit import limited
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
 from ringi.errors import RingiError, UnavailableError
 
@@ -85,8 +86,7 @@ class WakeupPoller:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._looking.cancel()
-        await asyncio.gather(self._looking, return_exceptions=True)
+        await cancel_all(self._looking)
 
     async def _keep_looking(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from typing import Self
 
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.base.canonical_json import COMPACT
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import EXPIRY, STRANDED, Notifier, Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import FenceError
@@ -111,8 +112,7 @@ class SqliteNotifier(Notifier):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._watch.cancel()
-        await asyncio.gather(self._watch, return_exceptions=True)
+        await cancel_all(self._watch)
 
     async def _watch_file(self, seen: int) -> None:
         logged = ""

@@ -17,6 +17,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionRequest
 
 from ringi.base.canonical_json import JsonObject, unique_keys
+from ringi.base.loops import cancel_all
 from ringi.client.client import Client
 from ringi.connect import open
 from ringi.domain.ask import Outcome
@@ -241,9 +242,7 @@ class AcpProxy:
     async def _stop(self, session: str) -> None:
         """Answer the agent's requests of a session as cancelled, and cancel them in the inbox."""
         tasks = [task for task, of in self._held.items() if of == session]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all(*tasks)
         if tasks and session in self._gates:
             self._in_background(self._cancel_requests(session))
 

@@ -18,6 +18,8 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, PROTOCOL_VERSION_META_KEY, REQUEST_TIMEOUT, RequestId
 
+from ringi.base.bounded import Bounded
+from ringi.base.loops import cancel_all
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate
@@ -86,7 +88,7 @@ class GatedCalls:
         self._relay, self._open_gate, self._wait, self._link = relay, open_gate, wait, link
         self._tasks = set[asyncio.Task[RpcResult]]()
         self._left = list[HeldCall]()
-        self._continuations = dict[str, str]()
+        self._continuations = Bounded[str, str](MAX_CONTINUATIONS)
 
     async def call(self, context: Context, params: RpcParams) -> RpcResult:
         """Answer `tools/call`.
@@ -141,9 +143,7 @@ class GatedCalls:
 
     async def close(self) -> None:
         """Cancel the calls; requests stay open, and a later connection of the client continues with them."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_all(*self._tasks)
 
     async def _attend(self, held: HeldCall, context: Context) -> None:
         ends_at = time.monotonic() + self._wait
@@ -223,8 +223,6 @@ class GatedCalls:
             raise
         if result.get("resultType") == "input_required":
             # The client repeats the call with what the server asks it for.
-            if len(self._continuations) >= MAX_CONTINUATIONS:
-                self._continuations.pop(next(iter(self._continuations)))
             self._continuations[continuation_key(held.params, result.get("requestState"))] = held.attempt
         elif "task" not in result:  # A task of the server still runs.
             await granted.report("failed" if result.get("isError") else "committed")

@@ -6,12 +6,12 @@ An answer names no request, and may approve only the one that was served last to
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from contextlib import suppress
 from typing import NamedTuple
 
 from starlette.requests import Request as HttpRequest
 
+from ringi.base.bounded import Bounded
 from ringi.base.canonical_json import JsonObject
 from ringi.base.texts import reason_of
 from ringi.domain.ask import Answer
@@ -276,7 +276,7 @@ class ServedRequests:
     """The served requests known to this process; the oldest are evicted first."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, str, str], ServedRequest] = OrderedDict()
+        self._last = Bounded[tuple[str, str, str], ServedRequest](MAX_SERVED)
 
     def record(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
         """Record the request served to a token on a thread; None if no request waits."""
@@ -284,8 +284,6 @@ class ServedRequests:
         self._last.pop(key, None)
         if request:
             self._last[key] = ServedRequest(request.id, request.digest)
-        if len(self._last) > MAX_SERVED:
-            self._last.popitem(last=False)
 
     def last(self, tenant: str, token: str, thread_id: str) -> ServedRequest:
         """Return the last request served to a token on a thread, or raise `RefusalError`."""

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
+from ringi.base.log_limit import FailureLog
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import ABSENCES, Backend, StreamItem, Wakeup
 from ringi.contracts.store import readable
 from ringi.domain import absence
 from ringi.domain.absence import Absence
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key, Viewer
-from ringi.errors import RingiError
 from ringi.server.single_flight import SingleFlight
 
 log = logging.getLogger(__name__)
@@ -85,9 +86,7 @@ class AbsenceTable:
         if self._ending:
             self._ending.cancel()
         await self._flight.close()
-        if self._following:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        await cancel_all(self._following)
 
     async def _follow(self, wakeup: Wakeup) -> None:
         while True:
@@ -101,13 +100,10 @@ class AbsenceTable:
     async def _read(self, tenants: list[str]) -> None:
         self._tenants.update(tenants)
         changes = self._changes
-        try:
+        found: list[Journal] | None = None
+        with FailureLog(log, "the absences cannot be read, trying again at the next call"):
             found = await readable(self._store, Journal, [Key(tenant, absence.JOURNAL) for tenant in tenants])
-        except RingiError as error:
-            log.warning("the absences cannot be read, trying again at the next call: %s", error)
-            return
-        except Exception:
-            log.exception("the absences cannot be read, trying again at the next call")
+        if found is None:
             return
         now, journals = self._clock(), {journal.tenant: journal for journal in found}
         before = dict(self._absences)

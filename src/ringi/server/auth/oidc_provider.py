@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import math
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jwt
 from starlette.types import Scope
 
+from ringi.base.bounded import Bounded
 from ringi.base.extras import missing
 from ringi.base.settings import SettingError
 from ringi.domain.record import DEFAULT_TENANT
@@ -339,7 +339,7 @@ class BearerTokens:
 
     def __init__(self, oidc: Oidc, provider: OidcProvider) -> None:
         self._oidc, self._provider = oidc, provider
-        self._cache: OrderedDict[str, VerifiedToken] = OrderedDict()
+        self._cache = Bounded[str, VerifiedToken](CACHE_SIZE)
 
     async def authenticate(self, scope: Scope) -> None:
         """Record in the scope the person that a provider token names, or the error that refuses it."""
@@ -365,9 +365,6 @@ class BearerTokens:
             self._cache.pop(token, None)
             raise UnauthenticatedError("the token has expired")
         self._cache[token] = verified
-        self._cache.move_to_end(token)
-        if len(self._cache) > CACHE_SIZE:
-            self._cache.popitem(last=False)
         return verified
 
     async def _verified(self, token: str) -> VerifiedToken:

@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from pydantic import FiniteFloat, ValidationError
 
+from ringi.base.log_limit import FailureLog
+from ringi.base.loops import cancel_all
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import REVOCATIONS, Backend, StreamItem
 from ringi.domain.record import Key
-from ringi.errors import RingiError, UnavailableError
+from ringi.errors import UnavailableError
 from ringi.server.identity import Role
 
 log = logging.getLogger(__name__)
@@ -84,9 +86,7 @@ class Revocations:
 
     async def close(self) -> None:
         """Stop loading revocations."""
-        if self._following:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        await cancel_all(self._following)
 
     def is_revoked(self, tenant: str, name: str, role: Role, metadata: TokenMetadata) -> bool:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
@@ -102,14 +102,10 @@ class Revocations:
         async with self._notifier.subscribe(TOPIC) as wakeup:
             while True:
                 seconds = self._notifier.recheck_after
-                try:
+                with FailureLog(log, "the revocations cannot be read, retrying"):
                     await self._read()
                     self._is_loaded = True
                     seconds = self._notifier.pulse_after
-                except RingiError as error:
-                    log.warning("the revocations cannot be read, retrying: %s", error)
-                except Exception:
-                    log.exception("the revocations cannot be read, retrying")
                 self._ready.set()
                 await wakeup.wait(seconds)
 

@@ -119,7 +119,7 @@ class ChatRoutes:
         if thread is None or not thread.is_live:
             return None
         return ChatContext(
-            caller, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
+            caller, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope)["waits_for_others"]
         )
 
     async def _turn(self, http: HttpRequest) -> ChatContext:
@@ -133,7 +133,7 @@ class ChatRoutes:
         else:
             context = await self._apply_approvals(caller, turn, newest, thread, channel_of(http.scope))
         return context._replace(
-            hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
+            hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope)["waits_for_others"]
         )
 
     async def _start(

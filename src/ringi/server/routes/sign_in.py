@@ -6,8 +6,6 @@ import hmac
 import re
 import secrets
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from logging import getLogger
@@ -20,6 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response as HttpResponse
 
+from ringi.base.bounded import Bounded
 from ringi.base.texts import code_of
 from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
@@ -75,7 +74,7 @@ class SignInRoutes:
         self._acr_values = list(dict.fromkeys(settings.sign_in_acr[tier] for tier in tiers))
         self._provider = provider
         self._secret = auth.keys.derive("sign in")
-        self._used_states: OrderedDict[str, None] = OrderedDict()
+        self._used_states = Bounded[str, None](CACHE_SIZE)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -173,8 +172,6 @@ class SignInRoutes:
         if attempt.state in self._used_states:
             raise SignInError("this sign-in was already completed")
         self._used_states[attempt.state] = None
-        if len(self._used_states) > CACHE_SIZE:
-            self._used_states.popitem(last=False)
         return attempt
 
     def _create_session(
@@ -205,43 +202,33 @@ def error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
     return error_page(http, error, PATH)
 
 
-@dataclass(frozen=True)
-class PageTexts:
-    """The texts of the page in one language."""
-
-    title: str
-    failed: str
-    stranger: str
-    unavailable: str
-    again: str
-    back: str
-
-
 TEXTS = {
-    "en": PageTexts(
-        title="You are not signed in",
-        failed="The sign-in did not succeed. Try again. If it fails again, give the text below to your administrator.",
-        stranger="Your account may not use Ringi. Ask your administrator for access, and give them the text below.",
-        unavailable="Your organisation's sign-in cannot be reached. Try again in a moment.",
-        again="Try again",
-        back="Back to Ringi",
-    ),
-    "ja": PageTexts(
-        title="サインインしていません",
-        failed="サインインできませんでした。もう一度お試しください。解決しない場合は、下のコードと時刻を管理者に伝えてください。",
-        stranger="このアカウントでは Ringi を利用できません。下のコードを添えて、管理者に利用を申請してください。",
-        unavailable="組織のサインインに接続できません。しばらくしてからもう一度お試しください。",
-        again="もう一度試す",
-        back="Ringi に戻る",
-    ),
-    "zh": PageTexts(
-        title="您尚未登录",
-        failed="登录未成功，请重试。如果仍然失败，请将下面的代码和时间告知管理员。",
-        stranger="您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的代码。",
-        unavailable="无法连接组织的登录服务，请稍后重试。",
-        again="重试",
-        back="返回 Ringi",
-    ),
+    "en": {
+        "title": "You are not signed in",
+        "failed": "The sign-in did not succeed. Try again. If it fails again, give the text below to your "
+        "administrator.",
+        "stranger": "Your account may not use Ringi. Ask your administrator for access, and give them the text below.",
+        "unavailable": "Your organisation's sign-in cannot be reached. Try again in a moment.",
+        "again": "Try again",
+        "back": "Back to Ringi",
+    },
+    "ja": {
+        "title": "サインインしていません",
+        "failed": "サインインできませんでした。もう一度お試しください。"
+        "解決しない場合は、下のコードと時刻を管理者に伝えてください。",
+        "stranger": "このアカウントでは Ringi を利用できません。下のコードを添えて、管理者に利用を申請してください。",
+        "unavailable": "組織のサインインに接続できません。しばらくしてからもう一度お試しください。",
+        "again": "もう一度試す",
+        "back": "Ringi に戻る",
+    },
+    "zh": {
+        "title": "您尚未登录",
+        "failed": "登录未成功，请重试。如果仍然失败，请将下面的代码和时间告知管理员。",
+        "stranger": "您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的代码。",
+        "unavailable": "无法连接组织的登录服务，请稍后重试。",
+        "again": "重试",
+        "back": "返回 Ringi",
+    },
 }
 
 PAGE = """<!doctype html>
@@ -263,12 +250,12 @@ def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpRespo
     """Return the page for an error; the provider's message is escaped as text, and only in English."""
     language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
     page = TEXTS[language]
-    why = {403: page.stranger, 503: page.unavailable}.get(problem.status_code, page.failed)
+    why = page[{403: "stranger", 503: "unavailable"}.get(problem.status_code, "failed")]
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
     log.warning("sign-in failed (%s): %s", code_of(error), error)
     detail = str(error) if language == "en" else code_of(error)
-    values = {"title": page.title, "why": why, "detail": detail, "again": page.again, "back": page.back}
     links = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
-    escaped = {name: escape(text) for name, text in {**values, **links}.items()}
+    values = {**page, **links, "why": why, "detail": detail}
+    escaped = {name: escape(text) for name, text in values.items()}
     headers = {name: value for name, value in problem.headers.items() if name == "retry-after"}
     return HTMLResponse(PAGE.format(**escaped), problem.status_code, headers)

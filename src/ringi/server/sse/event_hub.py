@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import NamedTuple
 
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store
 from ringi.domain import pauses
@@ -137,9 +138,7 @@ class EventHub:
     async def close(self) -> None:
         """Stop following the feed."""
         await self._single_flight.close()
-        if self._delivering:
-            self._delivering.cancel()
-            await asyncio.gather(self._delivering, return_exceptions=True)
+        await cancel_all(self._delivering)
         if self._following:
             await self._following.aclose()
             self._following = None

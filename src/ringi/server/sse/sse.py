@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
+from ringi.base.log_limit import FailureLog
 from ringi.contracts.backend import Wakeup
-from ringi.errors import InvalidError, RingiError, UnavailableError
+from ringi.errors import InvalidError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
 from ringi.server.refusals import MalformedError, UnauthenticatedError
@@ -399,13 +400,8 @@ class EventStream:
 
 async def feed_connection(connection: StreamConnection, feed: Feeder, hint: bytes) -> None:
     """Feed a connection; on failure the client is disconnected, and resumes."""
-    try:
+    with FailureLog(log, "a stream of %s ended", connection.caller.name):
         if hint:
             await connection.write(hint)
-        await feed(connection)
-    except RingiError as error:
-        log.warning("a stream of %s ended: %s", connection.caller.name, error)
-        connection.end()
-    except Exception:
-        log.exception("a stream of %s ended", connection.caller.name)
-        connection.end()
+        return await feed(connection)
+    connection.end()

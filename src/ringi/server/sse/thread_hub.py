@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import FailureLog, limited
+from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Key, parsed_number
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError
 from ringi.runs.stream_writer import REPEATED, stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
@@ -103,9 +104,7 @@ class ThreadHub:
         """Stop following threads."""
         await self._single_flight.close()
         readers, self._readers = self._readers, {}
-        for reader in readers.values():
-            reader.task.cancel()
-        await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
+        await cancel_all(*(reader.task for reader in readers.values()))
 
     async def _page(self, key: Key, after: int) -> OutputPage:
         items = await self._stream.read(key, after, PAGE)
@@ -157,18 +156,13 @@ class ThreadReader(Wakeup):
                     await self.wait(self._notifier.recheck_after)
 
     async def _read(self) -> bool:
-        try:
+        with FailureLog(log, "the output of thread %s cannot be read, trying again", self._key.id):
             items = await self._stream.read(self._key, self._at, PAGE)
             output = await output_of(self._store, self._key.tenant, items)
-        except RingiError as error:
-            log.warning("the output of thread %s cannot be read, trying again: %s", self._key.id, error)
-            return False
-        except Exception:
-            log.exception("the output of thread %s cannot be read, trying again", self._key.id)
-            return False
-        if items:
-            self._deliver(output)
-        return len(items) == PAGE
+            if items:
+                self._deliver(output)
+            return len(items) == PAGE
+        return False
 
     def _deliver(self, output: ThreadOutput) -> None:
         before, self._at = self._at, max(self._at, output.items[-1].number)
