@@ -96,10 +96,12 @@ _export = lazy_exports(
 
 ELSEWHERE = {
     **{name: f"async with ringi.open() as inbox: await inbox.{name}(…)" for name in ("cancel", "find", "get", "wait")},
-    **dict.fromkeys(
-        ("respond", "approve", "reject"),
-        'async with ringi.open() as inbox: await inbox.respond(request, "approve", by="ann")',
-    ),
+    **{
+        name: f'async with ringi.open() as inbox: await inbox.respond(request, "{decision}", by="ann")'
+        for name, decision in (("respond", "approve"), ("approve", "approve"), ("reject", "reject"))
+    },
+    **dict.fromkeys(("app", "create_app"), "from ringi.server import create_app"),
+    "File": "ringi.Attachment",
     "Client": 'ringi.open("https://…", token=…)',
     "requires_approval": "@ringi.gate(policy)",
     "read_policy": "ringi.Policy.read(path)",
@@ -120,3 +122,7 @@ def __getattr__(name: str) -> Any:
     if name != "RingiError" and name.endswith("Error") and hasattr(import_module(f"{__name__}.errors"), name):
         raise AttributeError(f"module 'ringi' has no attribute {name!r}: use `ringi.errors.{name}`")
     return _export(name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *ROOMS]

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
@@ -18,7 +19,17 @@ from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, N
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.events import MOST, Webhook
 from ringi.domain.grants import Grant, GrantUse, NewGrant
-from ringi.domain.voting import Escalation, Escalations, Excluded, PersonName, PolicySource, Quorum, Stage, Tier
+from ringi.domain.voting import (
+    Escalation,
+    Escalations,
+    Excluded,
+    PersonName,
+    PolicySource,
+    Quorum,
+    Seconds,
+    Stage,
+    Tier,
+)
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import json_schema
 from ringi.forms.form import Form, into
@@ -56,13 +67,6 @@ def form_of(value: object) -> object:
     """Return the form for a pydantic model class; return any other value unchanged."""
     return Form.of(value) if isinstance(value, type) and issubclass(value, BaseModel) else value
 
-
-def seconds_of(value: object) -> object:
-    """Return a timedelta as seconds; return any other value unchanged."""
-    return value.total_seconds() if isinstance(value, timedelta) else value
-
-
-Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
 
 Sentences = Annotated[tuple[Sentence, ...], Field(max_length=5)]
 
@@ -464,6 +468,11 @@ SHAPES = {
     "webhooks": 'a list of receivers: [{"url": "https://example.com/hook"}]',
 }
 """The shape of a field that is often given as one value."""
+EXPECTED = {
+    **{"approvals": "quorum", "approvers": "quorum", "votes": "quorum", "to": "assignee", "person": "assignee"},
+    **{"timeout": "expires_in", "deadline": "due_at", "callback": "webhooks", "body": "description", "fields": "form"},
+}
+"""The names under which somebody looks for a field."""
 
 
 def parse_body(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
@@ -493,11 +502,23 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     if isinstance(cause, FieldValidationError):
         return cause.at(field)
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
-        known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items() if name != "policy"))
-        return FieldError(field, f"is not a known field: use one of {known}", "unexpected")
+        known = sorted(f.alias or name for name, f in model.model_fields.items() if name != "policy")
+        return FieldError(field, f"is not a known field: {_use(field, known)}", "unexpected")
     if error["type"] in ("tuple_type", "dict_type", "model_type") and (shape := SHAPES.get(field)):
         return FieldError(field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *rule_of(error))
-    return FieldError(field, error["msg"], *rule_of(error))
+    shape = SHAPES.get(str(steps[0])) if error["type"] in _WRONG_SHAPES and len(steps) > 1 else None
+    return FieldError(field, f"{error['msg']}: send {shape}" if shape else error["msg"], *rule_of(error))
+
+
+_WRONG_SHAPES = ("extra_forbidden", "missing", "tuple_type", "dict_type", "model_type")
+
+
+def _use(field: str, known: Sequence[str]) -> str:
+    alike = [name for name in known if name[:6] == field[:6]] if len(field) > 5 else []
+    near = [EXPECTED.get(field, ""), *alike, *get_close_matches(field, known, 1, 0.7)]
+    found = next((name for name in near if name in known), None)
+    shape = SHAPES.get(found or "")
+    return f"use one of {', '.join(known)}" if found is None else f"use {found}" + (f", {shape}" if shape else "")
 
 
 class Response(StrictModel):
@@ -536,7 +557,9 @@ class Response(StrictModel):
     """The grant that approved the call; None if a person or a rule of a policy decided."""
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
-        return ((name, getattr(self, name)) for name in ("decision", "responder"))
+        yield from ((name, getattr(self, name)) for name in ("decision", "responder"))
+        # The names alone: answers and messages may be secret.
+        yield "given", [name for name in ("data", "args", "message") if getattr(self, name) is not None]
 
     def into(self, model: type[M]) -> M:
         """Return the form's data as an instance of the pydantic model from which the form was made.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -155,6 +155,17 @@ class RequestData(Record):
     unanswerable: bool = Field(default=False, exclude_if=is_empty)
     """True while the request is pending and nobody who is known here can answer it, except administrators."""
     digest: str
+
+    if not TYPE_CHECKING:  # A type checker would take every name for an attribute.
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError as error:
+                if name not in ("answer", "args", "data", "decision", "message", "result"):
+                    raise
+                where = "`request.response` has decision, data and message; `request.granted` the approved args"
+                raise AttributeError(f"{error}: {where}") from None
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
         title = self.title if len(self.title) <= TITLE_SHOWN else f"{self.title[:TITLE_SHOWN]}…"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, Name, check_name
@@ -56,6 +56,14 @@ class PolicySource(StrictModel):
     """Whether the `card` in the request's context is the policy's card of the tool; else it is the asker's own text."""
 
 
+def seconds_of(value: object) -> object:
+    """Return a timedelta as seconds; return any other value unchanged."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
+
+
 class Stage(StrictModel):
     """One stage of a quorum."""
 
@@ -68,7 +76,7 @@ class Stage(StrictModel):
 class Escalation(StrictModel):
     """More people who may decide if nobody has after some time."""
 
-    after: float = Field(gt=0, le=10 * 366 * 86_400)
+    after: Seconds
     """Seconds since the request was asked."""
     to: Annotated[tuple[Recipient, ...], Field(min_length=1, max_length=100)]
     """The names of people, or `group:` and the names of groups."""

@@ -35,16 +35,19 @@ class Form(StrictModel):
 
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
 
-    def __init__(self, fields: Sequence[Field] | None = None, /, **arguments: Any) -> None:
+    def __init__(self, fields: Sequence[Field] | None = None, /, *more: Field, **arguments: Any) -> None:
         """Create a form.
 
         Args:
             fields: The fields in the order of the page, with distinct names.
+            more: Refused: the fields are one list.
             arguments: `fields` as a keyword.
 
         Raises:
             InvalidError: A field is invalid, or two fields have one name.
         """
+        if more:
+            raise InvalidError.of("fields", "must be one list: Form([Text(…), Select(…)])")
         super().__init__(**(arguments if fields is None else {**arguments, "fields": fields}))
 
     def __repr_args__(self) -> Iterator[tuple[str, str]]:

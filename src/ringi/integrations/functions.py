@@ -34,6 +34,7 @@ RequestKey = Callable[[JsonObject], str] | str
 AnyInbox = Inbox | sync.BlockingInbox
 When = Callable[[JsonObject], bool]
 """Whether people are asked about a call with these arguments."""
+WHEN = 'takes the arguments of a call as one dict: when=lambda args: args["amount"] > 100'
 
 
 @overload
@@ -128,6 +129,8 @@ def gate(
     `key`.
     """
     refuse_timeout_without_key(timeout, key)
+    if when is not None and not callable(when):
+        raise InvalidError.of("when", WHEN)
     if isinstance(subject, str):
         if args is None:
             of_file = f"for the rules in a file, Policy.read({subject!r})"
@@ -143,6 +146,12 @@ def gate(
     parsed = None if subject is None else policy_of(subject)
     more: dict[str, Any] = {"name": name, "facts": facts, "key": key, "inbox": inbox, "url": url, "timeout": timeout}
     return lambda function: _gated(function, parsed, when=when, **more)
+
+
+def parameters_of(function: Callable[..., Any] | None) -> tuple[str, ...]:
+    """Return the names of the parameters of a function written in Python, else nothing."""
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code else ()
 
 
 def _gated(
@@ -162,6 +171,9 @@ def _gated(
         raise TypeError(f"{function!r} is a generator: gate a function that returns its result")
     refuse_other_inbox(inbox, is_async=is_async)
     signature = CallSignature(function)
+    # A `when` with the parameters of the function would get the dict as the first of them.
+    if not (signature.names - {"args"}).isdisjoint(parameters_of(when)):
+        raise InvalidError.of("when", WHEN)
     own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
     gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature, when)
     gate.check_policy(signature.names)

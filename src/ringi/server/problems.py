@@ -95,6 +95,8 @@ async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).name.lower()
     detail = f"{http.method} {http.url.path}: {error.detail}"
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        detail += ": /openapi.json lists the paths"
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers = {"allow": ", ".join(allowed_methods(http))}

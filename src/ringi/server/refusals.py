@@ -36,7 +36,7 @@ class UnauthenticatedError(RefusalError):
     """The caller is not authenticated."""
 
     def __init__(self, reason: str = "no token") -> None:
-        remedy = "send 'Authorization: Bearer <token>', or open the link that `ringi serve` printed"
+        remedy = "send 'Authorization: Bearer <token>' (`ringi token create` makes one), or open `ringi link`"
         super().__init__(401, "unauthenticated", f"{reason}: {remedy}")
 
     @classmethod

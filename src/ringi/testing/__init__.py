@@ -48,3 +48,7 @@ __getattr__ = lazy_exports(
         "model": "ModelOutput ModelScript ScriptedModel parallel_tool_calls scripted_turns tool_call",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -129,5 +129,6 @@ def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
     status = text_of(f"delivery.{delivery.status}")
     next = text_of("delivery_next", at=clock(delivery.next_at)) if delivery.next_at else ""
-    why = translated(delivery.tries[-1].error or "")
+    error = delivery.tries[-1].error or ""
+    why = translated(error) + (text_of("tested.not_public") if error == NO_ADDRESS else "")
     return counted("delivery_status", count, status=status) + next + (text_of("delivery_why", why=why) if why else "")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
+import runpy
+import sys
 import warnings
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from typing import Any
 
 import pydantic
 import pytest
 
 import ringi
-from ringi import ask
+import ringi.testing
+from ringi import Form, Person, Text, ask
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
 from ringi.errors import InvalidError
+from ringi.inbox import Inbox
 from ringi.policy import Policy
 from ringi.runs import Agent
 
@@ -105,3 +111,76 @@ def test_an_unknown_condition_names_the_known_ones() -> None:
     ) as error:
         Policy.parse({"rules": [rule]})
     assert "remove it" not in str(error.value)
+
+
+ASKS = [
+    ({"webhook": "https://example.com"}, r"^webhook: is not a known field: use webhooks, a list of receivers: \[\{"),
+    ({"webhooks": ["https://example.com"]}, r'^webhooks\.0: .*: send a list of receivers: \[\{"url"'),
+    ({"webhooks": [{"url": "https://example.com", "events": []}]}, r"^webhooks\.0\.events: .*: send a list of rec"),
+    ({"escalate_to": "boss"}, r'^escalate_to: is not a known field: use escalation, a list of steps: \[\{"after": 600'),
+    ({"escalation": [{"after": 600, "to": "boss"}]}, r'^escalation\.0\.to: .*: send a list of steps: \[\{"after"'),
+    ({"approvals": 2}, r"^approvals: is not a known field: use quorum, a list of stages: \[\{"),
+    ({"quorum": 2}, r"^quorum: must be a list of stages: "),
+    ({"timeout": 30}, r"^timeout: is not a known field: use expires_in$"),
+    ({"colour": "red"}, r"^colour: is not a known field: use one of action, .*wording$"),
+]
+
+
+@pytest.fixture
+async def inbox() -> AsyncIterator[Inbox]:
+    async with ringi.open("memory://") as inbox:
+        yield inbox
+
+
+@pytest.mark.parametrize(("options", "message"), ASKS)
+async def test_a_wrong_field_of_an_ask_names_the_right_one(inbox: Inbox, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidError, match=message):
+        await inbox.ask("Refund?", **options)
+
+
+async def test_an_escalation_takes_a_timedelta(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", escalation=[{"after": timedelta(minutes=10), "to": ["group:finance"]}])
+
+    assert asked.escalation[0].after == 600
+
+
+async def test_an_answer_is_looked_for_on_the_request(inbox: Inbox) -> None:
+    asked = await inbox.ask("Which colour?", form=Form([Text("colour")]))
+    done = await inbox.respond(asked, "approve", {"colour": "secret"}, by=Person("ann"))
+
+    with pytest.raises(AttributeError, match=r"'Request' object has no attribute 'answer': `request.response` has"):
+        done.answer  # type: ignore[attr-defined] # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        done.colour  # type: ignore[attr-defined] # noqa: B018
+    assert repr(done.response) == "Response(decision='approve', responder='ann', given=['data'])"
+
+
+def test_the_fields_of_a_form_are_one_list() -> None:
+    with pytest.raises(InvalidError, match=r"^fields: must be one list: Form\(\["):
+        Form(Text("a"), Text("b"))  # type: ignore[arg-type]
+
+
+WHENS = {"text": "amount > 100", "argument": lambda amount: amount > 100, "keywords": lambda amount, **_: amount > 100}
+
+
+@pytest.mark.parametrize("when", WHENS.values(), ids=WHENS)
+def test_the_condition_of_a_gate_is_refused_at_the_function(when: Callable[..., bool]) -> None:
+    def refund(amount: int) -> int:
+        return amount
+
+    with pytest.raises(InvalidError, match=r"^when: takes the arguments of a call as one dict: when=lambda args"):
+        ringi.gate(when=when)(refund)
+
+
+def test_the_package_lists_its_names() -> None:
+    assert set(ringi.__all__) <= set(dir(ringi))
+    assert "TestHarness" in dir(ringi.testing)
+
+
+def test_the_package_is_a_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["ringi", "--version"])
+
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("ringi", run_name="__main__")
+
+    assert capsys.readouterr().out.startswith("ringi ")
