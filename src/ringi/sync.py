@@ -57,7 +57,7 @@ class _Blocking:
 
     def __init__(self, api: Any, portal: BlockingPortal) -> None:
         self._api, self._portal, self._stack = api, portal, ExitStack()
-        self._lifetime = Lifetime(type(self).__name__.lower())
+        self._lifetime = Lifetime("inbox")
         self._running: set[Future[Any]] = set()
         self._lock, self._is_closed = Lock(), False
         OPEN.add(self)
@@ -100,7 +100,7 @@ class _Blocking:
             running.cancel()
 
     def _closed_error(self) -> ClosedError:
-        return ClosedError(type(self).__name__.lower())
+        return ClosedError("inbox")
 
 
 def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
