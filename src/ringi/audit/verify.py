@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ringi.base.bounded import Bounded
 from ringi.base.canonical_json import digest
 from ringi.contracts.backend import Stream
 from ringi.contracts.store import Finding as Finding
@@ -109,7 +109,7 @@ class Audit:
         self._store, self._progress = store, progress
         self._stream = stream
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._known: OrderedDict[RecordName, bool] = OrderedDict()
+        self._known = Bounded[RecordName, bool](REMEMBERED)
         self._after = START
         self.findings: dict[Finding, None] = {}
         self.events = 0
@@ -163,7 +163,7 @@ class Audit:
             found = await self._existing(record, keys)
             await self._examine_all([(record, key) for key in keys if key not in found])
             for key in found:
-                self._remember((record, key))
+                self._known[record, key] = True
 
     async def _existing(self, record: str, keys: list[Key]) -> set[Key]:
         if record not in KINDS:
@@ -172,11 +172,6 @@ class Audit:
             return {each.key for each in await self._store.get_many(KINDS[record], keys)}
         except UnavailableError:  # Examine the records one by one, so that each unreadable one is named.
             return set()
-
-    def _remember(self, name: RecordName) -> None:
-        self._known[name] = True
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
 
     async def _is_begun(self, name: RecordName) -> bool:
         async with self._room:
@@ -191,7 +186,7 @@ class Audit:
             self._add(findings)
 
     async def _examine(self, name: RecordName) -> list[Finding]:
-        self._remember(name)
+        self._known[name] = True
         async with self._room:
             findings = await examined(self._store, name, self._stream)
             # Concurrent writes may cause a mismatch: the second examination sees them completely.

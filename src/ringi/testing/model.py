@@ -61,14 +61,9 @@ def scripted_turns(*outputs: ModelOutput) -> ModelScript:
 
 def streamed_calls(answer: AIMessage) -> list[ToolCallChunk]:
     """Return the tool calls of an answer as a provider streams them: their arguments are text, which may be no JSON."""
-    whole = [
-        tool_call_chunk(name=each["name"], args=json.dumps(each["args"], default=str), id=each["id"])
-        for each in answer.tool_calls
-    ]
-    broken = [
-        tool_call_chunk(name=each["name"], args=each["args"], id=each["id"]) for each in answer.invalid_tool_calls
-    ]
-    return whole + broken
+    whole = [(each["name"], json.dumps(each["args"], default=str), each["id"]) for each in answer.tool_calls]
+    broken = [(each["name"], each["args"], each["id"]) for each in answer.invalid_tool_calls]
+    return [tool_call_chunk(name=name, args=args, id=id) for name, args, id in [*whole, *broken]]
 
 
 def position_id(messages: Sequence[BaseMessage]) -> str:

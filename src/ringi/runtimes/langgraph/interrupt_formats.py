@@ -109,11 +109,6 @@ def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
     return (asked,) if schema.get(ENVELOPE) == digest_of(asked) else ()
 
 
-def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return the whole request, as Ringi's own `ask` expects."""
-    return {ENVELOPE: requests[0].model_dump(mode="json")}
-
-
 def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
     asked = validated(ToolApproval, value) if schema is not None else None
@@ -122,11 +117,6 @@ def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
         return ()
     edited = property_schema(schema, decisions.get("edit", {}), "edited_action", "args")
     return (approval_ask(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
-
-
-def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return LangChain's decision."""
-    return langchain_decision(requests[0])
 
 
 def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
@@ -138,11 +128,6 @@ def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
     return [approval_ask(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
 
 
-def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return LangChain's decisions, by position."""
-    return {"decisions": [langchain_decision(request) for request in requests]}
-
-
 def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each Agent Inbox request: a graph asks with a single request or a list."""
     asked = [validated(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
@@ -151,18 +136,14 @@ def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     return [inbox_call(each) for each in asked if each]
 
 
-def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return Agent Inbox's responses: always a list, even for a single request."""
-    return [inbox_response(request) for request in requests]
-
-
-OWN = InterruptFormat(read_own, answer_own)
+OWN = InterruptFormat(read_own, lambda requests, _: {ENVELOPE: requests[0].model_dump(mode="json")})
 PLAIN = InterruptFormat(lambda value, schema: (), plain_interrupts.answer)
 """The format of all values that are in no other one."""
-BATCHED = InterruptFormat(read_batched, answer_batched)
-REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), BATCHED)
+BATCHED = InterruptFormat(read_batched, lambda requests, _: {"decisions": list(map(langchain_decision, requests))})
+REFUSABLE = (InterruptFormat(read_tool_approval, lambda requests, _: langchain_decision(requests[0])), BATCHED)
 """The formats in which the model receives the reason for a refused call."""
-REVIEWS = (BATCHED, InterruptFormat(read_agent_inbox, answer_agent_inbox))
+# Agent Inbox expects a list, even for a single request.
+REVIEWS = (BATCHED, InterruptFormat(read_agent_inbox, lambda requests, _: list(map(inbox_response, requests))))
 """The formats of reviews that have ended before their calls start."""
 FORMATS = (OWN, *REFUSABLE, *REVIEWS[1:])
 
