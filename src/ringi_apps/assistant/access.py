@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ringi.base import JsonObject
-from ringi.contracts import Wakeup, find_record
+from ringi.contracts import find_record
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
-from ringi.errors import ConflictError, NotFoundError, UnavailableError
+from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 from ringi_apps.assistant.assistant import AssistantAgent
@@ -74,8 +73,8 @@ class ConversationAccess:
 
         Raises `ConflictError` if the conversation stays busy for `WAIT_SECONDS`.
         """
-        until = time.monotonic() + WAIT_SECONDS
-        async with self._subscribe(id) as wakeup:
+        until, notifier = time.monotonic() + WAIT_SECONDS, self._components.backend.notifier
+        async with notifier.subscribe(topic_of(Thread.record, Key(self._principal.tenant, id))) as wakeup:
             while True:
                 conversation = await self.load(id, agent)
                 try:
@@ -84,25 +83,16 @@ class ConversationAccess:
                     seconds_left = until - time.monotonic()
                     if error.code != "busy" or seconds_left <= 0 or error.status == "interrupted":
                         raise
-                await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
+                await self._poll.wait(wakeup, min(seconds_left, notifier.recheck_after))
 
     async def wait_for_end(self, run: Thread) -> Thread | None:
         """Return the thread once this run has ended, or None if the call may not wait longer."""
-        until = time.monotonic() + WAIT_SECONDS
-        async with self._subscribe(run.id) as wakeup:
-            while True:
-                thread = await self._runner(run.id).get(run.tenant, run.id)
-                if thread.run_id != run.run_id or not thread.is_live:
-                    return thread
-                seconds_left = until - time.monotonic()
-                if seconds_left <= 0:
-                    return None
-                try:
-                    await self._poll.wait(wakeup, min(seconds_left, self._components.backend.notifier.recheck_after))
-                except UnavailableError as error:
-                    if error.code != "limit":
-                        raise
-                    return None  # The run goes on without this call.
+
+        async def ended() -> Thread | None:
+            thread = await self._runner(run.id).get(run.tenant, run.id)
+            return thread if thread.run_id != run.run_id or not thread.is_live else None
+
+        return await self._poll.until(ended, self._components.backend.notifier, run.topic, WAIT_SECONDS)
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""
@@ -151,7 +141,3 @@ class ConversationAccess:
         if self._components.runner is None:
             raise NotFoundError("thread", id)
         return self._components.runner
-
-    def _subscribe(self, id: str) -> AbstractAsyncContextManager[Wakeup]:
-        topic = topic_of(Thread.record, Key(self._principal.tenant, id))
-        return self._components.backend.notifier.subscribe(topic)

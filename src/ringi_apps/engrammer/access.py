@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
-from ringi.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
     LongPoll,
@@ -32,7 +31,6 @@ from ringi_apps.engrammer.thread_ids import MAX_THREADS, belongs_to, conversatio
 from ringi_apps.engrammer.turns import Turn, new_turn
 
 if TYPE_CHECKING:
-    from ringi.runs import Runner
     from ringi_apps.engrammer.engrammer import Engrammer
 
 MAX_ID_LENGTH = 190
@@ -168,7 +166,8 @@ class CallerConversations:
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         """Start a run in the first idle thread of a conversation."""
-        id = check_conversation_id(id)
+        id, runner = check_conversation_id(id), self._components.runner
+        assert runner
         threads = await self._threads(id)
         if id in threads:
             require_readable_thread(self._who, threads[id])
@@ -187,7 +186,7 @@ class CallerConversations:
 
         for each in free:
             try:
-                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.asker, check=check)
+                return await runner.start(self._who.tenant, each, name, input, by=self._who.asker, check=check)
             except ConflictError as error:
                 # Another question has just come into it.
                 if error.code != "busy":
@@ -197,24 +196,13 @@ class CallerConversations:
 
     async def wait_until_settled(self, requests: Sequence[Request], patience: float, poll: LongPoll) -> bool:
         """Wait until the runs of these requests have processed the answers; return False if it may wait no longer."""
-        until, tenant = time.monotonic() + patience, self._who.tenant
-        threads = sorted({request.thread_id or "" for request in requests})
-        async with AsyncExitStack() as stack:
-            keys = [(Thread.record, Key(tenant, id)) for id in threads]
-            topics = [topic_of(record, key) for record, key in keys]
-            news = [await stack.enter_async_context(self._components.backend.notifier.subscribe(t)) for t in topics]
-            for id, wakeup in zip(threads, news, strict=True):
-                mine = [request for request in requests if request.thread_id == id]
-                while not await self._is_settled(Key(tenant, id), mine):
-                    left = until - time.monotonic()
-                    if left <= 0:
-                        return False
-                    try:
-                        await poll.wait(wakeup, min(left, self._components.backend.notifier.recheck_after))
-                    except UnavailableError as error:
-                        if error.code != "limit":
-                            raise
-                        return False  # The decisions are stored, and are learned without this call.
+        until, notifier = time.monotonic() + patience, self._components.backend.notifier
+        for id in sorted({request.thread_id or "" for request in requests}):
+            key, left = Key(self._who.tenant, id), until - time.monotonic()
+            settled = partial(self._is_settled, key, [request for request in requests if request.thread_id == id])
+            # The decisions are stored, and are learned even if this call may wait no longer.
+            if not await poll.until(settled, notifier, topic_of(Thread.record, key), left):
+                return False
         return True
 
     async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:
@@ -246,11 +234,6 @@ class CallerConversations:
     async def _threads(self, id: str) -> dict[str, Thread]:
         keys = [Key(self._who.tenant, each) for each in thread_ids_of(id)]
         return {thread.id: thread for thread in await self._components.backend.store.get_many(Thread, keys)}
-
-    @property
-    def _runner(self) -> Runner:
-        assert self._components.runner
-        return self._components.runner
 
 
 def check_conversation_id(id: str) -> str:

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from types import coroutine
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
 from ringi.base.log_limit import FailureLog
-from ringi.contracts.backend import Wakeup
+from ringi.contracts.backend import Notifier, Wakeup
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
@@ -27,6 +27,7 @@ from ringi.server.refusals import MalformedError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
@@ -319,6 +320,38 @@ class LongPoll(NamedTuple):
         with self.streams.slot(token.principal):
             await self.streams.wait(wakeup.wait(seconds), token)
         self.caller()
+
+    async def until(
+        self, check: Callable[[], Awaitable[T | None]], notifier: Notifier, topic: str, seconds: float
+    ) -> T | None:
+        """Repeat a check until its result is true, after each notification and at intervals.
+
+        Args:
+            check: The check; its first true result is returned.
+            notifier: The notifier of the store.
+            topic: The topic whose notifications may change the result.
+            seconds: The maximum time.
+
+        Returns:
+            The result; None if the time is over, or if the caller has too many long polls and streams.
+
+        Raises:
+            UnauthenticatedError: The token was revoked, or has expired.
+            UnavailableError: The server is stopping.
+        """
+        end = time.monotonic() + seconds
+        async with notifier.subscribe(topic) as wakeup:
+            while not (result := await check()):
+                left = end - time.monotonic()
+                if left <= 0:
+                    return None
+                try:
+                    await self.wait(wakeup, min(left, notifier.recheck_after))
+                except UnavailableError as error:
+                    if error.code != "limit":
+                        raise
+                    return None
+        return result
 
 
 Feeder = Callable[[StreamConnection], Awaitable[None]]
