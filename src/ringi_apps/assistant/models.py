@@ -45,9 +45,9 @@ class RequiredInfo(ResponseModel):
     """One info that actions require."""
 
     type: str
-    description: str
-    status: InfoStatus
-    source: str | None
+    description: str = ""
+    status: InfoStatus = "pending"
+    source: str | None = None
 
 
 class CurrentInfo(ResponseModel):
@@ -62,10 +62,10 @@ class CurrentInfo(ResponseModel):
 class PlanData(ResponseModel):
     """A summary of the newest plan."""
 
-    status: PlanStatus
-    plan: Any
-    feedback: list[str]
-    last_updated: datetime | None
+    status: PlanStatus = "none"
+    plan: Any = None
+    feedback: list[str] = []
+    last_updated: datetime | None = None
 
 
 class AvailableAction(ResponseModel):

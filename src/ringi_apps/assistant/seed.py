@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
@@ -22,10 +22,11 @@ from ringi.base import JsonObject, StrictModel
 from ringi.domain import SYSTEM, parse_body
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
-from ringi_apps.assistant.declarations import Action, ActionKind, Info, Needs, WorkflowNeeds, in_language
+from ringi_apps.assistant.declarations import Action, Info, Needs, WorkflowNeeds, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, InfoEntry, Provenance
+from ringi_apps.assistant.models import AvailableAction, CurrentInfo, PlanData, RequiredInfo
 from ringi_apps.assistant.views import CONVERSATION_SOURCE, memory_view
 
 
@@ -33,53 +34,13 @@ class _SeedModel(StrictModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-class SeedRequiredInfo(_SeedModel):
-    """One entry of `requiredInfoList`."""
-
-    type: str
-    description: str = ""
-    status: Literal["pending", "collected", "not_needed"] = "pending"
-    source: str | None = None
-
-
-class SeedCurrentInfo(_SeedModel):
-    """One entry of `currentInfoList`: a known value with its time and source."""
-
-    type: str
-    value: Any
-    timestamp: datetime
-    source: str
-
-
-class SeedPlanData(_SeedModel):
-    """The `planData` of a context memory."""
-
-    status: Literal["none", "planning", "planned", "executing", "completed"] = "none"
-    plan: Any = None
-    feedback: tuple[str, ...] = ()
-    last_updated: datetime | None = None
-
-
-class SeedAvailableAction(_SeedModel):
-    """One entry of `availableActions`."""
-
-    id: str
-    type: ActionKind
-    label: str
-    description: str = ""
-    enabled: bool = False
-    required_info: tuple[str, ...] = ()
-    workflow_name: str | None = None
-    handler: str | None = None
-
-
 class MemoryDocument(_SeedModel):
     """A context memory: required infos, known values, the plan and the actions."""
 
-    required_info_list: tuple[SeedRequiredInfo, ...] = ()
-    current_info_list: tuple[SeedCurrentInfo, ...] = ()
-    plan_data: SeedPlanData = SeedPlanData()
-    available_actions: tuple[SeedAvailableAction, ...] = ()
+    required_info_list: tuple[RequiredInfo, ...] = ()
+    current_info_list: tuple[CurrentInfo, ...] = ()
+    plan_data: PlanData = PlanData()
+    available_actions: tuple[AvailableAction, ...] = ()
 
 
 class SeedInfoStatus(_SeedModel):
@@ -187,7 +148,7 @@ def load_actions(document: JsonObject, now: datetime, known: ContextMemory | Non
     definitions, memory = _defined_by(parsed), known or ContextMemory()
     for key, content in (parsed.planned_data or {}).items():
         if action := definitions.plan_actions.get(key):
-            data = SeedPlanData(status="planned", plan=content)
+            data = PlanData(status="planned", plan=content)
             memory = _with_plan(memory, definitions, action, data, now)
     return SeedData(definitions, memory)
 
@@ -248,7 +209,7 @@ def _definitions_of(document: MemoryDocument) -> Definitions:
             description=each.description,
             workflow=each.workflow_name,
             handler=each.handler,
-            requires=each.required_info,
+            requires=tuple(each.required_info),
             depends_on=(plan,) if plan and each.type == "apply" else (),
             produces=products if each.id == plan else (),
         )
@@ -315,7 +276,7 @@ def _source(text: str | None) -> Provenance:
 
 
 def _with_plan(
-    memory: ContextMemory, definitions: Definitions, action: Action, data: SeedPlanData, now: datetime
+    memory: ContextMemory, definitions: Definitions, action: Action, data: PlanData, now: datetime
 ) -> ContextMemory:
     at, workflow, id = data.last_updated or now, action.workflow or action.id, f"loaded/{action.workflow}"
     hash = "" if data.plan is None else plans.content_hash(id, 1, data.plan, ())

@@ -9,7 +9,7 @@ from typing import Any
 from ringi.base import reason_text as own_reason_text
 from ringi_apps.assistant import models
 from ringi_apps.assistant.availability import Availability, BlockedReason, availability_of_all
-from ringi_apps.assistant.declarations import Action, Info, in_language
+from ringi_apps.assistant.declarations import Info, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import display_name, fix_label, reason_text
 from ringi_apps.assistant.freshness import Freshness
@@ -95,7 +95,7 @@ class _View:
     def plan_data(self) -> models.PlanData:
         plans = {plan.updated_at: plan for plan in self.memory.plans.values() if plan.updated_at}
         if not plans:
-            return models.PlanData(status="none", plan=None, feedback=[], last_updated=None)
+            return models.PlanData()
         plan = plans[max(plans)]
         feedback = [each.text for each in plan.feedback]
         return models.PlanData(status=plan.status, plan=plan.plan, feedback=feedback, last_updated=plan.updated_at)
@@ -129,7 +129,9 @@ class _View:
         return models.ActionReason(code=reason.code, key=reason.key, text=text, fix=fix)
 
     def hitl_state(self) -> models.HitlState:
-        applies = [self._apply_of(plan) for plan in self.memory.plans.values() if plan.status == "planned"]
+        planned = [plan.action_id for plan in self.memory.plans.values() if plan.status == "planned"]
+        makers = [self.definitions.action(id) for id in planned if id in self.definitions.actions_by_id]
+        applies = map(self.definitions.apply_of, makers)
         waiting = [*self.memory.asks, *(apply.id for apply in applies if apply)]
         if waiting:
             return models.HitlState(status="waiting", waiting_for=waiting[0])
@@ -180,10 +182,6 @@ class _View:
             return []
         items = {key: self.memory.items[key] for key in plan.inputs if key in self.memory.items}
         return [(key, item.value) for key, item in items.items() if item.is_default and item.hash == plan.inputs[key]]
-
-    def _apply_of(self, plan: Plan) -> Action | None:
-        action = self.definitions.actions_by_id.get(plan.action_id)
-        return self.definitions.apply_of(action) if action else None
 
 
 def _steps(plan: Plan | PreviousVersion) -> list[models.PlanStep]:
