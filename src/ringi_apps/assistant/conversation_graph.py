@@ -31,7 +31,6 @@ from ringi_apps.assistant.event_context import (
     BackgroundStart,
     ImmediateCall,
     TurnResult,
-    to_json_list,
 )
 from ringi_apps.assistant.handlers import FetchedValue, HandlerError, Scope
 from ringi_apps.assistant.jobs import CallJob, error_text, run_workflow
@@ -216,8 +215,8 @@ class ConversationNodes:
         todo = {
             "fetch": list(dict.fromkeys((*outcome.fetch, *due))),
             "asked_for": list(outcome.fetch),
-            "calls": to_json_list(calls[:MAX_CALLS]),
-            "begin": [*todo_before.get("begin", []), *to_json_list(outcome.begin)],
+            "calls": jsonable(calls[:MAX_CALLS]),
+            "begin": [*todo_before.get("begin", []), *jsonable(outcome.begin)],
             "stop": [*todo_before.get("stop", []), *outcome.stop],
         }
         messages: list[Any] = [*remove_old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
@@ -238,7 +237,8 @@ class ConversationNodes:
         calls = map(ImmediateCall.model_validate, todo["calls"])
         calling = [self._call(memory, call, host, state["language"]) for call in calls]
         events = await asyncio.gather(*fetching, *calling)
-        answers = [part for event in events if is_answer_event(event) for part in value_parts(event["value"])]
+        called = [event["value"] for event in events if event["type"] == "called" and event.get("value") is not None]
+        answers = [part for value in called for part in value_parts(value)]
         # The front model may already have given this answer from the memory.
         answers = [answer for answer in answers if answer.split() != state.get("reply", "").split()]
         left = {**todo, "fetch": [], "calls": []}
@@ -339,11 +339,6 @@ async def run_to_event(event: dict[str, Any], work: Awaitable[Any]) -> dict[str,
         # Send the age, as the clock of the store may differ from that of this machine.
         return {**event, "value": value, "age": (utc_now() - result.observed_at).total_seconds()}
     return {**event, "value": value}
-
-
-def is_answer_event(event: dict[str, Any]) -> bool:
-    """Tell whether an event has a result to show at once."""
-    return event["type"] == "called" and event.get("value") is not None
 
 
 def announce_workflow(begin: BackgroundStart) -> None:

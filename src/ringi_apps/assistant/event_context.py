@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
-
-from pydantic import BaseModel
 
 from ringi.base import StrictModel
 from ringi.domain import THREAD
@@ -205,8 +203,3 @@ class EventContext:
         return memories.remove_values(
             memory, action.produces, Provenance(kind="derived", actor=action.workflow), self.now
         )
-
-
-def to_json_list(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
-    """Return models as a list of JSON objects for a checkpoint or a job."""
-    return [value.model_dump(mode="json") for value in values]

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
 
+from ringi.base import jsonable
 from ringi.errors import InvalidError
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
 from ringi_apps.assistant.availability import Fix
 from ringi_apps.assistant.declarations import Action
-from ringi_apps.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult, to_json_list
+from ringi_apps.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult
 from ringi_apps.assistant.jobs import error_text
 from ringi_apps.assistant.memory import ContextMemory, Provenance
-from ringi_apps.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
+from ringi_apps.assistant.plans import Feedback, Plan, PlanError
 from ringi_apps.assistant.rendering import plan_markdown
 from ringi_apps.assistant.sentences import LANGUAGES, SpokenSentence, sentence
+
+PREVIOUS_FIELDS = {"plan", "steps", "done"}
+"""The fields of the previous version that the plan workflow receives."""
+EventStep = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
+PlanStep = Callable[[ContextMemory, Mapping[str, Any], Plan], TurnResult]
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class PlanReducer(EventContext):
             "inputs": self.input_values(memory, action),
             "feedback": [each.text for each in plan.feedback],
             "new_feedback": [each.text for each in plan.feedback if each.addressed_in == plan.version],
-            "previous": previous_version(plan.versions[-1]) if plan.versions else None,
+            "previous": plan.versions[-1].model_dump(mode="json", include=PREVIOUS_FIELDS) if plan.versions else None,
         }
         after = self.with_workflow_status(self.without_plan_info(memory.with_plan(plan), action), action, "planning")
         sentences = (sentence("planning", action=action.label, version=plan.version),)
@@ -138,11 +144,17 @@ class PlanReducer(EventContext):
             plan = plans.pin_inputs(plan, self.plan_inputs(memory, plan), None, self.now)
         return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, plan))
 
-    def on_planned(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def for_plan(self, step: PlanStep, *statuses: str) -> EventStep:
+        """Return the step on the plan of the sender, which does nothing unless the plan has one of these statuses."""
+
+        def apply(memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+            plan = self._sender_plan(memory, event, *statuses)
+            return step(memory, event, plan) if plan else TurnResult(memory)
+
+        return apply
+
+    def on_planned(self, memory: ContextMemory, event: Mapping[str, Any], plan: Plan) -> TurnResult:
         """Store the draft that the plan workflow returned, and ask for its approval."""
-        plan = self._sender_plan(memory, event, "planning")
-        if plan is None:
-            return TurnResult(memory)
         now = plans.add_draft(plan, plan.version, event["draft"], self.plan_inputs(memory, plan), self.now)
         after, action = memory.with_plan(now), self.definitions.action(plan.action_id)
         if now.status == "failed":
@@ -153,11 +165,8 @@ class PlanReducer(EventContext):
             return self.withdraw_obsolete(after, now)
         return self._request_approval(after, now)
 
-    def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Mark the plan as failed."""
-        plan = self._sender_plan(memory, event, "planning")
-        if plan is None:
-            return TurnResult(memory)
         now = plans.fail(plan, plan.version, str(event.get("error")), self.now)
         return self._report_plan_failed(memory.with_plan(now), now)
 
@@ -183,18 +192,15 @@ class PlanReducer(EventContext):
         job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
         job |= {
             "inputs": self.input_values(memory, self.definitions.action(now.action_id)),
-            "steps": to_json_list(now.steps),
+            "steps": jsonable(now.steps),
         }
         job["done"] = list(now.done)
         after = self.with_workflow_status(memory.with_plan(now), apply, "executing")
         sentences = (sentence("approved", by=by, version=now.version),)
         return TurnResult(after, sentences, (BackgroundStart(kind="execute", thread=thread, job=job),))
 
-    def on_rejected(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_rejected(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Cancel a plan that a person rejected. The next version takes the message into account."""
-        plan = self._sender_plan(memory, event, "planned", "failed")
-        if plan is None:
-            return TurnResult(memory)
         by, text = str(event.get("by")), str(event.get("text") or "")
         now, action = plans.cancel(plan, self.now), self.definitions.action(plan.action_id)
         if text and not action.confirmed:
@@ -203,24 +209,17 @@ class PlanReducer(EventContext):
         sentences += [sentence("plan_with_it", action=action.label)] if text and not action.confirmed else []
         return TurnResult(self.without_plan_info(memory.with_plan(now), action), tuple(sentences))
 
-    def on_lapsed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_lapsed(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Note that the approval request was withdrawn; it can be sent again."""
-        plan = self._sender_plan(memory, event, "planned", "failed")
-        return self._report_not_requested(memory, plan) if plan else TurnResult(memory)
+        return self._report_not_requested(memory, plan)
 
-    def on_step(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_step(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Mark a step as done."""
-        plan = self._sender_plan(memory, event, "executing", "failed")
-        if plan is None:
-            return TurnResult(memory)
         now = plans.mark_step_done(plan, plan.version, str(event["step"]), self.now)
         return TurnResult(memory if now is plan else memory.with_plan(plans.resume(now, self.now)))
 
-    def on_executed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_executed(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Complete the plan, and clear the values that only its workflow needed."""
-        plan = self._sender_plan(memory, event, "executing", "failed")
-        if plan is None:
-            return TurnResult(memory)
         apply, done = self._apply_action(plan), plans.complete(plans.resume(plan, self.now), plan.version, self.now)
         after = self.with_workflow_status(memory.with_plan(done), apply, "completed")
         after = memories.reset_workflow(after, self.definitions, plan.workflow, self.now)
@@ -229,27 +228,21 @@ class PlanReducer(EventContext):
             after, (sentences,), stop=tuple(memory.asks[key] for key in memory.asks.keys() - after.asks.keys())
         )
 
-    def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+    def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, object], plan: Plan) -> TurnResult:
         """Mark the plan as failed at a step. An operator can retry the step."""
-        plan = self._sender_plan(memory, event, "executing")
-        if plan is None:
-            return TurnResult(memory)
-        apply, why = self._apply_action(plan), str(event.get("error"))
-        after = memory.with_plan(plans.fail(plan, plan.version, why, self.now))
-        todo = self.next_steps(after, Fix("reapprove", plan.action_id))
-        return TurnResult(
-            self.with_workflow_status(after, apply, "failed", why),
-            (sentence("failed", action=apply.label, why=why, todo=todo),),
-        )
+        return self._report_failed(memory, plan, self._apply_action(plan), str(event.get("error")))
 
     def on_plan_lost(self, memory: ContextMemory, thread: str, why: str) -> TurnResult:
         """Mark the plan of a background thread that ended without an event, because it was stopped or failed."""
         plan = next((plan for plan in memory.plans.values() if plan.thread_id == thread), None)
         if plan is None or plan.status not in PENDING_STATUSES:
             return TurnResult(memory)
-        action = self._apply_action(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
         if plan.status == "planned":
             return self._report_not_requested(memory, plan)
+        action = self._apply_action(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
+        return self._report_failed(memory, plan, action, why)
+
+    def _report_failed(self, memory: ContextMemory, plan: Plan, action: Action, why: str) -> TurnResult:
         after = memory.with_plan(plans.fail(plan, plan.version, why, self.now))
         todo = self.next_steps(after, Fix("reapprove" if plan.approval else "run_action", plan.action_id))
         return TurnResult(
@@ -297,7 +290,7 @@ class PlanReducer(EventContext):
         if apply is None:
             return TurnResult(after, tuple(sentences))
         job = {"plan": now.id, "version": now.version, "action": apply.id, "defaults": defaults}
-        job |= {"content": now.plan, "steps": to_json_list(now.steps), "pinned": list(now.pinned)}
+        job |= {"content": now.plan, "steps": jsonable(now.steps), "pinned": list(now.pinned)}
         return TurnResult(after, tuple(sentences), (BackgroundStart(kind="approve", thread=thread, job=job),))
 
     def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> TurnResult:
@@ -350,11 +343,6 @@ class PlanReducer(EventContext):
     def _plan_id(self, memory: ContextMemory, action: Action) -> str:
         # Unique among all plans, as the keys of the steps contain it.
         return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
-
-
-def previous_version(plan: PreviousVersion) -> dict[str, Any]:
-    """Return the previous version for the plan workflow: its content and the steps that are done."""
-    return {"plan": plan.plan, "steps": to_json_list(plan.steps), "done": list(plan.done)}
 
 
 def one_line(value: object) -> object:

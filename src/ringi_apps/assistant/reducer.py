@@ -5,7 +5,7 @@ Pure: it does not wait, call a model or read a clock. The graph does the work th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -18,13 +18,11 @@ from ringi_apps.assistant.declarations import ANY, Action, Info
 from ringi_apps.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import MemoryOp, RejectedOp
-from ringi_apps.assistant.plan_reducer import PlanReducer
+from ringi_apps.assistant.plan_reducer import EventStep, PlanReducer
 from ringi_apps.assistant.rendering import plan_markdown
 from ringi_apps.assistant.sentences import LANGUAGES, SpokenSentence, sentence
 from ringi_apps.assistant.stored_values import is_unfit, unfit_reason, with_current_values
 from ringi_apps.assistant.text_approval import approval_phrases
-
-EventStep = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,14 @@ class ConversationReducer(PlanReducer):
             "called": self._on_called,
             "answered": self._on_answered,
             "lost": self._on_lost,
-            "planned": self.on_planned,
-            "plan_failed": self.on_plan_failed,
+            "planned": self.for_plan(self.on_planned, "planning"),
+            "plan_failed": self.for_plan(self.on_plan_failed, "planning"),
             "approved": self.on_approved,
-            "rejected": self.on_rejected,
-            "lapsed": self.on_lapsed,
-            "step": self.on_step,
-            "executed": self.on_executed,
-            "execution_failed": self.on_execution_failed,
+            "rejected": self.for_plan(self.on_rejected, "planned", "failed"),
+            "lapsed": self.for_plan(self.on_lapsed, "planned", "failed"),
+            "step": self.for_plan(self.on_step, "executing", "failed"),
+            "executed": self.for_plan(self.on_executed, "executing", "failed"),
+            "execution_failed": self.for_plan(self.on_execution_failed, "executing"),
         }
         step = steps.get(str(event.get("type")))
         if step is None:
@@ -106,7 +104,8 @@ class ConversationReducer(PlanReducer):
         source = Provenance(kind="model", actor=self.by, ref=event.get("message"))
         after, rejected = memories.apply_ops(memory, accepted, self.definitions, source, self.now)
         rejected += [
-            choice_rejection(op, unavailable[op.key], labels.get(op.key, ())) for op in facts if op not in accepted
+            RejectedOp(op, "INVALID" if why else "NOT_OFFERED", why, tuple(labels.get(op.key, ())))
+            for op, why in ((op, unavailable[op.key]) for op in facts if op not in accepted)
         ]
         sentences = [self.rejection(each) for each in rejected]
         if event.get("silent") and after is not memory:
@@ -348,11 +347,6 @@ class ConversationReducer(PlanReducer):
 def declares_work(event: Mapping[str, object]) -> bool:
     """Tell whether the model declares any work."""
     return bool(event.get("required") or event.get("choices")) or event.get("agent") not in (None, "none")
-
-
-def choice_rejection(op: MemoryOp, why: str, offered: Iterable[str] = ()) -> RejectedOp:
-    """Return the rejection of a value that is not offered, or whose options could not be fetched."""
-    return RejectedOp(op, "INVALID" if why else "NOT_OFFERED", why, tuple(offered))
 
 
 def orphaned_threads(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:
