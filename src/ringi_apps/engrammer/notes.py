@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -200,7 +201,51 @@ class Notes:
         return match
 
 
-class FolderNotes:
+class FileNotes(ABC):
+    """The base of note sources whose notes are read from files."""
+
+    def __init__(self, name: str, path: Path, title: str = "") -> None:
+        self.name, self.title, self._path = name, title or name, path
+
+    async def get(self, id: str) -> Note:
+        """Return the note with an id.
+
+        Args:
+            id: The note's id within this source.
+
+        Returns:
+            The note.
+
+        Raises:
+            NoteNotFoundError: If there is no note with this id.
+            NotesUnreadableError: If a file cannot be read.
+        """
+        return await asyncio.to_thread(self._load, id)
+
+    async def search(self, query: str, limit: int) -> list[SearchResult]:
+        """Search the notes.
+
+        Args:
+            query: Text to search for; only its first 1,000 characters count.
+            limit: Maximum number of results.
+
+        Returns:
+            The results, best first; empty if nothing matches.
+
+        Raises:
+            NotesUnreadableError: If a file cannot be read.
+        """
+        terms = search_terms(query)
+        return rank(terms, await asyncio.to_thread(self._candidates, terms), limit) if terms else []
+
+    @abstractmethod
+    def _load(self, id: str) -> Note: ...
+
+    @abstractmethod
+    def _candidates(self, terms: Sequence[str]) -> Iterable[NoteText]: ...
+
+
+class FolderNotes(FileNotes):
     """Note source for the Markdown files of a folder.
 
     The id of a note is the file name without `.md`; its title is the first heading. Subfolders are not read.
@@ -212,38 +257,7 @@ class FolderNotes:
     """
 
     def __init__(self, name: str, folder: Path, title: str = "") -> None:
-        self.name, self.title, self._folder = name, title or name, folder
-
-    async def get(self, id: str) -> Note:
-        """Return the note of a file in the folder.
-
-        Args:
-            id: The note's id within this source.
-
-        Returns:
-            The note.
-
-        Raises:
-            NoteNotFoundError: If there is no note with this id.
-            NotesUnreadableError: If the folder or file cannot be read.
-        """
-        return await asyncio.to_thread(self._load, id)
-
-    async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Search all files of the folder.
-
-        Args:
-            query: Text to search for; only its first 1,000 characters count.
-            limit: Maximum number of results.
-
-        Returns:
-            The results, best first; empty if nothing matches.
-
-        Raises:
-            NotesUnreadableError: If the folder or a file cannot be read.
-        """
-        terms = search_terms(query)
-        return rank(terms, await asyncio.to_thread(self._texts), limit) if terms else []
+        super().__init__(name, folder, title)
 
     def _load(self, id: str) -> Note:
         # The id is looked up among the files that are there: none leads out of the folder.
@@ -254,13 +268,13 @@ class FolderNotes:
         at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         return Note(id=id, title=title_of(content) or id, content=content, created_at=at, source=self.name)
 
-    def _texts(self) -> list[NoteText]:
+    def _candidates(self, terms: Sequence[str]) -> list[NoteText]:
         read = ((id, self._read(file)) for id, file in sorted(self._files().items()))
         return [NoteText(id, title_of(content) or id, content) for id, content in read]
 
     def _files(self) -> dict[str, Path]:
         try:
-            folder = self._folder.resolve(strict=True)
+            folder = self._path.resolve(strict=True)
             # A link is followed only to a file that stands here as well.
             return {file.stem: file for file in folder.glob("*.md") if file.resolve().parent == folder}
         except OSError as error:
@@ -281,7 +295,7 @@ def title_of(content: str) -> str:
     return heading.lstrip("#").strip()
 
 
-class SqliteNotes:
+class SqliteNotes(FileNotes):
     """Note source for a SQLite file with the tables of `NOTES_SCHEMA`.
 
     The file is only read and may be replaced at any time. Words of three or more characters are found by an index.
@@ -291,48 +305,17 @@ class SqliteNotes:
         name: Unique name of the source.
         path: The SQLite file.
         title: Title of the source for people and the model; by default `name`.
-
     """
 
-    def __init__(self, name: str, path: Path, title: str = "") -> None:
-        self.name, self.title, self._path = name, title or name, path
-
-    async def get(self, id: str) -> Note:
-        """Return the note with an id.
-
-        Args:
-            id: The note's id within this source.
-
-        Returns:
-            The note.
-
-        Raises:
-            NoteNotFoundError: If there is no note with this id.
-            NotesUnreadableError: If the file cannot be read.
-        """
-        row = await self._query(lambda connection: connection.execute(SELECT_BY_ID, (id,)).fetchone())
+    def _load(self, id: str) -> Note:
+        row = self._query(lambda connection: connection.execute(SELECT_BY_ID, (id,)).fetchone())
         if row is None:
             raise NoteNotFoundError(self.name, id)
         return self._note(dict(row))
 
-    async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Search the notes of the file.
-
-        Args:
-            query: Text to search for; only its first 1,000 characters count.
-            limit: Maximum number of results.
-
-        Returns:
-            The results, best first; empty if nothing matches.
-
-        Raises:
-            NotesUnreadableError: If the file cannot be read.
-        """
-        terms = search_terms(query)
-        if not terms:
-            return []
-        rows = await self._query(lambda connection: find_candidates(connection, terms))
-        return rank(terms, {row["id"]: NoteText(*row) for row in rows}.values(), limit)
+    def _candidates(self, terms: Sequence[str]) -> Iterable[NoteText]:
+        rows = self._query(lambda connection: find_candidates(connection, terms))
+        return {row["id"]: NoteText(*row) for row in rows}.values()
 
     def _note(self, row: dict[str, Any]) -> Note:
         known = {name: row.pop(name) for name in ("id", "type", "title", "content", "created_at") if name in row}
@@ -342,10 +325,7 @@ class SqliteNotes:
             fields = ", ".join(each.field.removeprefix("Note.").partition(".")[0] for each in error.errors)
             raise NotesUnreadableError(self.name, f"note {known.get('id')!r} has no usable {fields}") from error
 
-    async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.to_thread(self._query_now, work)
-
-    def _query_now(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
         url = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         try:
             with closing(sqlite3.connect(url, uri=True, timeout=BUSY_SECONDS)) as connection:
