@@ -9,14 +9,13 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 
 from ringi.base import jsonable
 from ringi.runs import run_context
 from ringi_apps.engrammer.entries import Bullet
-from ringi_apps.engrammer.graph import EngrammerThreadState, finish, send_insights
+from ringi_apps.engrammer.graph import EngrammerThreadState, compile_with_learning
 from ringi_apps.engrammer.insights import AnswerFeedback, Insight, insight_id
-from ringi_apps.engrammer.learning import build_learning_graph
 from ringi_apps.engrammer.persistence import read_in_run
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.settings import EngrammerSettings
@@ -120,13 +119,8 @@ def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
 
     graph = StateGraph(EngrammerThreadState)
     graph.add_node("look", look)
-    graph.add_node("learn", build_learning_graph(engrammer))
-    graph.add_node("finish", finish)
     graph.add_edge(START, "look")
-    graph.add_conditional_edges("look", send_insights, ["learn", "finish"])
-    graph.add_edge("learn", "finish")
-    graph.add_edge("finish", END)
-    return graph.compile()
+    return compile_with_learning(graph, "look", engrammer)
 
 
 def pair_insight(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
@@ -145,10 +139,7 @@ def pair_insight(pair: Pair, number: int, run_id: str, thread_id: str) -> Insigh
         source_bullet_id=older.id,
         op=op,
         sources=(newer.id,),
-        evidence=(),
         feedback=AnswerFeedback(source="self", verdict="unknown"),
-        question="",
-        answer="",
         thread_id=thread_id,
         run_id=run_id,
     )

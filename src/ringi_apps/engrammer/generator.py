@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 
@@ -77,7 +77,7 @@ class AnswerGenerator:
 
     def __init__(self, reader: NoteReader, *, streams_notes: bool = True) -> None:
         self._reader, self._notes = reader, reader.notes
-        self._write_event = get_stream_writer() if streams_notes else discard
+        self._write_event = get_stream_writer() if streams_notes else lambda event: None
         self.responses: list[AIMessage] = []
         self.notes_read: dict[str, str] = {}
         """The notes by `source/id`, as the model read them."""
@@ -105,8 +105,10 @@ class AnswerGenerator:
 
     async def _run_tools(self, answer: AIMessage, *, is_next_last: bool) -> list[AnyMessage]:
         """Return the next messages: the model's tool calls and their results."""
+        # An unreadable call becomes one without arguments.
         broken = [
-            without_arguments(call, f"{len(self.responses)}-{n}") for n, call in enumerate(answer.invalid_tool_calls)
+            ToolCall(name=call["name"] or "unknown", args={}, id=call["id"] or f"cut-off-{len(self.responses)}-{n}")
+            for n, call in enumerate(answer.invalid_tool_calls)
         ]
         results = [await self._tool_message(call) for call in answer.tool_calls]
         results += [tool_result(call, UNREADABLE_CALL) for call in broken]
@@ -118,19 +120,16 @@ class AnswerGenerator:
 
     async def _tool_message(self, call: ToolCall) -> ToolMessage:
         args = {name: clean_text(str(value)) for name, value in call["args"].items()}
-        try:
-            return tool_result(call, await self._look_up(call["name"], args))
-        except NOTE_ERRORS as error:
-            return tool_result(call, str(error))
-
-    async def _look_up(self, tool: str, args: dict[str, str]) -> str:
-        source, lookup = args.get("source", ""), f"{tool} {sorted(args.items())}"
+        lookup = f"{call['name']} {sorted(args.items())}"
         if lookup in self._lookups:
             self._repeated += 1
-            return REPEATED_LOOKUP
-        result = await self._read_notes(tool, source, args)
+            return tool_result(call, REPEATED_LOOKUP)
+        try:
+            result = await self._read_notes(call["name"], args.get("source", ""), args)
+        except NOTE_ERRORS as error:
+            return tool_result(call, str(error))
         self._lookups.add(lookup)
-        return result
+        return tool_result(call, result)
 
     async def _read_notes(self, tool: str, source: str, args: dict[str, str]) -> str:
         if tool == SEARCH_NOTES_TOOL:
@@ -144,10 +143,6 @@ class AnswerGenerator:
         return note_text(note)
 
 
-def discard(event: dict[str, Any]) -> None:
-    """Ignore an event."""
-
-
 def tool_result(call: ToolCall, text: str) -> ToolMessage:
     """Return the result of a tool call; a long text is truncated."""
     content = (
@@ -156,11 +151,6 @@ def tool_result(call: ToolCall, text: str) -> ToolMessage:
         else f"{text[:MAX_TEXT_LENGTH]}\n\n{TRUNCATION_NOTICE.format(most=MAX_TEXT_LENGTH, all=len(text))}"
     )
     return ToolMessage(content, tool_call_id=call["id"] or "", name=call["name"])
-
-
-def without_arguments(call: InvalidToolCall, number: str) -> ToolCall:
-    """Return an unreadable tool call as a call without arguments."""
-    return ToolCall(name=call["name"] or "unknown", args={}, id=call["id"] or f"cut-off-{number}")
 
 
 def refusal_text(answer: AIMessage) -> str:

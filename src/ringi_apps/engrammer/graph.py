@@ -52,15 +52,21 @@ def build_conversation_graph(engrammer: EngrammerSettings) -> Any:
     """Build the graph of the conversation agent."""
     steps = EngrammerNodes(engrammer)
     graph = StateGraph(EngrammerThreadState)
-    for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag, finish):
+    for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag):
         graph.add_node(step.__name__, step)
-    graph.add_node("learn", build_learning_graph(engrammer))
     graph.add_edge(START, "receive")
     graph.add_conditional_edges("receive", choose_start, ["answer", "reflect"])
     graph.add_edge("answer", "judge")
     graph.add_edge("judge", "reflect")
     graph.add_edge("reflect", "tag")
-    graph.add_conditional_edges("tag", send_insights, ["learn", "finish"])
+    return compile_with_learning(graph, "tag", engrammer)
+
+
+def compile_with_learning(graph: StateGraph[EngrammerThreadState], last_node: str, engrammer: EngrammerSettings) -> Any:
+    """Return the compiled graph; after its last node it asks a person about each insight of the turn."""
+    graph.add_node("learn", build_learning_graph(engrammer))
+    graph.add_node("finish", finish)
+    graph.add_conditional_edges(last_node, send_insights, ["learn", "finish"])
     graph.add_edge("learn", "finish")
     graph.add_edge("finish", END)
     return graph.compile()
@@ -107,7 +113,7 @@ class EngrammerNodes:
     async def answer(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Generate the answer with the playbook and the notes."""
         host, turn = run_context(config), state["turns"][-1]
-        playbook = await self._read_playbook(host)
+        playbook = await read_in_run(host, self._engrammer.playbook_name)
         earlier = [each for each in await self._earlier_turns(state, host) if each["response"] and not each["parent"]]
         messages = generator_messages(self._engrammer.prompt, playbook, earlier[-MAX_EARLIER_TURNS:], turn["query"])
         generator = AnswerGenerator(self._reader)
@@ -133,7 +139,8 @@ class EngrammerNodes:
     async def reflect(self, state: EngrammerThreadState, config: RunnableConfig) -> EngrammerThreadState:
         """Run the reflector; if it fails, nothing is proposed but the answer remains."""
         host, turn, notes = run_context(config), state["turns"][-1], state.get("notes", {})
-        playbook, feedback = await self._read_playbook(host), AnswerFeedback.model_validate(turn["feedback"])
+        playbook = await read_in_run(host, self._engrammer.playbook_name)
+        feedback = AnswerFeedback.model_validate(turn["feedback"])
         # Of a bullet that people would not retire or merge, the text is what they want.
         refused_texts = [each.text for each in playbook.rejected if each.op in ("add", "edit")][-MAX_REFUSED_TEXTS:]
         messages, responses = reflector_messages(playbook, turn, feedback, notes, refused_texts), list[AIMessage]()
@@ -219,6 +226,3 @@ class EngrammerNodes:
             except NOTE_ERRORS:
                 continue
         return notes
-
-    async def _read_playbook(self, host: RunContext) -> Playbook:
-        return await read_in_run(host, self._engrammer.playbook_name)

@@ -208,14 +208,9 @@ def rejection_entry(
     return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **metadata)
 
 
-def operation_args(operation: PlaybookOperation) -> dict[str, Any]:
-    """Return the arguments of an operation as people approve them."""
-    return operation.model_dump(mode="json")
-
-
 def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
     """Return the JSON Schema for edits of an operation: only text, section and scope may change."""
-    fixed: dict[str, Any] = {name: {"const": value} for name, value in operation_args(operation).items()}
+    fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
     text = {"type": "string", "minLength": 1, "maxLength": MAX_BULLET_LENGTH, "pattern": r"\S"}
     sections = list(dict.fromkeys((*SECTIONS, operation.section)))
     scope = {"type": "string", "maxLength": MAX_SCOPE_LENGTH}
@@ -250,15 +245,13 @@ def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation 
     """Return the operation of an insight for the current playbook, or None."""
     ids = dict.fromkeys(filter(None, (insight.source_bullet_id, *insight.sources)))
     active = [each for each in map(playbook.bullets.get, ids) if each and each.content.is_active]
-    match insight.op:
-        case "merge" if len(active) < 2:
-            return None
-        case "retire" if insight.source_bullet_id is None or len(active) < len(ids):
-            return None
-        case "edit" if not active:
-            return _added(insight)
-        case "add":
-            return _added(insight)
+    if insight.op == "add" or (insight.op == "edit" and not active):
+        scope = insight.applies_when or ""
+        return PlaybookOperation(op="add", section=insight.section, text=insight.text, applies_when=scope)
+    if insight.op == "merge" and len(active) < 2:
+        return None
+    if insight.op == "retire" and (insight.source_bullet_id is None or len(active) < len(ids)):
+        return None
     # Who retires a bullet because of another wants it to be as it was shown: else both may be gone.
     bullets = active[:1] if insight.op == "edit" else active
     keep = bullets[0]
@@ -270,12 +263,6 @@ def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation 
         bullet=keep.id,
         sources=tuple(each.id for each in bullets[1:]) if insight.op == "merge" else (),
         base={each.id: each.hash for each in bullets},
-    )
-
-
-def _added(insight: Insight) -> PlaybookOperation:
-    return PlaybookOperation(
-        op="add", section=insight.section, text=insight.text, applies_when=insight.applies_when or ""
     )
 
 

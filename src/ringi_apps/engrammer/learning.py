@@ -28,12 +28,12 @@ from ringi_apps.engrammer.insights import (
     args_schema,
     build_proposal,
     check_operation,
-    operation_args,
     refusal_code,
     rejection_entry,
 )
 from ringi_apps.engrammer.persistence import append_in_run, read_in_run
 from ringi_apps.engrammer.playbook import Playbook
+from ringi_apps.engrammer.playbook_models import LearningContext
 from ringi_apps.engrammer.settings import EngrammerSettings
 from ringi_apps.engrammer.turns import Turns, merge_turns
 
@@ -41,20 +41,15 @@ LEARN = "learn"
 """Name of the action that needs approval: apply one operation to the playbook."""
 ALLOWED: tuple[Decision, ...] = ("approve", "edit", "reject")
 MAX_TITLE_LENGTH = 80
-CONTEXT_FIELDS = (
-    "type",
-    "why",
-    "source_bullet_id",
-    "evidence",
-    "feedback",
-    "question",
-    "answer",
-    "thread_id",
-    "run_id",
-)
 
 
-class LearningState(TypedDict, total=False):
+class InsightOutcome(TypedDict, total=False):
+    """Output of the learning graph: the update of the turn."""
+
+    turns: Annotated[Turns, merge_turns]
+
+
+class LearningState(InsightOutcome, total=False):
     """State of the learning graph for one insight."""
 
     insight: dict[str, Any]
@@ -63,7 +58,6 @@ class LearningState(TypedDict, total=False):
     proposal: dict[str, Any] | None
     """The proposal for the person; None if nothing is left to ask."""
     request: dict[str, Any]
-    turns: Annotated[Turns, merge_turns]
 
 
 def build_learning_graph(engrammer: EngrammerSettings) -> Any:
@@ -78,12 +72,6 @@ def build_learning_graph(engrammer: EngrammerSettings) -> Any:
     graph.add_edge("gate", "curate")
     graph.add_conditional_edges("curate", lambda state: "propose" if state.get("renewed") else END, ["propose", END])
     return graph.compile()
-
-
-class InsightOutcome(TypedDict, total=False):
-    """Output of the learning graph: the update of the turn."""
-
-    turns: Annotated[Turns, merge_turns]
 
 
 class LearningNodes:
@@ -164,7 +152,7 @@ class LearningNodes:
             title=sentences_text([title]),
             wording=Wording(title=(title,)),
             kind="learning",
-            action=Action(LEARN, operation_args(operation), schema=args_schema(operation)),
+            action=Action(LEARN, operation.model_dump(mode="json"), schema=args_schema(operation)),
             allowed=ALLOWED,
             context={"learning": learning_context(proposal)},
             assignee=engrammer.assignee,
@@ -182,9 +170,9 @@ def request_title(insight: Insight) -> Sentence:
 
 def learning_context(proposal: InsightProposal) -> dict[str, Any]:
     """Return the context of a proposal for the person; it is part of what they approve."""
-    insight = proposal.insight.model_dump(mode="json")
+    origin = proposal.insight.model_dump(mode="json", include=set(LearningContext.model_fields))
     details = proposal.model_dump(mode="json", exclude={"insight", "operation"})
-    return {**{name: insight[name] for name in CONTEXT_FIELDS}, "insight": insight["id"], **details}
+    return {**origin, "insight": proposal.insight.id, **details}
 
 
 def outcome_status(request: Request) -> str:

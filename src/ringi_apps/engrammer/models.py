@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from ringi.base import StrictModel
 from ringi.domain import Id, Name, Status, ThreadStatus
+from ringi.server import RunStarted
 from ringi_apps.engrammer.entries import Evidence, InsightType
 from ringi_apps.engrammer.insights import AnswerFeedback, OperationKind
 
@@ -150,11 +151,9 @@ class EngrammerNote(CamelModel):
     source: str
 
 
-class EngrammerRun(BaseModel):
+class EngrammerRun(RunStarted):
     """A run that continues in the background."""
 
-    thread_id: str
-    run_id: str
     id: str
     """Id of the conversation, which may have several threads."""
 

@@ -27,7 +27,7 @@ PAGE = 500
 MakeEntry = Callable[[Playbook], Entry | None]
 """Make an entry from the current playbook, or None. May be called again after a concurrent change."""
 JournalStep: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
-Precheck: TypeAlias = Callable[[], Awaitable[None]]
+Precheck: TypeAlias = Callable[[], Awaitable[None]] | None
 MAX_WAIT_SECONDS = 30.0
 """Seconds to retry when other processes change the playbook."""
 FIRST_PAUSE, MAX_PAUSE = 0.01, 1.0
@@ -55,12 +55,15 @@ async def read_in_run(host: RunContext, name: str) -> Playbook:
         return await read_playbook(host.runner.backend.store, host.key.tenant, name)
 
 
-async def no_op() -> None:
-    """Do nothing."""
-
-
 async def append_entry(
-    backend: Backend, tenant: str, name: str, make: MakeEntry, *, by: str, now: datetime, precheck: Precheck = no_op
+    backend: Backend,
+    tenant: str,
+    name: str,
+    make: MakeEntry,
+    *,
+    by: str,
+    now: datetime,
+    precheck: Precheck = None,
 ) -> Playbook:
     """Append the entry that `make` returns and return the resulting playbook; the write is atomic.
 
@@ -90,7 +93,7 @@ async def append_entry(
     return playbook
 
 
-async def append_in_run(host: RunContext, name: str, make: MakeEntry, *, precheck: Precheck = no_op) -> Playbook:
+async def append_in_run(host: RunContext, name: str, make: MakeEntry, *, precheck: Precheck = None) -> Playbook:
     """Append an entry for a run, with its thread as the author."""
     by, now = f"{THREAD}{host.key.id}", host.inbox.clock()
     return await append_entry(host.runner.backend, host.key.tenant, name, make, by=by, now=now, precheck=precheck)
@@ -148,7 +151,8 @@ async def _change_with_retry(
 ) -> tuple[Journal, Journal]:
     deadline, pause = time.monotonic() + MAX_WAIT_SECONDS, FIRST_PAUSE
     while True:
-        await precheck()
+        if precheck:
+            await precheck()
         try:
             return await change_record(store, Journal, key, step)
         except NotFoundError:

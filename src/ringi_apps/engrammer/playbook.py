@@ -191,7 +191,9 @@ class Playbook(StrictModel):
         **metadata: Unpack[EntryMetadata],
     ) -> Entry:
         """Return the entry that merges bullets into one; the others are retired and refer to it."""
-        others = _check_sources(keep, tuple(sources))
+        others = tuple(sources)
+        if not others or keep in others or len(set(others)) < len(others):
+            raise InvalidError.of("sources", f"name each bullet to merge into {keep!r} once, without {keep!r} itself")
         before = self.active_bullet(keep).content
         changes = [BulletChange(bullet=keep, before=before, after=_with_changes(before, text, section, applies_when))]
         for each in others:
@@ -266,12 +268,6 @@ def _with_changes(before: Content, text: str | None, section: str | None, applie
     if section is not None and section != before.section:
         check_section(section)
     return before.model_copy(update={name: value for name, value in changes.items() if value is not None})
-
-
-def _check_sources(keep: str, sources: tuple[str, ...]) -> tuple[str, ...]:
-    if not sources or keep in sources or len(set(sources)) < len(sources):
-        raise InvalidError.of("sources", f"name each bullet to merge into {keep!r} once, without {keep!r} itself")
-    return sources
 
 
 def _apply_change(

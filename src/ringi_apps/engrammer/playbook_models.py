@@ -94,12 +94,17 @@ class ScopedText(CamelModel):
     """When it applies; '' if always."""
 
 
-class PlaybookBullet(ScopedText):
+class BulletContent(ScopedText):
+    """Content of a bullet."""
+
+    is_active: bool
+    merged_into: str | None
+
+
+class PlaybookBullet(BulletContent):
     """One bullet of a playbook."""
 
     id: str
-    is_active: bool
-    merged_into: str | None
     helpful: int
     harmful: int
     used: int
@@ -138,13 +143,6 @@ class PlaybookView(CamelModel):
     bullets: list[PlaybookBullet]
     rejected: list[RejectedText]
     measures: ProposalStats
-
-
-class BulletContent(ScopedText):
-    """Content of a bullet."""
-
-    is_active: bool
-    merged_into: str | None
 
 
 class BulletChangeView(CamelModel):

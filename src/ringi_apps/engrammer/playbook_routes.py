@@ -34,7 +34,7 @@ from ringi_apps.engrammer.engrammer import Engrammer
 from ringi_apps.engrammer.entries import Entry, VersionedEntry
 from ringi_apps.engrammer.errors import OutdatedReadError, PlaybookError
 from ringi_apps.engrammer.history import blame
-from ringi_apps.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
+from ringi_apps.engrammer.persistence import Precheck, append_entry, read_entries, read_playbook
 from ringi_apps.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, fold
 from ringi_apps.engrammer.playbook_models import (
     BulletHistory,
@@ -169,12 +169,12 @@ class PlaybookRoutes:
             require_budget(playbook_tokens(after), playbook, engrammer.budget)
             return made_entries[-1]
 
-        async def append(first: Precheck) -> VersionedEntry:
+        async def append(first: Precheck = None) -> VersionedEntry:
             after = await append_entry(backend, who.tenant, name, make, by=who.actor, now=now, precheck=first)
             return VersionedEntry(after.version, now, who.actor, made_entries[-1])
 
         if change.op != "undo":
-            return await append(no_op)
+            return await append()
         # What has come until now is read before others have to wait for it.
         await refresh()
         for _ in range(UNDO_ATTEMPTS):

@@ -98,33 +98,15 @@ class EngrammerRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["engrammer"]), "/v1/engrammer/{id}"
-        add(
-            "/engrammerFlow_start",
-            self.start,
-            methods=["POST"],
-            **route_docs("EngrammerStarted", body="EngrammerStart"),
-        )
-        add(
-            "/getEngrammerState",
-            self.state,
-            methods=["POST"],
-            **route_docs("EngrammerState", body="EngrammerStateQuery"),
-        )
-        add(
-            "/engrammerFlow_continue",
-            self.continue_learning,
-            methods=["POST"],
-            **route_docs("EngrammerContinued", body="EngrammerContinue"),
-        )
-        add("/engrammerFlow_getNote", self.note, methods=["POST"], **route_docs("EngrammerNote", body="NoteQuery"))
+        post = partial(add, methods=["POST"])
+        post("/engrammerFlow_start", self.start, **route_docs("EngrammerStarted", body="EngrammerStart"))
+        post("/getEngrammerState", self.state, **route_docs("EngrammerState", body="EngrammerStateQuery"))
+        continue_docs = route_docs("EngrammerContinued", body="EngrammerContinue")
+        post("/engrammerFlow_continue", self.continue_learning, **continue_docs)
+        post("/engrammerFlow_getNote", self.note, **route_docs("EngrammerNote", body="NoteQuery"))
         add(at, self.get, methods=["GET"], **route_docs("EngrammerConversation"))
-        add(f"{at}/questions", self.ask, methods=["POST"], **route_docs("EngrammerRun", 202, body="EngrammerQuestion"))
-        add(
-            f"{at}/feedback",
-            self.give_feedback,
-            methods=["POST"],
-            **route_docs("EngrammerRun", 202, body="TurnFeedback"),
-        )
+        post(f"{at}/questions", self.ask, **route_docs("EngrammerRun", 202, body="EngrammerQuestion"))
+        post(f"{at}/feedback", self.give_feedback, **route_docs("EngrammerRun", 202, body="TurnFeedback"))
         self._playbooks.add_to(api)
 
     async def start(self, http: HttpRequest) -> HttpResponse:
@@ -228,21 +210,15 @@ class EngrammerRoutes:
         engrammers = CallerConversations(self._components, who).engrammers(body.agent)
         sources = dict.fromkeys(name for each in engrammers for name in each.notes.names)
         if body.source == PLAYBOOK:
-            names = dict.fromkeys(each.playbook_name for each in engrammers)
-            notes = [await self._bullet(who, name, body.note_id) for name in names]
-            note = next(filter(None, notes), None)
-            if note is None:
-                raise NoteNotFoundError(PLAYBOOK, body.note_id)
-            return note
+            for name in dict.fromkeys(each.playbook_name for each in engrammers):
+                playbook = await read_playbook(self._components.backend.store, who.tenant, name)
+                if bullet := playbook.bullets.get(body.note_id):
+                    return note_of(bullet, PLAYBOOK)
+            raise NoteNotFoundError(PLAYBOOK, body.note_id)
         for each in engrammers:
             if body.source in each.notes.names:
                 return await each.notes.get(body.source, body.note_id)
         raise source_not_found(body.source, (*sources, PLAYBOOK))
-
-    async def _bullet(self, who: Principal, playbook: str, id: str) -> Note | None:
-        store = self._components.backend.store
-        bullet = (await read_playbook(store, who.tenant, playbook)).bullets.get(id)
-        return note_of(bullet, PLAYBOOK) if bullet else None
 
     def _conversations(self, http: HttpRequest) -> CallerConversations:
         return CallerConversations(self._components, self._authenticator.caller(http.scope))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from ringi.domain import SCRIPTS_WITHOUT_SPACES
+from ringi_apps.engrammer.note_search import normalize_text
 from ringi_apps.engrammer.notes import Notes
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
@@ -77,7 +77,7 @@ def parse_number(text: str) -> float:
 
 def normalize_answer(text: str) -> str:
     """Normalize a text for comparison."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalize_text(text).split())
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ def new_turn(run_id: str, thread_id: str, query: str, at: str) -> Turn:
         "insights": [],
         "outcomes": {},
         "suppressed": [],
-        "dropped_quotes": 0,
-        "unsupported_insights": 0,
         "usage": {},
         "parent": None,
     }

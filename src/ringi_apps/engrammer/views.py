@@ -63,9 +63,7 @@ def insight_view(
         result = derive_outcome(conversation, request, is_over=turn["phase"] == "done")
     visible_request = request if request and request.id in conversation.seen else None
     request_view = (
-        models.InsightRequest(id=visible_request.id, digest=visible_request.digest, status=visible_request.status)
-        if visible_request
-        else None
+        models.InsightRequest.model_validate(visible_request, from_attributes=True) if visible_request else None
     )
     # What was said of a request is for its readers, as the request is.
     reason = None if request and not visible_request else answer_message(visible_request) or result["reason"]
@@ -214,7 +212,10 @@ def playbook_view(
         head=history[-1].version if history else 1,
         tokens=estimate_tokens(text),
         text=text,
-        bullets=[bullet_view(each) for each in sorted(playbook.bullets.values(), key=lambda each: each.order)],
+        bullets=[
+            playbook_models.PlaybookBullet.model_validate(bullet_json(each))
+            for each in sorted(playbook.bullets.values(), key=lambda each: each.order)
+        ],
         rejected=[rejected_view(each, requests.get(each.request_id or "")) for each in reversed(playbook.rejected)],
         measures=proposal_stats(so_far, pending),
     )
@@ -223,11 +224,6 @@ def playbook_view(
 def rejected_view(rejected: Rejection, request: Request | None) -> playbook_models.RejectedText:
     """Return a rejected text; the reason comes from the request, so erasure removes it."""
     return playbook_models.RejectedText.model_validate({**jsonable(rejected), "reason": answer_message(request)})
-
-
-def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
-    """Return a bullet."""
-    return playbook_models.PlaybookBullet.model_validate(bullet_json(bullet))
 
 
 def bullet_json(bullet: Bullet) -> JsonObject:

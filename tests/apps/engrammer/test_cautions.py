@@ -11,7 +11,7 @@ from tests.apps.engrammer.pairs import CONTRADICTIONS, DUPLICATES
 from ringi.domain import Action, Answer, Ask, Request
 from ringi.testing.clock import NOON
 from ringi_apps.engrammer.cautions import InsightCaution, find_cautions
-from ringi_apps.engrammer.insights import AnswerFeedback, build_proposal, operation_args
+from ringi_apps.engrammer.insights import AnswerFeedback, build_proposal
 from ringi_apps.engrammer.learning import LEARN, learning_context
 from ringi_apps.engrammer.playbook import Playbook
 
@@ -26,7 +26,7 @@ def request(text: str, playbook: Playbook, number: int = 0, **fields: Any) -> Re
     ask = Ask(
         title=text,
         kind="learning",
-        action=Action(LEARN, operation_args(proposal.operation)),
+        action=Action(LEARN, proposal.operation.model_dump(mode="json")),
         allowed=("approve", "edit", "reject"),
         context={"learning": learning_context(proposal)},
     )

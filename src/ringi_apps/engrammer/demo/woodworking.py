@@ -69,7 +69,8 @@ def make(path: Path) -> None:
 @cache
 def script_and_version() -> tuple[str, int]:
     """Return the SQL script of the file and its version."""
-    script = "".join([NOTES_SCHEMA, COLUMNS, *(text_of(name) for name in SCRIPTS)])
+    files = [resources.files(__package__).joinpath(name).read_text("utf-8") for name in SCRIPTS]
+    script = "".join([NOTES_SCHEMA, COLUMNS, *files])
     return script, zlib.crc32(script.encode()) & 0x7FFFFFFF
 
 
@@ -82,8 +83,3 @@ def version_of(path: Path) -> int | None:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.Error:
         return None
-
-
-def text_of(name: str) -> str:
-    """Return the text of a file in this folder."""
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
