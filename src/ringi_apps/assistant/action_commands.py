@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ringi.base import JsonObject
 from ringi.errors import InvalidError, NotFoundError
@@ -11,6 +11,9 @@ from ringi_apps.assistant.declarations import Action
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.models import ActionReason, AssistantAction
+
+FIELDS = {"ask": "info", "any": "info", "refresh": "info", "again": "action", "unchanged": "action"}
+"""The verbs of commands, each with the field of its event that has the name."""
 
 
 def not_possible(what: str, why: str, reasons: Sequence[ActionReason] = ()) -> RefusalError:
@@ -61,59 +64,45 @@ class ActionCommands:
         if not colon:
             self.find_action(command).check_args(args)
             return {"type": "action", "action": self.require_startable(command).id, "args": dict(args)}
-        builders: dict[str, Callable[[str], JsonObject]] = {
-            "ask": self._ask,
-            "any": self._any,
-            "refresh": self._refresh,
-            "again": self._again,
-            "unchanged": self._unchanged,
-        }
-        if verb not in builders:
+        if verb not in FIELDS:
             raise NotFoundError("action", command)
         if args:
             raise InvalidError.of("args", f"{verb}: takes no arguments: remove them")
-        return {"type": verb, **builders[verb](name)}
+        if verb == "refresh":
+            self._check_info(name, "handler", "has no handler to fetch it")
+        elif FIELDS[verb] == "info":
+            self._check_info(name, "ask", "is not asked of people")
+        else:
+            self._check_plan(name)
+        if verb == "any" and not self._definitions.info(name).may_be_any:
+            raise InvalidError.of("action_id", f"info {name!r} may not be any: give it a value")
+        if verb == "again":
+            self.require_startable(name)
+        elif verb == "unchanged":
+            self._check_unchanged(name)
+        return {"type": verb, FIELDS[verb]: name}
 
-    def _ask(self, key: str) -> JsonObject:
-        return {"info": self._info(key, "ask", "is not asked of people")}
-
-    def _any(self, key: str) -> JsonObject:
-        event = self._ask(key)
-        if not self._definitions.info(key).may_be_any:
-            raise InvalidError.of("action_id", f"info {key!r} may not be any: give it a value")
-        return event
-
-    def _refresh(self, key: str) -> JsonObject:
-        return {"info": self._info(key, "handler", "has no handler to fetch it")}
-
-    def _again(self, id: str) -> JsonObject:
-        self._plan(id)
-        return {"action": self.require_startable(id).id}
-
-    def _unchanged(self, id: str) -> JsonObject:
-        plan = self._memory.plans.get(self._plan(id).workflow or "")
+    def _check_unchanged(self, id: str) -> None:
+        plan = self._memory.plans.get(self.find_action(id).workflow or "")
         is_asked = plan is not None and plan.status == "planned" and plan.thread_id is not None
         if plan is None or not plan.is_applicable or is_asked:
             what = "it has no plan, or its plan already has an approval request"
             remedy = f"answer its approval request, or make a plan with {id!r}"
             raise not_possible(f"'unchanged:{id}'", f"{what}: {remedy}")
-        return {"action": id}
 
-    def _info(self, key: str, how: str, why: str) -> str:
+    def _check_info(self, key: str, how: str, why: str) -> None:
         info = self._definitions.infos_by_key.get(key)
         if info is None:
             raise NotFoundError("info", key)
         if info.kind != how:
             raise InvalidError.of("action_id", f"info {key!r} {why}: its value is obtained by {info.kind!r}")
-        return key
 
-    def _plan(self, id: str) -> Action:
+    def _check_plan(self, id: str) -> None:
         action = self.find_action(id)
         if self._definitions.plan_of(action) is not action:
             raise InvalidError.of(
                 "action_id", f"action {id!r} is of kind {action.kind!r}: use an action of kind 'plan'"
             )
-        return action
 
 
 def is_fetchable(reason: ActionReason) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from ringi_apps.assistant.declarations import Action, Needs
@@ -74,12 +73,7 @@ def availability_of(definitions: Definitions, memory: ContextMemory, now: dateti
 
 def fix_of(definitions: Definitions, memory: ContextMemory, now: datetime, key: str) -> Fix:
     """Return the step that obtains an info."""
-    return Fix(*_AvailabilityCheck(definitions, memory, now).fix(key))
-
-
-@lru_cache(maxsize=4096)
-def _reason(code: ReasonCode, key: str, kind: FixKind, ref: str) -> BlockedReason:
-    return BlockedReason(code, key, Fix(kind, ref))
+    return _AvailabilityCheck(definitions, memory, now).fix(key)
 
 
 class _AvailabilityCheck:
@@ -101,7 +95,9 @@ class _AvailabilityCheck:
 
     def _order_reasons(self, action: Action) -> list[BlockedReason]:
         """Return the reasons that are not infos: the action itself, its plan, other actions and workflows."""
-        reasons = [*self._running_reasons(action)]
+        reasons: list[BlockedReason] = []
+        if self._status(action) in RUNNING_STATUSES:
+            reasons.append(BlockedReason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action))))
         plan_action = self.definitions.plan_of(action) if action.kind == "apply" and not action.confirmed else None
         if plan_action is not None:
             reasons += [*self._missing_plan(plan_action), *self._missing_request(plan_action)]
@@ -112,11 +108,6 @@ class _AvailabilityCheck:
             reasons += self._workflow(action, requirement.workflow, requirement.status)
         return reasons
 
-    def _running_reasons(self, action: Action) -> Iterator[BlockedReason]:
-        status = self._status(action)
-        if status in RUNNING_STATUSES:
-            yield BlockedReason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action)))
-
     def _running_workflow(self, action: Action) -> str:
         """Return the workflow that runs for an action, which may be the one that applies its plan."""
         apply = self.definitions.apply_of(action) if self._status(action) == "executing" else None
@@ -126,8 +117,7 @@ class _AvailabilityCheck:
         plan = self._plan(action) if action.kind in ("plan", "apply") else None
         if plan is not None:
             return plan.status if plan.status == "executing" or action.kind == "plan" else None
-        run = self.memory.runs.get(action.workflow or action.id)
-        return run.status if run else None
+        return self._status_of_run(action.workflow or action.id)
 
     def _plan(self, action: Action) -> Plan | None:
         plan = self.definitions.plan_of(action)
@@ -200,17 +190,17 @@ class _AvailabilityCheck:
             return ()
         planner = self.definitions.plan_actions.get(key)
         if planner is None:
-            return (_reason(CODE_BY_STATE[state], key, *self.fix(key)),)
+            return (BlockedReason(CODE_BY_STATE[state], key, self.fix(key)),)
         # The info that a plan produces gets its value only when approval is requested.
         return tuple(self._missing_plan(planner)) or (
             BlockedReason("NO_PLAN", planner.id, Fix("run_action", planner.id)),
         )
 
-    def fix(self, key: str) -> tuple[FixKind, str]:
-        """Return the kind of step that obtains an info, and the info or action that it is about."""
+    def fix(self, key: str) -> Fix:
+        """Return the step that obtains an info."""
         first = self.freshness.info_to_obtain(key)
         info = self.definitions.infos_by_key[first]
         if info.kind == "handler":
-            return "run_handler", first
+            return Fix("run_handler", first)
         maker = self.definitions.sole_producers.get(first)
-        return ("run_action", maker.id) if maker else ("ask", first)
+        return Fix("run_action", maker.id) if maker else Fix("ask", first)

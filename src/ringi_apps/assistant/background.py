@@ -76,7 +76,9 @@ def build_plan_graph(assistant: AssistantSettings) -> Any:
         action = assistant.definitions.action(job["action"])
         try:
             check_inputs_fit(assistant.definitions, job["inputs"])
-            draft = jsonable(await run_workflow(assistant.workflows[str(action.workflow)], build_plan_job(job)))
+            feedback, new = tuple(job["feedback"]), tuple(job["new_feedback"])
+            work = PlanJob(job["inputs"], feedback, job["previous"], job["version"], job["language"], new)
+            draft = jsonable(await run_workflow(assistant.workflows[str(action.workflow)], work))
             check_json(draft, field="draft")
         except (GraphBubbleUp, OutageError):
             raise
@@ -286,12 +288,6 @@ def decision_event(job: dict[str, Any], request: Request) -> dict[str, Any]:
 def approval_content(job: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a plan that a person approves."""
     return {"plan": job["content"], "steps": job["steps"]}
-
-
-def build_plan_job(job: dict[str, Any]) -> PlanJob:
-    """Return the argument of the plan workflow."""
-    new = tuple(job["new_feedback"])
-    return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 
 def read_job(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -110,12 +110,8 @@ class Catalog:
           workflow: The name of a workflow.
         """
         members = [each for each in self.actions if each.workflow == workflow]
-        plans = {plan.id for each in members if (plan := self.plan_of(each))}
-        return tuple(each for each in self.actions if each in members or self._is_of(each, plans))
-
-    def _is_of(self, action: Action, plans: set[str]) -> bool:
-        plan = self.plan_of(action)
-        return plan is not None and plan.id in plans
+        plans = [plan for each in members if (plan := self.plan_of(each))]
+        return tuple(each for each in self.actions if each in members or self.plan_of(each) in plans)
 
     @cached_property
     def infos_by_key(self) -> dict[str, Info]:
@@ -166,7 +162,8 @@ class Catalog:
     @cached_property
     def ordered_infos(self) -> tuple[Info, ...]:
         """The infos, each after those that its value is made from."""
-        return tuple(self.infos_by_key[key] for key in sorted_by_source(self.infos))
+        order = TopologicalSorter({each.key: each.builds_on for each in self.infos}).static_order()
+        return tuple(self.infos_by_key[key] for key in order)
 
     @cached_property
     def workflows(self) -> dict[str, Action]:
@@ -225,8 +222,3 @@ class Catalog:
             for source in info.builds_on:
                 found[source] |= found[info.key]
         return {key: tuple(actions.values()) for key, actions in found.items()}
-
-
-def sorted_by_source(infos: Sequence[Info]) -> tuple[str, ...]:
-    """Return the keys of infos, each after its sources; raise CycleError if there is no such order."""
-    return tuple(TopologicalSorter({each.key: each.builds_on for each in infos}).static_order())

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import check_instance, check_schema
-from ringi_apps.assistant.catalog import Catalog, sorted_by_source
+from ringi_apps.assistant.catalog import Catalog
 from ringi_apps.assistant.declarations import Action, Info
 
 KINDS = ("plan", "apply", "selector", "immediate", "cancel")
@@ -26,7 +26,7 @@ STATUSES = {
 def find_faults(definitions: Catalog) -> Iterator[FieldError]:
     """Yield the faults of names and references, and only if there are none, the cycles."""
     found = [*_name_faults(definitions), *_info_faults(definitions), *_action_faults(definitions)]
-    yield from found or [*_info_cycles(definitions), *_action_cycles(definitions)]
+    yield from found or _cycles(definitions)
 
 
 def _name_faults(definitions: Catalog) -> Iterator[FieldError]:
@@ -231,16 +231,10 @@ def _order_faults(definitions: Catalog, action: Action) -> Iterator[str]:
             yield f"requires {needed}, which it never is: {use}"
 
 
-def _info_cycles(definitions: Catalog) -> Iterator[FieldError]:
-    try:
-        sorted_by_source(definitions.infos)
-    except CycleError as error:
-        yield FieldError("infos", f"{_cycle_text(error)} are made from each other: remove one of the references")
-
-
-def _action_cycles(definitions: Catalog) -> Iterator[FieldError]:
+def _cycles(definitions: Catalog) -> Iterator[FieldError]:
+    infos = {each.key: each.builds_on for each in definitions.infos}
     of_workflow = {each.workflow: each.id for each in definitions.actions}
-    before = {
+    actions = {
         each.id: [
             *each.depends_on,
             *(of_workflow[requirement.workflow] for requirement in each.requires_workflow),
@@ -248,14 +242,14 @@ def _action_cycles(definitions: Catalog) -> Iterator[FieldError]:
         ]
         for each in definitions.actions
     }
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError as error:
-        yield FieldError("actions", f"{_cycle_text(error)} wait for each other: remove one of the dependencies")
-
-
-def _cycle_text(error: CycleError) -> str:
-    return " → ".join(repr(name) for name in error.args[1])
+    for where, before, fault in (
+        ("infos", infos, "are made from each other: remove one of the references"),
+        ("actions", actions, "wait for each other: remove one of the dependencies"),
+    ):
+        try:
+            TopologicalSorter(before).prepare()
+        except CycleError as error:
+            yield FieldError(where, f"{' → '.join(map(repr, error.args[1]))} {fault}")
 
 
 def _suggestion(names: Iterable[str]) -> str:

@@ -71,7 +71,6 @@ class Freshness:
         return "error" if item.error else "stale"
 
     def _has_current_inputs(self, info: Info, item: InfoEntry) -> bool:
-        for source in info.sources:
-            if self.state(source) != "fresh" or item.inputs.get(source) != self.hash(source):
-                return False
-        return True
+        return all(
+            self.state(source) == "fresh" and item.inputs.get(source) == self.hash(source) for source in info.sources
+        )

@@ -148,16 +148,13 @@ class Handlers:
         finally:
             call.waiters -= 1
             if not call.waiters:
-                self._leave_call(key, call)
+                call.task.cancel()
+                # Another call may have started and ended since.
+                if self._pending.get(key) is call:
+                    del self._pending[key]
         if call.task.cancelled():
             raise HandlerError.of_failure(handler, "it cancelled itself", 1)
         return call.task.result()
-
-    def _leave_call(self, key: FetchKey, call: _PendingCall) -> None:
-        call.task.cancel()
-        # Another call may have started and ended since.
-        if self._pending.get(key) is call:
-            del self._pending[key]
 
     async def _run_and_cache(self, key: FetchKey, handler: InfoHandler, params: Mapping[str, object]) -> FetchedValue:
         fetched = await _call_with_retries(handler, params, self._clock)
@@ -183,13 +180,10 @@ async def _call_with_retries(handler: InfoHandler, params: Mapping[str, object],
             if attempts >= handler.max_attempts:
                 log.warning("handler %s failed", handler.name, exc_info=error)
                 no_answer = reason_of("handler_no_answer", seconds=f"{handler.timeout:g}")
-                why = no_answer if limit.expired() else _describe_error(error)
+                own = f"{type(error).__name__}: {without_password(str(error))}"[:MAX_ERROR_LENGTH]
+                why = no_answer if limit.expired() else own
                 raise HandlerError.of_failure(handler, why, attempts) from error
         await asyncio.sleep(RETRY_PAUSE * 2 ** (attempts - 1) * random.uniform(0.5, 1.5))
-
-
-def _describe_error(error: Exception) -> str:
-    return f"{type(error).__name__}: {without_password(str(error))}"[:MAX_ERROR_LENGTH]
 
 
 def _options(choices: Choices, items: Iterable[Any], language: str) -> Iterator[Option]:

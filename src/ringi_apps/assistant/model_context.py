@@ -105,7 +105,16 @@ def _state(
     }
     yield "known", {key: value for key, value in values.items() if not items[key].is_default}
     yield "defaults", {key: value for key, value in values.items() if items[key].is_default}
-    yield "missing", [info.key for info in definitions.infos if _is_missing(info, definitions, known)]
+    yield (
+        "missing",
+        [
+            info.key
+            for info in definitions.infos
+            if definitions.required_by(info.key)
+            and is_tellable(info, definitions)
+            and known.state(info.key) == "missing"
+        ],
+    )
     yield "failed", {key: item.error for key, item in items.items() if item.error}
     yield "being_asked", [key for key in memory.asks if key in definitions.infos_by_key]
     yield (
@@ -121,11 +130,6 @@ def _state(
             for plan in memory.plans.values()
         ],
     )
-
-
-def _is_missing(info: Info, definitions: Definitions, known: Freshness) -> bool:
-    is_required = bool(definitions.required_by(info.key))
-    return is_required and is_tellable(info, definitions) and known.state(info.key) == "missing"
 
 
 def _info_line(info: Info, language: str) -> str:

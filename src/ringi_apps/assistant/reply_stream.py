@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -37,11 +36,7 @@ class ReplyModel(BaseChatModel):
         return "reply"
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **_: object,
+        self, messages: list[BaseMessage], *_: object, **__: object
     ) -> AsyncIterator[ChatGenerationChunk]:
         reply = PartialReply()
         async for chunk in self.caller.astream(messages, QUIET):
@@ -57,25 +52,13 @@ class ReplyModel(BaseChatModel):
             )
             yield ChatGenerationChunk(message=made)
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **_: object,
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         answer = await self.caller.ainvoke(messages, QUIET)
         words = answer.text if answer.text.strip() else reply_in(answer.tool_calls)
         made = answer.model_copy(update={"content": words, "usage_metadata": None})
         return ChatResult(generations=[ChatGeneration(message=made)])
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **_: object,
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         raise NotImplementedError
 
 

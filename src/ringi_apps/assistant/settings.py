@@ -55,9 +55,8 @@ class AssistantSettings:
             raise DefinitionError([FieldError("call_timeout", "give the seconds as a number above 0, such as 60")])
         if self.result_limit < 0:
             raise DefinitionError([FieldError("result_limit", f"is {self.result_limit}: give 0 or more characters")])
-        unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]
-        if unserved:
-            raise DefinitionError([missing_workflow_error(action) for action in unserved])
+        if errors := [missing_workflow_error(each) for each in self.definitions.actions if needs_workflow(each, self)]:
+            raise DefinitionError(errors)
 
     @cached_property
     def handlers(self) -> Handlers:

@@ -10,7 +10,7 @@ import pytest
 
 from ringi_apps.assistant.demo.answers import Answers
 from ringi_apps.assistant.demo.calculation import CalculationError, calculate, expression_in, format_number
-from ringi_apps.assistant.demo.ledger import PlanExecutor, StepError
+from ringi_apps.assistant.demo.ledger import StepError, carry_out
 from ringi_apps.assistant.demo.office import Office
 from ringi_apps.assistant.jobs import CallJob, StepJob
 
@@ -47,12 +47,12 @@ async def counted(office: Office, table: str) -> int:
 async def test_a_step_that_is_repeated_writes_once(
     office: Office, action: str, args: dict[str, Any], table: str
 ) -> None:
-    before, ledger = await counted(office, table), PlanExecutor(office)
-    first = await ledger.carry_out(a_step(action, args))
-    again = await asyncio.gather(*(ledger.carry_out(a_step(action, args)) for _ in range(5)))
+    before = await counted(office, table)
+    first = await carry_out(office, a_step(action, args))
+    again = await asyncio.gather(*(carry_out(office, a_step(action, args)) for _ in range(5)))
     assert again == [first] * 5
     assert await counted(office, table) == before + 1
-    await ledger.carry_out(a_step(action, args, key="plan:2:a"))
+    await carry_out(office, a_step(action, args, key="plan:2:a"))
     assert await counted(office, table) == before + 2
 
 
@@ -71,7 +71,7 @@ async def test_a_step_that_cannot_be_done_says_why_and_writes_nothing(
 ) -> None:
     before = [await counted(office, table) for table in ("milestones", "tasks")]
     with pytest.raises(StepError, match=words):
-        await PlanExecutor(office).carry_out(a_step(action, args))
+        await carry_out(office, a_step(action, args))
     assert [await counted(office, table) for table in ("milestones", "tasks")] == before
 
 
@@ -100,7 +100,7 @@ async def test_a_search_tells_what_it_found_in_the_language_of_the_question(offi
 
 
 async def test_what_a_plan_wrote_is_found(office: Office) -> None:
-    await PlanExecutor(office).carry_out(a_step("add_task", {**TASK, "title": "灯台を訪ねる"}))
+    await carry_out(office, a_step("add_task", {**TASK, "title": "灯台を訪ねる"}))
     assert "灯台を訪ねる" in await Answers(office).search(asked("灯台", "ja"))
 
 

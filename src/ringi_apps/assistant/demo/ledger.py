@@ -79,19 +79,13 @@ class StepError(InvalidError):
         super().__init__([FieldError(field, self.text["en"])])
 
 
-class PlanExecutor:
-    """Writes the rows of steps to the database."""
-
-    def __init__(self, office: Office) -> None:
-        self._office = office
-
-    async def carry_out(self, job: StepJob) -> TableRow:
-        """Write the row of a step and return it; for a used key, return the earlier row."""
-        action = job.step.get("action")
-        if action not in KINDS:
-            raise StepError("action", "action", value=action, names=", ".join(KINDS))
-        args = validate(KINDS[action][0], job.step.get("args") or {})
-        return await self._office.do(lambda connection: write_once(connection, action, args, job.key))
+async def carry_out(office: Office, job: StepJob) -> TableRow:
+    """Write the row of a step to the database and return it; for a used key, return the earlier row."""
+    action = job.step.get("action")
+    if action not in KINDS:
+        raise StepError("action", "action", value=action, names=", ".join(KINDS))
+    args = validate(KINDS[action][0], job.step.get("args") or {})
+    return await office.do(lambda connection: write_once(connection, action, args, job.key))
 
 
 def validate(kind: type[StepArgs], args: Mapping[str, object]) -> TableRow:

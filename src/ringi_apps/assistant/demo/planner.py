@@ -122,7 +122,9 @@ class Planner:
         start, steps = monday_after(self.today()), []
         for each in proposals:
             end = start + timedelta(weeks=each.weeks)
-            args = {self.about: each.about, "title": each.title, "owner": each.owner, "due_on": friday_before(end)}
+            # The last working day before that Monday.
+            last_day = (end - timedelta(days=3)).isoformat()
+            args = {self.about: each.about, "title": each.title, "owner": each.owner, "due_on": last_day}
             if self.in_turn:
                 args["starts_on"], start = start.isoformat(), end
             steps.append({"id": each.id, "title": each.title, "action": self.action, "args": args})
@@ -178,8 +180,3 @@ def table(steps: Sequence[Mapping[str, Any]], weeks: Sequence[int], people: Sequ
 def monday_after(day: date) -> date:
     """Return the first Monday after a day."""
     return day + timedelta(days=7 - day.weekday())
-
-
-def friday_before(monday: date) -> str:
-    """Return the last working day before a Monday."""
-    return (monday - timedelta(days=3)).isoformat()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from langchain_core.language_models import BaseChatModel
 
 from ringi_apps.assistant import Assistant, CallJob, in_language
-from ringi_apps.assistant.demo.ledger import PlanExecutor
+from ringi_apps.assistant.demo.ledger import carry_out
 from ringi_apps.assistant.demo.lookups import Lookups
 from ringi_apps.assistant.demo.office import Office, TableRow
 from ringi_apps.assistant.demo.planner import Planner
@@ -19,37 +21,29 @@ SPEAKER = ScriptedAssistant.of("projects", PROMPT)
 def assistant(model: BaseChatModel, office: Office) -> Assistant:
     """Return the assistant for a model and a database."""
     lookups = Lookups(office)
-    reports = ProjectReports(lookups)
     workflows: Workflows = {
         "projectPlanWorkflow": Planner(model, "projects", action="add_milestone", about="project", in_turn=True).plan,
-        "projectExecuteWorkflow": PlanExecutor(office).carry_out,
-        "projectListWorkflow": reports.status,
-        "resourceCheckWorkflow": reports.free,
+        "projectExecuteWorkflow": partial(carry_out, office),
+        "projectListWorkflow": partial(status, lookups),
+        "resourceCheckWorkflow": partial(free, lookups),
     }
     return assistant_of("projects", "assistant", PROMPT, model, workflows, lookups)
 
 
-class ProjectReports:
-    """The workflows of the immediate actions."""
+async def status(lookups: Lookups, job: CallJob) -> str:
+    """Return the status of the projects as a table."""
+    lines = [row(each, job) for each in await lookups.projects({})]
+    return table(text_in(job.language, "heads", "projects"), lines)
 
-    def __init__(self, lookups: Lookups) -> None:
-        self._lookups = lookups
 
-    async def status(self, job: CallJob) -> str:
-        """Return the status of the projects as a table."""
-        projects = await self._lookups.projects({})
-        lines = [row(each, job) for each in projects]
-        return table(text_in(job.language, "heads", "projects"), lines)
-
-    async def free(self, job: CallJob) -> str:
-        """Return the free hours of people as a table."""
-        people = await self._lookups.free({})
-        lines = [
-            f"| {in_language(each['name'], job.language)} | {text_in(job.language, 'teams', each['team'])} "
-            f"| {each['free_hours']} |"
-            for each in people
-        ]
-        return table(text_in(job.language, "heads", "people"), lines)
+async def free(lookups: Lookups, job: CallJob) -> str:
+    """Return the free hours of people as a table."""
+    lines = [
+        f"| {in_language(each['name'], job.language)} | {text_in(job.language, 'teams', each['team'])} "
+        f"| {each['free_hours']} |"
+        for each in await lookups.free({})
+    ]
+    return table(text_in(job.language, "heads", "people"), lines)
 
 
 def row(project: TableRow, job: CallJob) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from langchain_core.language_models import BaseChatModel
 
 from ringi_apps.assistant import Assistant, CallJob, in_language
-from ringi_apps.assistant.demo.ledger import PlanExecutor
+from ringi_apps.assistant.demo.ledger import carry_out
 from ringi_apps.assistant.demo.lookups import Lookups
 from ringi_apps.assistant.demo.office import Office
 from ringi_apps.assistant.demo.planner import Planner
@@ -20,7 +22,7 @@ def assistant(model: BaseChatModel, office: Office) -> Assistant:
     """Return the assistant for a model and a database."""
     workflows: Workflows = {
         "salesStrategyWorkflow": Planner(model, "sales", action="add_task", about="lead", in_turn=False).plan,
-        "salesExecutionWorkflow": PlanExecutor(office).carry_out,
+        "salesExecutionWorkflow": partial(carry_out, office),
         "leadAnalysisWorkflow": leads,
         "performanceReportWorkflow": report,
     }

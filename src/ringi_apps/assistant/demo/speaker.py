@@ -49,10 +49,6 @@ class ReplyRule:
     is_order: bool = False
     """Whether the rule ignores questions and negated sentences."""
 
-    def match_in(self, text: str) -> re.Match[str] | None:
-        """Return the match of the pattern in a text."""
-        return re.search(self.pattern, text, re.I)
-
 
 @dataclass(frozen=True)
 class ScriptedAssistant:
@@ -77,7 +73,7 @@ class ScriptedAssistant:
         texts = [person_text(message) for message in messages if isinstance(message, HumanMessage)]
         language = language_in(texts)
         for rule in self.rules:
-            found = rule.match_in(texts[-1][:MAX_MATCHED_CHARACTERS])
+            found = re.search(rule.pattern, texts[-1][:MAX_MATCHED_CHARACTERS], re.I)
             if found is None or (rule.is_order and is_question(found)):
                 continue
             if rule.is_order and is_negated(found):
