@@ -23,7 +23,7 @@ from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.backends.sqlite.store import RecordChange, change_of, save
+from ringi.backends.sqlite.store import RecordChange, save_sqlite_record, sqlite_record_change
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -151,7 +151,7 @@ def fill_on(connection: sqlite3.Connection, count: int) -> None:
     for changes in make_batches(count, some_changes):
         connection.execute("BEGIN IMMEDIATE")
         for n, change in enumerate(changes, 1):
-            save(connection, change)
+            save_sqlite_record(connection, change)
             if n % COMMITTED == 0:
                 connection.execute("COMMIT")
                 connection.execute("BEGIN IMMEDIATE")
@@ -174,7 +174,7 @@ def make_batches(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
 
 def some_changes(start: int, count: int) -> list[RecordChange]:
     """Return a batch as the changes of a SQLite file."""
-    return [change_of(*each) for each in some_requests(start, count)]
+    return [sqlite_record_change(*each) for each in some_requests(start, count)]
 
 
 def some_requests(start: int, count: int) -> Iterator[tuple[Request, Event]]:

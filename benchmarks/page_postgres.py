@@ -14,7 +14,7 @@ from tests.servers import mortal_postgres
 from benchmarks.measure import Row, folder
 from benchmarks.page import FEW, MANY, Home, a_request, loads, make_batches, some_requests
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, columns_of, text_row
+from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, postgres_record_columns, text_row
 from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.base.clock import EPOCH
 from ringi.domain.record import Event
@@ -23,7 +23,7 @@ from ringi.domain.request import Request
 Rows = dict[str, list[tuple[Any, ...]]]
 SAMPLE = 100
 LONG = 3600.0
-COLUMNS = tuple(columns_of(a_request(0, SAMPLE, EPOCH)[0]))
+COLUMNS = tuple(postgres_record_columns(a_request(0, SAMPLE, EPOCH)[0]))
 TABLES = {"requests": "tenant, id", "shown": "tenant, audience, shelf, id", "texts": "tenant, id", "events": "number"}
 """The tables to fill, each with an order of its rows."""
 
@@ -99,7 +99,7 @@ def rows_of(asked: Iterable[tuple[Request, Event]], numbered: int) -> Rows:
     """Return requests and their events as numbered rows."""
     rows: Rows = {"requests": [], "texts": [], "events": []}
     for number, (request, event) in enumerate(asked, numbered + 1):
-        rows["requests"].append(tuple(columns_of(request).values()))
+        rows["requests"].append(tuple(postgres_record_columns(request).values()))
         rows["texts"].append(tuple(text_row(request)))
         rows["events"].append((number, *event_row(event)))
     return rows

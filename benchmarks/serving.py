@@ -27,7 +27,7 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import INSERT_EVENT
 from ringi.base.clock import utc_now
 from ringi.domain import ask as responses
-from ringi.domain.record import microseconds
+from ringi.domain.record import unix_microseconds
 from ringi.domain.request import Request
 from ringi.runs.agent import Agent
 
@@ -147,7 +147,7 @@ class Least:
 
         def save(connection: sqlite3.Connection) -> int:
             connection.execute(INSERT_EVENT, row)
-            return connection.execute(UPDATE, (new.version, microseconds(now), body, id, request.version)).rowcount
+            return connection.execute(UPDATE, (new.version, unix_microseconds(now), body, id, request.version)).rowcount
 
         is_saved = await self._database.write(save)
         return Response(body, 200 if is_saved else 409, media_type="application/json")
@@ -167,9 +167,9 @@ async def serve_least(path: Path) -> None:
 
 
 async def serve_app(app: ASGIApp, tokens: dict[str, str] | None = None) -> None:
-    from ringi.server.serve import listen
+    from ringi.server.serve import open_listening_socket
 
-    with listen("127.0.0.1", 0) as listener:
+    with open_listening_socket("127.0.0.1", 0) as listener:
         config = uvicorn.Config(app, log_level="warning", lifespan="off")
         announce(listener.getsockname()[1], tokens or {})
         await uvicorn.Server(config).serve(sockets=[listener])

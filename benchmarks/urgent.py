@@ -22,14 +22,14 @@ from benchmarks.measure import Row, folder
 from ringi.backends.postgres import pages
 from ringi.backends.postgres import store as postgres
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.redis.lists import digits, filed, place_of
+from ringi.backends.redis.lists import redis_list_position, redis_lists_and_marks, sortable_time_digits
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite import store as sqlite
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.ask import Action, Ask
-from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, microseconds
+from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import UrgentPlace, rank_of
 
@@ -49,7 +49,7 @@ DUE_EVERY = 10
 """One of so many requests has a deadline: from an hour ago to two hours ahead."""
 ID, CREATED_AT, DUE_AT = "f" * 32, NOW - timedelta(days=40), NOW - timedelta(days=41)
 """What a copy replaces in its template."""
-CREATED, DUE = microseconds(CREATED_AT), microseconds(DUE_AT)
+CREATED, DUE = unix_microseconds(CREATED_AT), unix_microseconds(DUE_AT)
 PRIORITIES = ("urgent", "high", "high", "high", "low", "low", *[None] * 14)
 TIERS = ("high", "medium", "medium", "low", None)
 TEMPLATES, GROUPS = 199, 10
@@ -90,9 +90,9 @@ def copies(encode: Encode, count: int) -> Iterator[Values]:
 
 def copied(values: Values, id: str, at: datetime, due_at: datetime) -> Values:
     """Return a copy with another id and other times."""
-    created, due = microseconds(at), microseconds(due_at)
-    texts = [(ID, id), (iso(CREATED_AT), iso(at)), (digits(CREATED_AT), digits(at))]
-    texts += [(iso(DUE_AT), iso(due_at)), (digits(DUE_AT), digits(due_at))]
+    created, due = unix_microseconds(at), unix_microseconds(due_at)
+    texts = [(ID, id), (iso(CREATED_AT), iso(at)), (sortable_time_digits(CREATED_AT), sortable_time_digits(at))]
+    texts += [(iso(DUE_AT), iso(due_at)), (sortable_time_digits(DUE_AT), sortable_time_digits(due_at))]
     numbers = {CREATED: created, CREATED * lists.SLOTS: created * lists.SLOTS, DUE: due}
     new: Values = {}
     for name, value in values.items():
@@ -124,7 +124,7 @@ async def on_sqlite() -> list[Row]:
 
 
 def sqlite_values(request: Request) -> Values:
-    return {"place": microseconds(request.created_at) * lists.SLOTS, **sqlite.columns_of(request)}
+    return {"place": unix_microseconds(request.created_at) * lists.SLOTS, **sqlite.sqlite_record_columns(request)}
 
 
 @asynccontextmanager
@@ -135,7 +135,7 @@ async def sqlite_side(count: int) -> AsyncIterator[Find]:
             await asyncio.to_thread(fill_sqlite, database, count)
 
             async def find(query: Query) -> Sequence[Any]:
-                return await database.read(lambda connection: lists.find(connection, Request, query))
+                return await database.read(lambda connection: lists.find_sqlite_bodies(connection, Request, query))
 
             yield find
 
@@ -158,7 +158,7 @@ def fill_sqlite(database: SqliteDatabase, count: int) -> None:
 
 async def on_postgres() -> list[Row]:
     """Measure two schemas of one server."""
-    check(postgres.columns_of)
+    check(postgres.postgres_record_columns)
     async with AsyncExitStack() as stack:
         url = stack.enter_context(servers.postgres(variable=""))
         sides = [await stack.enter_async_context(postgres_side(f"{url}?schema=urgent{size}", size)) for size in SIZES]
@@ -172,14 +172,14 @@ async def postgres_side(url: str, count: int) -> AsyncIterator[Find]:
         await fill_postgres(database, count)
 
         async def find(query: Query) -> Sequence[Any]:
-            return await pages.find(database, Request, query)
+            return await pages.find_postgres_bodies(database, Request, query)
 
         yield find
 
 
 async def fill_postgres(database: PostgresDatabase, count: int) -> None:
     """Write pending requests over two connections with the triggers, but without their texts."""
-    began, left = time.monotonic(), batches(copies(postgres.columns_of, count))
+    began, left = time.monotonic(), batches(copies(postgres.postgres_record_columns, count))
 
     async def write() -> None:
         connection = await database.connect(synchronous_commit="off")
@@ -206,8 +206,8 @@ async def on_redis() -> list[Row]:
 
 
 def redis_values(request: Request) -> Values:
-    place, body = place_of(request).decode(), request.model_dump_json()
-    return {"body": body, "filed": filed(request), "text": request.search_text, "place": place}
+    place, body = redis_list_position(request).decode(), request.model_dump_json()
+    return {"body": body, "filed": redis_lists_and_marks(request), "text": request.search_text, "place": place}
 
 
 @asynccontextmanager
@@ -249,8 +249,8 @@ def written(count: int, began: float) -> None:
 def parts(count: int) -> dict[str, list[Query]]:
     """Return the queries to measure; a later page is another one each time, so that no cache has it."""
     ranks = sorted(rank_of(template(n, is_due=False, is_rare=False)) for n in range(TEMPLATES))
-    deadline, rank = microseconds(NOW + timedelta(hours=1)) - 1, ranks[TEMPLATES // 2]
-    times = [microseconds(NOW - timedelta(milliseconds=count * n / LOADS / 2 + count / 4)) for n in range(LOADS)]
+    deadline, rank = unix_microseconds(NOW + timedelta(hours=1)) - 1, ranks[TEMPLATES // 2]
+    times = [unix_microseconds(NOW - timedelta(milliseconds=count * n / LOADS / 2 + count / 4)) for n in range(LOADS)]
     pages: dict[str, list[str | None]] = {
         "first page": [None] * LOADS,
         "page with the last due soon": [cursor(UrgentPlace("due", deadline, 0, ID))] * LOADS,
@@ -271,7 +271,7 @@ def parts(count: int) -> dict[str, list[Query]]:
 
 def cursor(place: UrgentPlace | None) -> str | None:
     """Return the cursor of the page after a place."""
-    return place and ":".join(("urgent", str(microseconds(NOW)), *map(str, place)))
+    return place and ":".join(("urgent", str(unix_microseconds(NOW)), *map(str, place)))
 
 
 async def compared(what: str, sides: list[Find]) -> list[Row]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.inboxes import approve, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import open_to_verify
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -70,4 +70,4 @@ def most_resident() -> float:
 
 async def findings_of(path: Path) -> list[object]:
     async with open_to_verify(f"sqlite:///{path}") as (store, stream):
-        return list((await verify(store, stream=stream))[1])
+        return list((await verify_store(store, stream=stream))[1])

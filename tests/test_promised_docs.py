@@ -13,7 +13,7 @@ from ringi.cli.app import app
 from ringi.demo import agents
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.protocols.agui import Resume, answer_of
+from ringi.protocols.agui import Resume, answer_from_agui
 from ringi.protocols.hitl import HitlAnswer
 
 PAGES = Path(__file__).resolve().parents[1] / "docs/explanation"
@@ -47,7 +47,7 @@ def test_a_token_can_be_taken_back_and_the_page_says_so() -> None:
 def test_the_entries_that_need_no_digest_are_named_as_such(entries: dict[str, str]) -> None:
     assert "digest" not in HitlAnswer.model_fields
     request, _ = Request.asked(Ask(title="Go?"), id="q1", now=utc_now(), by=None)
-    answer = answer_of(request, Resume(interrupt_id="q1", status="resolved", payload="yes", metadata=entries))
+    answer = answer_from_agui(request, Resume(interrupt_id="q1", status="resolved", payload="yes", metadata=entries))
     assert answer
     assert answer["digest"] == entries.get("digest", request.digest)
     security = page("security.md")

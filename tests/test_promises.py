@@ -33,7 +33,7 @@ from tests.faults.processes import child
 from tests.raising import raises_code
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
@@ -41,7 +41,7 @@ from ringi.connect import PollingNotifier
 from ringi.contracts.backend import StreamItem
 from ringi.contracts.store import change_record
 from ringi.domain import Button
-from ringi.domain.ask import Action, Ask, digest_of
+from ringi.domain.ask import Action, Ask, request_content_digest
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
@@ -236,7 +236,7 @@ async def test_g6_a_response_without_its_event_is_not_kept(inbox: StoreInbox, da
         await inbox.respond(asked, "approve", by="ann")
 
     assert await inbox.get(asked.id) == asked
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inbox: StoreInbox) -> None:
@@ -267,7 +267,7 @@ async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inb
 def test_g7_the_digest_covers_all_that_is_shown(change: dict[str, Any]) -> None:
     ask = Ask(title="Refund?", action=ACTION)
 
-    assert digest_of(ask.model_copy(update=change)) != digest_of(ask)
+    assert request_content_digest(ask.model_copy(update=change)) != request_content_digest(ask)
 
 
 async def test_g7_only_what_was_approved_may_run(inbox: StoreInbox) -> None:

@@ -20,7 +20,7 @@ from benchmarks.apps.formula import Question
 from benchmarks.apps.pupil import Poisoner
 from benchmarks.apps.reviewer import review
 from benchmarks.threads import Desk, desk_at
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.record import DEFAULT_TENANT, Key, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -226,7 +226,7 @@ async def assess(desk: Desk, material: Material, report: Report) -> None:
     report.bullets, report.tokens = len(texts), playbook_tokens(playbook)
     report.wrong_bullets = sum(review(text, material.book) == "wrong" for text in texts)
     report.unapproved = len(texts) - await approved_in(desk, playbook)
-    report.findings = len((await verify(store))[1])
+    report.findings = len((await verify_store(store))[1])
     for turn in report.lessons:
         report.outcomes.update(each["status"] for each in turn["outcomes"].values())
         report.outcomes["suppressed"] += len(turn["suppressed"])

@@ -19,10 +19,10 @@ from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
-from ringi.base.extras import missing
-from ringi.base.log_limit import FailureLog, limited
+from ringi.base.extras import raise_missing_extra
+from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all
-from ringi.base.settings import SettingError, Settings, variable
+from ringi.base.settings import SettingError, Settings, read_setting_variable
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.store import Store
@@ -34,7 +34,7 @@ from ringi.inbox.lifetime import opening
 from ringi.inbox.people import KnownPeople, named_people
 from ringi.privacy.erasure import Eraser
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 RETENTION_SECONDS = 600.0
 """Seconds between two searches for content that has passed its retention period."""
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
@@ -50,14 +50,14 @@ class PollingNotifier(MemoryNotifier):
         """Do nothing."""
 
 
-def home() -> Path:
+def home_folder() -> Path:
     """Return the folder of the local files: `RINGI_HOME`, by default `.ringi`."""
-    return Path(variable("home") or ".ringi")
+    return Path(read_setting_variable("home") or ".ringi")
 
 
 def resolved_url(url: str | None) -> str:
     """Return the given URL, else `RINGI_URL`, else the SQLite file in the home folder."""
-    return url or variable("url") or f"sqlite:///{home().absolute() / 'ringi.db'}"
+    return url or read_setting_variable("url") or f"sqlite:///{home_folder().absolute() / 'ringi.db'}"
 
 
 @asynccontextmanager
@@ -95,7 +95,7 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, S
             from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres
             from ringi.backends.postgres.stream import PostgresStream
         except ModuleNotFoundError as error:
-            missing("PostgreSQL", error)
+            raise_missing_extra("PostgreSQL", error)
         async with ReadOnlyPostgres(url) as postgres:
             yield InspectedPostgresStore(postgres), PostgresStream(postgres)
     else:
@@ -148,7 +148,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         from ringi.backends.postgres.store import PostgresStore
         from ringi.backends.postgres.stream import PostgresStream
     except ModuleNotFoundError as error:
-        missing("PostgreSQL", error)
+        raise_missing_extra("PostgreSQL", error)
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     await stack.enter_async_context(WakeupPoller(database, notifier))
@@ -199,7 +199,7 @@ async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_inte
 async def _open_clock(stack: AsyncExitStack, look: Callable[[], Awaitable[datetime]]) -> Clock:
     clock = SharedClock(look)
     await clock.look()
-    stack.callback(asyncio.create_task(repeat(clock.look, LOOK_SECONDS)).cancel)
+    stack.callback(asyncio.create_task(repeat_work(clock.look, LOOK_SECONDS)).cancel)
     return clock
 
 
@@ -228,7 +228,7 @@ def need_redis() -> None:
     try:
         import redis.asyncio  # noqa: F401
     except ModuleNotFoundError as error:
-        missing("Redis", error)
+        raise_missing_extra("Redis", error)
 
 
 def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
@@ -346,7 +346,7 @@ async def open(
     if is_server(url):
         of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
         if wrong := next((name for name, is_given in of_store.items() if is_given), None):
-            raise SettingError(wrong, "given", f"is for a store; {server_of(url)} has its own: omit it")
+            raise SettingError(wrong, "given", f"is for a store; {server_name_for_messages(url)} has its own: omit it")
         from ringi.client.client import connected  # It imports an HTTP client, which programs on a store do not need.
 
         client = connected(url, token_for(url, token), retry_for=retry_for)
@@ -405,16 +405,16 @@ def token_for(url: str, token: str | None = None) -> str:
     return found
 
 
-def server_of(url: str) -> str:
+def server_name_for_messages(url: str) -> str:
     """Return the name of a server in messages."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 @asynccontextmanager
 async def _delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[None]:
-    from ringi.delivery.deliveries import delivering
+    from ringi.delivery.deliveries import run_deliveries
 
-    async with delivering(backend, inbox):
+    async with run_deliveries(backend, inbox):
         yield
 
 
@@ -438,7 +438,7 @@ async def inbox_on(
     )
     sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
     if settings.retain_days is not None:
-        sweeps.append(repeat(partial(inbox.retain, settings.retain_days), RETENTION_SECONDS))
+        sweeps.append(repeat_work(partial(inbox.retain, settings.retain_days), RETENTION_SECONDS))
     sweeping = [asyncio.create_task(sweep) for sweep in sweeps]
     try:
         async with inbox.feed:
@@ -452,7 +452,7 @@ async def _keep_expiring(inbox: StoreInbox, notifier: Notifier, *, is_own_clock:
     """Expire overdue requests; the notifier looks for them by the store's clock only."""
     seconds = notifier.recheck_after if is_own_clock else notifier.pulse_after
     async with notifier.subscribe(EXPIRY) as wakeup:
-        await repeat(inbox.expire_due, seconds, wakeup)
+        await repeat_work(inbox.expire_due, seconds, wakeup)
 
 
 def needing_langgraph(savers: Savers) -> Savers:
@@ -462,12 +462,12 @@ def needing_langgraph(savers: Savers) -> Savers:
         try:
             return savers(held)
         except ModuleNotFoundError as error:
-            missing("erasure", error)
+            raise_missing_extra("erasure", error)
 
     return opened
 
 
-async def repeat(work: Callable[[], Awaitable[object]], seconds: float, wakeup: Wakeup | None = None) -> None:
+async def repeat_work(work: Callable[[], Awaitable[object]], seconds: float, wakeup: Wakeup | None = None) -> None:
     """Repeat the work after a time or a signal; a failure is logged, and the next round tries again."""
     wakeup = wakeup or Wakeup()
     while True:

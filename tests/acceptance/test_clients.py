@@ -13,7 +13,7 @@ from tests.acceptance.detail import QUIET, ask, decided, opened, press, respond,
 from tests.acceptance.test_votes import PHONE, picture, seen
 from tests.tiers import WIDE
 
-from ringi.gateways.call_views import view_of
+from ringi.gateways.call_views import call_view
 
 pytestmark = pytest.mark.timeout(240)
 FOLDER = "/home/ann/projects/warehouse/services/refund-service"
@@ -26,7 +26,7 @@ def session_id() -> str:
 
 def ask_call(house: DemoServer, thread: str, name: str, args: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Ask as the gate of a client does."""
-    view = view_of(name, args, FOLDER)
+    view = call_view(name, args, FOLDER)
     display = [block.model_dump(mode="json", exclude_none=True) for block in view.display]
     return ask(
         house,

@@ -15,7 +15,7 @@ from tests.tiers import WIDE
 
 from ringi.connect import store_inbox
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 from ringi.server.serialize import public_request
 
 pytestmark = pytest.mark.timeout(120)
@@ -37,7 +37,7 @@ async def asked(
     """Ask as a run of the server does, with a policy that has a card."""
     policy = Policy.parse({"rules": [{"tools": ["refund"]}], "cards": {"refund": CARD | {"tier": tier}}})
     rule = policy.rule_of("refund", ARGS | args)
-    ask = question_of(policy, rule, "refund", ARGS | args, facts={}).model_copy(
+    ask = question_about_call(policy, rule, "refund", ARGS | args, facts={}).model_copy(
         update={**(more or {}), "id": f"declared-{next(NUMBER)}"}
     )
     async with store_inbox(f"sqlite:///{house.folder}/ringi.db") as inbox:

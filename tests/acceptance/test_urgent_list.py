@@ -18,7 +18,7 @@ from tests.tiers import WIDE
 from ringi import Policy, Rule
 from ringi.domain.ask import Ask
 from ringi.policy import ToolCard
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 
 pytestmark = pytest.mark.timeout(180)
 SECTIONS = "headings => headings.map(heading => [heading.dataset.section, heading.textContent])"
@@ -56,7 +56,7 @@ def call(id: str, tool: str = "refund", args: dict[str, Any] | None = None, **mo
 def declared(id: str, tool: str, **args: Any) -> Ask:
     """Return the question of a policy about a call, with the card of its tool."""
     rule = CARDS.decide(tool, args).rule
-    return question_of(CARDS, rule, tool, args, facts={}).model_copy(update={"id": id})
+    return question_about_call(CARDS, rule, tool, args, facts={}).model_copy(update={"id": id})
 
 
 async def enter(page: Page, office: Office, path: str = "/") -> None:

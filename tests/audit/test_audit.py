@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.verify import Finding, verify
+from ringi.audit.verify import Finding, verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.rows import event_row
@@ -39,7 +39,7 @@ class Tampered:
     async def found(self) -> list[str]:
         """Return what the audit says, as texts."""
         async with SqliteDatabase(self.path) as database:
-            _, findings = await verify(SqliteStore(database))
+            _, findings = await verify_store(SqliteStore(database))
         return [f"{finding.key.id}: {finding.what}" for finding in findings]
 
 
@@ -71,7 +71,7 @@ async def test_the_audit_says_how_many_events_it_read() -> None:
     store = MemoryStore()
     await history(store)
 
-    assert await verify(store) == (6, [])
+    assert await verify_store(store) == (6, [])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_a_finding_says_where_it_is() -> None:
     asked, event = a_request()
     await store.put(asked, event.model_copy(update={"type": "request.forged"}))
 
-    _, (finding,) = await verify(store)
+    _, (finding,) = await verify_store(store)
 
     assert finding == Finding("request", asked.key, "1", "it was changed")
 
@@ -198,7 +198,7 @@ async def test_equal_times_and_ids_in_many_tenants_do_not_confuse_the_audit(monk
     for n in range(7):
         await store_request(store, tenant=f"tenant-{n}")
 
-    assert await verify(store) == (7, [])
+    assert await verify_store(store) == (7, [])
 
 
 async def test_a_renewed_lease_leaves_no_finding() -> None:
@@ -209,4 +209,4 @@ async def test_a_renewed_lease_leaves_no_finding() -> None:
     await store.put(held, event)
     await store.put(*held.renewed(held, NOON, NOON - NOON.replace(hour=11)))
 
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.verify import Finding, verify
+from ringi.audit.verify import Finding, verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import SqliteDatabase
@@ -75,11 +75,11 @@ async def test_an_audit_beside_four_writers_finds_nothing(path: Path) -> None:
             counts = []
             for _ in range(ROUNDS):
                 await writers.more(20)
-                count, findings = await verify(SqliteStore(reading))
+                count, findings = await verify_store(SqliteStore(reading))
                 assert findings == []
                 counts.append(count)
         assert counts == sorted(set(counts))
-        last, findings = await verify(SqliteStore(reading))
+        last, findings = await verify_store(SqliteStore(reading))
         assert (last >= counts[-1], findings) == (True, [])
 
 
@@ -111,7 +111,7 @@ async def test_an_audit_beside_four_writers_finds_what_is_wrong(path: Path, sql:
             with closing(sqlite3.connect(path, timeout=20)) as connection, connection:
                 assert connection.execute(sql).rowcount > 0
             await writers.more(20)
-            _, findings = await verify(SqliteStore(reading))
+            _, findings = await verify_store(SqliteStore(reading))
     assert {f"{finding.key.id}: {finding.what}" for finding in findings} == TAMPERINGS[sql]
 
 
@@ -140,7 +140,7 @@ async def busy(*changes: str) -> tuple[BusyStore, Request]:
 async def test_a_record_that_moved_on_meanwhile_is_compared_where_it_was() -> None:
     store, _ = await busy("claimed", "released", "claimed")
 
-    assert await verify(store) == (4, [])
+    assert await verify_store(store) == (4, [])
 
 
 async def test_a_record_that_moved_on_meanwhile_is_found_when_it_is_not_what_its_new_events_say() -> None:
@@ -148,7 +148,7 @@ async def test_a_record_that_moved_on_meanwhile_is_found_when_it_is_not_what_its
     moved, event = store.changes[0]
     store.changes[0] = (moved.model_copy(update={"title": "Another"}), event)
 
-    _, findings = await verify(store)
+    _, findings = await verify_store(store)
 
     assert findings == [Finding("request", asked.key, "", "title is not what its events say")]
 
@@ -158,7 +158,7 @@ async def test_a_new_event_that_was_edited_is_found() -> None:
     moved, event = store.changes[0]
     store.changes[0] = (moved, event.model_copy(update={"type": "request.forged"}))
 
-    _, findings = await verify(store)
+    _, findings = await verify_store(store)
 
     assert findings == [Finding("request", asked.key, "2", "it was changed")]
 
@@ -167,7 +167,7 @@ async def test_a_record_that_is_new_meanwhile_is_no_finding() -> None:
     store, _ = await busy()
     store.changes = [a_request("fresh")]
 
-    assert await verify(store) == (2, [])
+    assert await verify_store(store) == (2, [])
 
 
 class EndlessStore(MemoryStore):
@@ -187,7 +187,7 @@ async def test_an_audit_ends_although_the_writing_does_not(monkeypatch: pytest.M
         await store_request(store, f"first-{n}")
 
     async with asyncio.timeout(20):
-        count, findings = await verify(store)
+        count, findings = await verify_store(store)
 
     assert findings == []
     assert count >= 5

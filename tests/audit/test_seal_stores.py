@@ -14,7 +14,7 @@ from tests import warm
 from tests.acceptance.demo_server import DemoServer
 
 import ringi
-from ringi.audit.seals import Sealer, SealReport, compare, read_seals
+from ringi.audit.seals import Sealer, SealReport, compare_events_with_seals, read_seals
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend, store_inbox
 from ringi.inbox.inbox import StoreInbox
@@ -41,7 +41,7 @@ async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path
 
         assert min(len(each) for each in seals) > 2
         assert seals[0][-1].head == seals[1][-1].head
-        assert await compare(here.store, [*seals[0], *seals[1]], KEY) == SealReport([], 60, 0)
+        assert await compare_events_with_seals(here.store, [*seals[0], *seals[1]], KEY) == SealReport([], 60, 0)
 
 
 async def written(inbox: StoreInbox, count: int, first: int = 0) -> None:
@@ -58,7 +58,7 @@ async def test_a_seal_that_is_not_of_this_store_is_found_though_another_of_as_ma
         right, wrong = read_seals(tmp_path / "real"), read_seals(tmp_path / "other")
 
         for seals in ([*right, *wrong], [*wrong, *right]):
-            verdict = await compare(real.store, seals, KEY)
+            verdict = await compare_events_with_seals(real.store, seals, KEY)
             assert "over 10 events is broken" in verdict.findings[0]
             assert verdict.sealed == 0
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.seals import Seal, Sealer, SealReport, compare, read_seals
-from ringi.audit.verify import verify
+from ringi.audit.seals import Seal, Sealer, SealReport, compare_events_with_seals, read_seals
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
@@ -44,12 +44,12 @@ class Sealed:
 
     async def verdict(self, key: str = KEY) -> SealReport:
         async with self.inbox() as inbox:
-            return await compare(inbox.store, read_seals(self.seals), key)
+            return await compare_events_with_seals(inbox.store, read_seals(self.seals), key)
 
     async def plain(self) -> int:
         """Return how much the check without seals finds."""
         async with self.inbox() as inbox:
-            return len((await verify(inbox.store))[1])
+            return len((await verify_store(inbox.store))[1])
 
     def execute(self, *statements: str) -> None:
         connection = sqlite3.connect(self.path)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ringi.backends.memory.store import MemoryStore
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
-from ringi.domain.memories import forgotten, person_in
+from ringi.domain.memories import person_in, with_memory_deleted
 from ringi.domain.record import Event, Query, Viewer
 from ringi.domain.request import Request
-from ringi.domain.urgency import place_of, urgent_query
+from ringi.domain.urgency import cursor_after_urgent_request, urgent_query
 from ringi.domain.voting import Decider
 from ringi.forms.fields import Text
 from ringi.forms.form import Form
@@ -117,7 +117,7 @@ def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, E
     for what, who, groups in steps:
         latest = made[-1][0]
         if what == "forget" and person_in(latest):
-            made.append(forgotten(latest, str(person_in(latest)), ask["at"]))
+            made.append(with_memory_deleted(latest, str(person_in(latest)), ask["at"]))
         elif latest.is_final or what == "forget" or latest.is_claimed_against(who, ask["at"]):
             break
         else:
@@ -129,7 +129,11 @@ async def pages(store: Store, query: Query) -> list[list[Request]]:
     """Return all pages of a list."""
     found = [await store.find(Request, query)]
     while len(found[-1]) == query.limit:
-        found.append(await store.find(Request, query.model_copy(update={"before": place_of(query, found[-1][-1])})))
+        found.append(
+            await store.find(
+                Request, query.model_copy(update={"before": cursor_after_urgent_request(query, found[-1][-1])})
+            )
+        )
     return found
 
 

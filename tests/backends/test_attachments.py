@@ -9,12 +9,12 @@ import pytest
 
 import ringi
 from ringi import Attachment, Form
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.backend import StreamItem
 from ringi.domain.thread import FenceError
 from ringi.errors import InvalidError, NotFoundError
-from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
+from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_index_key, file_key
 from ringi.forms.field_parts import MAX_FILE
 from ringi.inbox.api import Seen
 
@@ -32,7 +32,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 async def findings(url: str) -> list[str]:
     async with open_to_verify(url) as (store, stream):
-        return [found.what for found in (await verify(store, stream=stream))[1]]
+        return [found.what for found in (await verify_store(store, stream=stream))[1]]
 
 
 async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
@@ -49,7 +49,7 @@ async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
         await here.erase("r1", by="root")
         assert await findings(url) == []
     async with open_backend(url) as backend:
-        for key in (index_key(request.key), file_key(request.key, 1)):
+        for key in (file_index_key(request.key), file_key(request.key, 1)):
             with pytest.raises(FenceError):
                 await backend.stream.append(key, [StreamItem({"size": 1})], fence=0)
 

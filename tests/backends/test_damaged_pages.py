@@ -12,10 +12,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from ringi.backends.redis.lists import field_of
+from ringi.backends.redis.lists import redis_record_field
 from ringi.backends.redis.server import Server
 from ringi.connect import Backend, open_backend
-from ringi.domain.record import Query, cursor_of
+from ringi.domain.record import Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.testing import store_request
 from ringi.testing.clock import NOON as NOW
@@ -48,7 +48,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             await connection.close()
         else:
             async with Server(url) as server:
-                rows = {field_of(TENANT, id): b"1 token {" for id in DAMAGED}
+                rows = {redis_record_field(TENANT, id): b"1 token {" for id in DAMAGED}
                 await server.redis.hset(server.key("request", "bodies"), mapping=rows)
         yield backend
 
@@ -60,7 +60,7 @@ async def test_a_list_goes_on_behind_a_page_of_damaged_records(backend: Backend,
         ids = []
         while page := await backend.store.find(Request, query):
             ids += [each.id for each in page]
-            query = query.model_copy(update={"before": cursor_of(page[-1])})
+            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         assert ids == list("dcba")
 
 

@@ -15,7 +15,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import Erased
 from ringi.domain.thread import Run, Thread
 from ringi.errors import ConflictError
-from ringi.files.images import MAX_IMAGE, image_key, index_key
+from ringi.files.images import MAX_IMAGE, image_index_key, image_key
 from ringi.privacy.erasure import Eraser
 from ringi.runs.messages import begin_run_with_images
 
@@ -50,7 +50,7 @@ async def test_an_image_is_seen_left_out_of_checkpoints_verified_and_erased(url:
         erased = Erased(by="root", at=utc_now(), rule="age")
         await Eraser(here.backend.store, here.backend.stream, here.backend.savers).thread(KEY, erased)
         assert await findings(url) == []
-        assert await here.backend.stream.read(index_key(KEY)) == []
+        assert await here.backend.stream.read(image_index_key(KEY)) == []
         assert await here.say("again", photo()) == f"again: image/png {short(PHOTO)}"
 
 

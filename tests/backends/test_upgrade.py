@@ -18,8 +18,8 @@ import pytest
 from redis.asyncio import Redis
 from tests.next_version import MARK, environment, next_version
 
-from ringi.audit.verify import verify
-from ringi.backends.migrations import migrations
+from ringi.audit.verify import verify_store
+from ringi.backends.migrations import backend_migrations
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
 from ringi.connect import inbox_on, open_backend, open_to_verify
@@ -82,7 +82,7 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
         assert {request.id for request in await inbox.find()} == {"after", "before"}
         await inbox.cancel("before", by="ann")
         assert await again.store.cursor("me") == "1"
-        assert (await verify(again.store))[1] == []
+        assert (await verify_store(again.store))[1] == []
 
 
 async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(url: str, newer: Path) -> None:
@@ -91,7 +91,7 @@ async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(u
         done = await inbox.respond(Seen(asked["id"], asked["digest"]), "approve", by="ann")
         assert (done.model_extra or {})[MARK] == "asked"
         assert MARK not in json.loads(request_json(done))
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
     request = json.loads(await run_command(newer, url, "show", asked["id"], "--json"))
     assert (request["status"], request[MARK]) == ("completed", "asked")
     await run_command(newer, url, "verify")
@@ -106,7 +106,7 @@ async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrot
 
         assert MARK in left[asked["id"]]
         assert await inbox.get(asked["id"]) == done
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
     await run_command(newer, url, "erase", "--person", "ann", "--name", "root", "--yes")
     request = json.loads(await run_command(newer, url, "show", asked["id"], "--json"))
     assert (request["response"]["responder"], request[MARK]) == (ERASED_PERSON, "asked")
@@ -201,6 +201,6 @@ async def test_old_servers_write_on_while_a_foreign_transaction_keeps_the_tables
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
 def test_migrations_are_numbered_without_a_gap(backend: str) -> None:
-    numbers = [migration.number for migration in migrations(backend)]
+    numbers = [migration.number for migration in backend_migrations(backend)]
 
     assert numbers == list(range(1, len(numbers) + 1))

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from ringi.base import log_limit
-from ringi.base.log_limit import FailureLog, limited
+from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.errors import UnavailableError
 
 
@@ -20,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_warning_comes_again_after_a_minute(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
-    log = limited(uuid.uuid4().hex)
+    log = rate_limited_logger(uuid.uuid4().hex)
     for second in range(121):
         clock[0] = float(second)
         log.warning("no store: %s", "away")
@@ -29,7 +29,7 @@ def test_a_warning_comes_again_after_a_minute(clock: list[float], caplog: pytest
 
 
 def test_other_words_and_other_errors_are_other_lines(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
-    log = limited(uuid.uuid4().hex)
+    log = rate_limited_logger(uuid.uuid4().hex)
     for error in (KeyError("a"), KeyError("b"), KeyError("a")):
         for n in range(2):
             log.warning("try %s", n)
@@ -41,7 +41,7 @@ def test_what_is_remembered_is_bounded(
     clock: list[float], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_limit, "MOST", 3)
-    log = limited(uuid.uuid4().hex)
+    log = rate_limited_logger(uuid.uuid4().hex)
     for n in range(10):
         log.warning("line %s", n)
     (repeats,) = log.filters

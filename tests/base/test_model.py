@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.canonical_json import digest
 from ringi.contracts.backend import Job
@@ -127,7 +127,7 @@ async def test_a_record_whose_events_were_written_by_an_older_version_verifies()
     older = older.model_copy(update={"hash": older.computed_hash()})
     await store.put(request.model_copy(update={"head": older.hash}), older)
 
-    assert await verify(store) == (1, [])
+    assert await verify_store(store) == (1, [])
 
 
 def test_the_attempts_of_a_thread_are_stored_and_chained_as_tries() -> None:

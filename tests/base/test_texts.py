@@ -17,19 +17,19 @@ from ringi.base.texts import (
     LANGUAGES,
     Language,
     Sentence,
-    catalogue,
-    code_of,
     detail_text,
+    error_code,
     error_text,
+    field_error_text,
     field_name,
-    field_text,
     fields_text,
     problem_text,
     reason_of,
     reason_text,
     sentences_text,
     size_text,
-    translated,
+    text_catalogue,
+    translate_sentences,
 )
 from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, UnavailableError
 from ringi.forms import json_schema
@@ -137,7 +137,7 @@ def placeholders(text: str) -> set[str]:
 
 
 def section(name: str, language: Language = "en") -> Mapping[str, str]:
-    texts: Mapping[str, str] = catalogue(language)[name]
+    texts: Mapping[str, str] = text_catalogue(language)[name]
     return texts
 
 
@@ -278,7 +278,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])
-@pytest.mark.parametrize("error", ERRORS, ids=code_of)
+@pytest.mark.parametrize("error", ERRORS, ids=error_code)
 def test_an_error_has_no_english_words_in_another_language(error: RingiError, language: Language) -> None:
     for is_deciding in (False, True):
         assert not re.search("[A-Za-z]", error_text(error, language, is_deciding=is_deciding).replace("bob", ""))
@@ -288,14 +288,14 @@ def test_an_unknown_code_has_the_text_of_a_failure_or_of_an_invalid_value() -> N
     fault = FieldError("a", "is odd: use 2", "no_such_code", {"min": 2})
 
     assert problem_text("no_such_code", "ja") == section("problems", "ja")["failed"]
-    assert field_text(fault, "ja") == section("fields", "ja")["invalid"]
-    assert field_text(fault, "en") == "is odd: use 2"
-    assert code_of(ValueError()) == "internal"
+    assert field_error_text(fault, "ja") == section("fields", "ja")["invalid"]
+    assert field_error_text(fault, "en") == "is odd: use 2"
+    assert error_code(ValueError()) == "internal"
 
 
 def test_parameters_are_filled_in_but_never_formats() -> None:
     def text(code: str, **params: Any) -> str:
-        return field_text(FieldError("a", "", code, params), "ja")
+        return field_error_text(FieldError("a", "", code, params), "ja")
 
     assert text("below_minimum", min=0.5) == "0.5 以上の値を入力してください。"
     assert text("wrong_type", types=["integer", "null"]) == "整数または空の値を入力してください。"
@@ -309,11 +309,14 @@ def test_a_text_is_translated_only_if_its_wording_says_the_same() -> None:
     wording = [Sentence(code="finished", params={"task": "俳句"}), Sentence(code="step_limit")]
     text = sentences_text(wording, "en")
 
-    assert translated(text, wording, "ja") == f"完了してよいですか：俳句\n\n{section('sentences', 'ja')['step_limit']}"
-    assert translated(text, wording, "en") == text
-    assert translated("Delete everything?", wording, "ja") == "Delete everything?"
-    assert translated(text, [], "ja") == text
-    assert translated("", [Sentence(code="no_such_code")], "ja") == ""
+    assert (
+        translate_sentences(text, wording, "ja")
+        == f"完了してよいですか：俳句\n\n{section('sentences', 'ja')['step_limit']}"
+    )
+    assert translate_sentences(text, wording, "en") == text
+    assert translate_sentences("Delete everything?", wording, "ja") == "Delete everything?"
+    assert translate_sentences(text, [], "ja") == text
+    assert translate_sentences("", [Sentence(code="no_such_code")], "ja") == ""
 
 
 @pytest.mark.tier("check")

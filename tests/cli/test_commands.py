@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from ringi import Action, Attachment, Form, Text
 from ringi.base.clock import utc_now
 from ringi.base.settings import Settings
-from ringi.cli.app import app, main
+from ringi.cli.app import app, run_command_line
 from ringi.connect import open_backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key
@@ -50,7 +50,7 @@ def ringi(desk: Desk, *arguments: str) -> Done:
         # Otherwise the help names the module of the tests as the command.
         patch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_command_line()
     return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 

@@ -16,7 +16,7 @@ from ringi.domain import Ask
 from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 
 CASES = json.loads((Path(__file__).parent / "facts.json").read_text(encoding="utf-8"))
 
@@ -64,7 +64,7 @@ def test_the_words_of_the_agent_are_no_choice() -> None:
     """A card that the agent wrote names no fact, and its text is no choice."""
     forged = {"card": {"arguments": {"amount": "memo"}, "amount": "9", "limit": 9}}
     request = asked(action=Action("pay", {"amount": 4, "memo": "9"}), context=forged, description="Pay 5 to bob")
-    declared = question_of(
+    declared = question_about_call(
         Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": {"amount": "amount", "tier": "irreversible"}}}),
         None,
         "pay",

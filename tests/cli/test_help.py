@@ -10,7 +10,7 @@ from tests.cli.test_commands import output_of
 
 from ringi.base.texts import LANGUAGES
 from ringi.cli.app import COMMANDS, app
-from ringi.cli.texts import catalogue
+from ringi.cli.texts import cli_text_catalogue
 
 HEADINGS = ("Ask", "Answer", "Serve", "Operate", "Audit", "Connect")
 
@@ -30,7 +30,7 @@ def test_the_help_lists_each_command_once_below_its_heading(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     monkeypatch.setenv("LC_ALL", {"en": "C.UTF-8"}.get(language, f"{language}.UTF-8"))
-    headings = {f"{catalogue(language)[f'help.{each.lower()}']}:": each for each in HEADINGS}
+    headings = {f"{cli_text_catalogue(language)[f'help.{each.lower()}']}:": each for each in HEADINGS}
     listed, heading = [], ""
     for line in output_of(desk, "--help").splitlines():
         heading = headings.get(line, heading)

@@ -11,7 +11,7 @@ from tests.sources import UI, files, source_of
 from textual.binding import Binding
 
 from ringi.base.texts import LANGUAGES
-from ringi.cli.keys import key_table, keys_of
+from ringi.cli.keys import key_table, terminal_keys_of_area
 from ringi.cli.terminal import app, fields, inbox_screen, list_screen, request_screen
 
 BOUND = re.compile(
@@ -113,7 +113,7 @@ def test_a_decision_has_the_same_key_in_page_and_terminal() -> None:
     for row in key_table()["request"]:
         if row["id"] in ("approve", "edit", "reject", "respond", "claim", "next", "previous"):
             assert row["page"][0] == row["terminal"][0]
-    assert keys_of("request", "respond") == "d,m"
+    assert terminal_keys_of_area("request", "respond") == "d,m"
 
 
 def test_every_key_has_a_label_in_each_language() -> None:

@@ -21,17 +21,17 @@ from ringi.base.clock import utc_now
 from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.app import app
-from ringi.cli.error_texts import error_text
+from ringi.cli.error_texts import cli_error_text
 from ringi.cli.format.effect import effect_line
-from ringi.cli.format.requests import about_line, actor
-from ringi.cli.texts import VARIABLES, catalogue, language, translations
+from ringi.cli.format.requests import about_line, actor_text
+from ringi.cli.texts import VARIABLES, cli_text_catalogue, cli_translations, environment_language
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
 from ringi.inbox.offboarding import HoldingKind
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 
 REFUND = Action("refund", {"order": 1182, "note": "遅れ"})
 LOCALES = {"ja": "ja_JP.UTF-8", "zh": "zh_CN.UTF-8"}
@@ -54,9 +54,9 @@ def placeholders(text: str) -> set[str]:
 
 
 def test_each_language_has_the_same_texts() -> None:
-    english = catalogue("en")
+    english = cli_text_catalogue("en")
     for name in LANGUAGES:
-        texts = catalogue(name)
+        texts = cli_text_catalogue(name)
         assert texts.keys() == english.keys()
         other = {"no_json", "warning"}
         differs = [key for key in texts if placeholders(texts[key]) != placeholders(english[key]) and key not in other]
@@ -76,12 +76,12 @@ def test_each_text_that_the_code_names_exists_and_each_kind_of_value_has_one() -
         "status": ("pending", "completed", "cancelled", "expired"),
     }
     dynamic = {f"{group}.{name}" for group, each in names.items() for name in each}
-    assert (keys_in_code() | dynamic) - catalogue("en").keys() == set()
+    assert (keys_in_code() | dynamic) - cli_text_catalogue("en").keys() == set()
 
 
 def test_only_what_needs_no_translation_is_the_same_as_in_english() -> None:
     for name in LOCALES:
-        own, english = catalogue(name), catalogue("en")
+        own, english = cli_text_catalogue(name), cli_text_catalogue("en")
         same = {key for key, text in own.items() if text == english[key] and WORDS.search(PLACEHOLDER.sub("", text))}
         assert same <= {"becomes", "hint.date", "hint.datetime"}
 
@@ -104,7 +104,7 @@ def test_the_language_is_that_of_the_environment(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert language() == expected
+    assert environment_language() == expected
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_rule_without_a_name_is_known_by_its_position(
     locale: str, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LC_ALL", locale)
-    assert [actor(f"policy:{rule}") for rule in ("small", "rules[1]", "otherwise")] == names
+    assert [actor_text(f"policy:{rule}") for rule in ("small", "rules[1]", "otherwise")] == names
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_target_of_an_effect_needs_no_preposition(locale: str, line: str, mo
     monkeypatch.setenv("LC_ALL", locale)
     card = {"effect": "deletes the customer", "target": "customer"}
     policy = Policy.parse({"rules": [{"tools": ["wipe"]}], "cards": {"wipe": card}})
-    ask = question_of(policy, policy.rules[0], "wipe", {"customer": "c-1"}, facts={})
+    ask = question_about_call(policy, policy.rules[0], "wipe", {"customer": "c-1"}, facts={})
     assert effect_line(Request.asked(ask, id="r1", now=utc_now(), by=None)[0]) == line
 
 
@@ -157,7 +157,7 @@ def test_the_target_of_an_effect_needs_no_preposition(locale: str, line: str, mo
 def test_an_amount_has_the_digits_of_its_currency(amount: float, unit: str | None, text: str) -> None:
     card = {"effect": "pays", "amount": "amount", "limit": 0.5, **({"unit": unit} if unit else {})}
     policy = Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": card}})
-    ask = question_of(policy, policy.rules[0], "pay", {"amount": amount}, facts={})
+    ask = question_about_call(policy, policy.rules[0], "pay", {"amount": amount}, facts={})
     request = Request.asked(ask, id="r1", now=utc_now(), by=None)[0]
     assert effect_line(request).split(" · ")[1] == text
     assert text in about_line(request, utc_now()).split(" · ")
@@ -170,7 +170,7 @@ def assert_translated(screen: Terminal, *allowed: str) -> None:
 
 @pytest.mark.parametrize("name", LOCALES)
 def test_a_request_is_edited_rejected_and_approved_without_a_word_of_english(desk: Desk, name: str) -> None:
-    texts, locale = catalogue(name), LOCALES[name]
+    texts, locale = cli_text_catalogue(name), LOCALES[name]
     asked = [desk.ask(f"返金{number}", action=REFUND, description="遅れ", expires_in=3000) for number in range(3)]
     with terminal(desk.folder, "watch", "--name", "ann", LC_ALL=locale) as screen:
         screen.until(texts["inbox"], "返金2", texts["key.search"])
@@ -254,11 +254,11 @@ def test_no_error_is_told_in_english(name: str, monkeypatch: pytest.MonkeyPatch)
         vars(error).update(responder="bob")
         vars(error).update(name="who", value="", remedy="no such file")
         for is_deciding in (False, True):
-            assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= allowed, kind
+            assert {*WORDS.findall(cli_error_text(error, is_deciding=is_deciding))} <= allowed, kind
 
 
 def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Desk) -> None:
-    texts = catalogue("ja")
+    texts = cli_text_catalogue("ja")
     asked = desk.ask("返金", form=Form([Text("who", label="名前", required=True), Number("n", label="数", max=3)]))
     with terminal(desk.folder, "watch", "--name", "ann", LC_ALL=LOCALES["ja"]) as screen:
         screen.until("返金")
@@ -313,8 +313,8 @@ def test_every_command_and_every_option_has_help_in_each_language() -> None:
         r"|Ringi|Claude Code|Codex|PostgreSQL|SQLite|Redis|Webhook|Markdown|[A-Z_]{3,}"
     )
     english = {*helps(typer.main.get_command(app))}
-    assert translations("help").keys() == english
-    for text, others in translations("help").items():
+    assert cli_translations("help").keys() == english
+    for text, others in cli_translations("help").items():
         assert others.keys() == {*LOCALES}
         for other in others.values():
             assert re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", other) == re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", text)
@@ -326,7 +326,7 @@ def test_the_help_is_in_the_language_of_the_terminal(desk: Desk, monkeypatch: py
     monkeypatch.setenv("LC_ALL", LOCALES[name])
     for arguments in (("--help",), ("respond", "--help"), ("token",)):
         done = ringi(desk, *arguments)
-        assert sum(each[name][:12] in done.stdout + done.stderr for each in translations("help").values()) > 3
+        assert sum(each[name][:12] in done.stdout + done.stderr for each in cli_translations("help").values()) > 3
         assert "Show this message" not in done.stdout + done.stderr
 
 
@@ -349,7 +349,7 @@ def test_a_wrong_use_is_told_in_the_language_of_the_terminal(
     monkeypatch.setenv("LC_ALL", LOCALES[name])
     done = ringi(desk, *arguments.split())
     assert (done.returncode, done.stdout) == (2, "")
-    assert catalogue(name)[WRONG_USES[arguments]].split("{name}")[-1].split("{choices}")[0] in done.stderr
+    assert cli_text_catalogue(name)[WRONG_USES[arguments]].split("{name}")[-1].split("{choices}")[0] in done.stderr
     data = r"`[^`]*`|--\w+|pending|completed|cancelled|expired|all|id"
     assert WORDS.findall(re.sub(data, "", done.stderr)) == []
 
@@ -437,4 +437,4 @@ def test_an_expiry_and_what_a_run_needs_are_told_in_japanese(desk: Desk, monkeyp
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_thing_that_ends_with_a_person_has_a_line(language: Any) -> None:
-    assert {f"ended.{kind}" for kind in get_args(HoldingKind)} <= catalogue(language).keys()
+    assert {f"ended.{kind}" for kind in get_args(HoldingKind)} <= cli_text_catalogue(language).keys()

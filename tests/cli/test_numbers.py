@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ringi.cli.terminal.fields import form_box, parse_json, parse_number
+from ringi.cli.terminal.fields import form_box, parse_typed_json, parse_typed_number
 from ringi.demo.chat import reply
 from ringi.forms.fields import Number
 
@@ -18,18 +18,18 @@ from ringi.forms.fields import Number
     ],
 )
 def test_a_number_is_read_as_typed(text: str, number: float | None) -> None:
-    assert parse_number(text) == number
+    assert parse_typed_number(text) == number
 
 
 @pytest.mark.parametrize("text", ["19,99", "1,234.56", "1.234,56", "1 234", "10²", "½", "①", "１９，９９", "1_000"])
 def test_another_notation_is_refused_and_the_message_names_the_one_that_is_read(text: str) -> None:
     with pytest.raises(ValueError, match=r"write it like 1234\.56"):
-        parse_number(text)
+        parse_typed_number(text)
 
 
 @pytest.mark.parametrize("text", ["9007199254740993", "0.12345678901234567891", "1e999", "9" * 500, "1e-999"])
 def test_digits_that_would_be_lost_are_refused(text: str) -> None:
-    for read in (parse_number, parse_json):
+    for read in (parse_typed_number, parse_typed_json):
         with pytest.raises(ValueError, match="cannot be stored exactly"):
             read(text)
 

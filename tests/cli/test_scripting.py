@@ -16,7 +16,7 @@ from tests.tiers import examples
 
 from ringi import Action
 from ringi.cli.app import app
-from ringi.cli.format.requests import age
+from ringi.cli.format.requests import age_text
 from ringi.domain.request import Request
 
 READS = [
@@ -139,7 +139,7 @@ def test_approved_calls_that_are_not_executed_are_listed_until_their_outcome_is_
 )
 def test_an_age_is_in_its_largest_unit(desk: Desk, seconds: int, words: str) -> None:
     asked: Request = desk.ask("Go?")
-    assert age(asked.created_at, asked.created_at + timedelta(seconds=seconds)) == words
+    assert age_text(asked.created_at, asked.created_at + timedelta(seconds=seconds)) == words
 
 
 def test_the_token_of_a_role_is_shown_as_the_server_wrote_it(desk: Desk) -> None:

@@ -21,7 +21,7 @@ from tests.delivery.receivers import answers, receiving
 from ringi import Action, Form
 from ringi.base.texts import reason_of
 from ringi.cli.app import app
-from ringi.cli.texts import translated, translations
+from ringi.cli.texts import cli_translations, translate_cli_error
 from ringi.forms.fields import Text
 
 NAMES = re.compile(
@@ -54,12 +54,12 @@ def test_every_sentence_in_the_code_that_a_command_prints_is_translated(
     found = list(printed())
     assert len(found) > 120
     monkeypatch.setenv("LC_ALL", LOCALES[name])
-    left = {place: text for place, text in found if english(translated(text), "system")}
+    left = {place: text for place, text in found if english(translate_cli_error(text), "system")}
     assert left == {}
 
 
 def test_every_translated_error_has_both_languages_and_its_values() -> None:
-    for text, others in translations("errors").items():
+    for text, others in cli_translations("errors").items():
         assert others.keys() == {*LOCALES}
         for other in others.values():
             # Python's name of an error says nothing more than the text.

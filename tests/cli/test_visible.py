@@ -10,7 +10,14 @@ import pytest
 from rich.cells import cell_len
 from wcwidth import wcwidth
 
-from ringi.cli.format.output import is_hidden, marked, visible, visible_json, visible_lines, visible_value
+from ringi.cli.format.output import (
+    escape_hidden_characters,
+    is_hidden,
+    mark_mixed_alphabets,
+    visible_json,
+    visible_lines,
+    visible_value,
+)
 from ringi.cli.terminal.safety import without_control_characters
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
@@ -18,14 +25,14 @@ EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2
 
 
 def test_no_character_controls_hides_or_reorders() -> None:
-    characters = {character for character in EVERY if visible(character) == character}
+    characters = {character for character in EVERY if escape_hidden_characters(character) == character}
     assert not [c for c in characters if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
     assert not characters & set("\u034f\u115f\u1160\u17b4\u180b\u2800\u3164\ufe0f\uffa0\U000e0100")
 
 
 def test_what_people_write_is_left_alone() -> None:
     text = "返金 ¥4,000　請確認 – “naïve” ½ e\u0301 か\u3099 한국 עברית عربي 🎉 ①"
-    assert visible(text) == text
+    assert escape_hidden_characters(text) == text
 
 
 def test_every_character_that_is_shown_is_as_wide_as_a_terminal_draws_it() -> None:
@@ -36,18 +43,18 @@ def test_every_character_that_is_shown_is_as_wide_as_a_terminal_draws_it() -> No
 
 @pytest.mark.parametrize("joined", ["👍🏽", "👨\u200d👩\u200d👧", "🇯🇵", "1\ufe0f\u20e3", "a\ufe0f"])
 def test_characters_that_some_terminals_join_are_taken_apart(joined: str) -> None:
-    text = visible(joined)
+    text = escape_hidden_characters(joined)
     assert cell_len(text) == sum(cell_len(character) for character in text)
     assert "\\u{" in text
 
 
 def test_a_symbol_loses_no_more_than_its_colour() -> None:
-    assert visible("⚠\ufe0f now") == "⚠ now"
+    assert escape_hidden_characters("⚠\ufe0f now") == "⚠ now"
 
 
 def test_lines_stay_lines_and_windows_ends_them_like_everybody() -> None:
     assert visible_lines("a\r\nb\tc\rd\x1b") == "a\nb   c\\u{d}d\\u{1b}"
-    assert visible("a\nb") == "a\\u{a}b"
+    assert escape_hidden_characters("a\nb") == "a\\u{a}b"
 
 
 @pytest.mark.parametrize("text", ["a\x1b\x7f\x9b\u202e\U000e0041b", "\ud800", '"\\\u2028', "返金"])
@@ -81,4 +88,4 @@ def test_a_line_that_mixes_alphabets_names_the_letters(
     assert (first, last) == ("{", "}")
     assert note in mixed
     assert "\u0430 (U+0430)" in mixed
-    assert marked("返金 5 kΩ для Анны") == "返金 5 kΩ для Анны"
+    assert mark_mixed_alphabets("返金 5 kΩ для Анны") == "返金 5 kΩ для Анны"

@@ -19,10 +19,10 @@ from tests.servers import free_port
 import ringi
 from ringi import Action, Form, Text, errors
 from ringi.base.settings import SettingError
-from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_of, seconds_of
+from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_of, retry_after_of_header
 from ringi.connect import open
 from ringi.errors import ForbiddenError, InvalidError, LostReplyError, RingiError, UnavailableError, WaitTimeoutError
-from ringi.server.problems import STATUSES, response_of
+from ringi.server.problems import STATUSES, problem_response
 
 ACTION = Action("refund", {"amount": 40})
 CUTS = [CLOSED_AT_ONCE, 0, 20, 400]
@@ -287,7 +287,7 @@ ERRORS: list[RingiError] = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
-    sent = response_of(error)
+    sent = problem_response(error)
     reply = httpx.Response(sent.status_code, headers=dict(sent.headers), content=bytes(sent.body))
     call = ApiCall("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
 
@@ -309,4 +309,4 @@ def test_every_error_of_the_verbs_has_its_code() -> None:
     ("header", "seconds"), [(None, 0), ("3", 3), ("soon", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("-1", 0)]
 )
 def test_the_time_to_come_back_is_read_from_any_header(header: str | None, seconds: float) -> None:
-    assert seconds_of(header) == seconds
+    assert retry_after_of_header(header) == seconds

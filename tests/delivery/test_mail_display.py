@@ -8,7 +8,7 @@ import pytest
 from tests.domain.test_display import BLOCKS
 
 import ringi
-from ringi.delivery.mail import compose
+from ringi.delivery.mail import compose_mail
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain import Code, Diff, Link, Table
 from ringi.domain.display import Block
@@ -22,7 +22,7 @@ async def mailed(blocks: list[Block], language: Any = "en") -> tuple[str, str]:
     settings = MailSettings(
         server="smtp://localhost", sender="ringi@example.com", page="https://inbox", mailboxes=(box,)
     )
-    mail = compose(settings, box, "m1", "request.created", asked)
+    mail = compose_mail(settings, box, "m1", "request.created", asked)
     (body, html) = mail.iter_parts()
     return body.get_content(), html.get_content()
 

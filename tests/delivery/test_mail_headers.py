@@ -18,7 +18,7 @@ from tests.server.world import until
 from tests.servers import free_port
 
 from ringi.base.settings import SettingError, Settings
-from ringi.delivery.mail import compose, one_line
+from ringi.delivery.mail import compose_mail, mail_line_of_text
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
@@ -93,7 +93,7 @@ def check(raw: bytes, title: str, words: str) -> None:
     assert not [name for name in names if name != "Subject" and "=?" in mail[name]]
     words_of_subject = re.sub(r"=\?utf-8\?[qb]\?[!->@-~]*\?=", "", mail["Subject"])
     assert not words_of_subject.strip()
-    assert str(make_header(decode_header(mail["Subject"]))) == f"{words}: {one_line(title)}"[:200]
+    assert str(make_header(decode_header(mail["Subject"]))) == f"{words}: {mail_line_of_text(title)}"[:200]
     assert [part.get_content_type() for part in mail.walk()] == ["multipart/alternative", "text/plain", "text/html"]
     html = next(part.get_payload(decode=True) for part in mail.walk() if part.get_content_type() == "text/html")
     assert isinstance(html, bytes)
@@ -116,7 +116,7 @@ def test_whatever_the_text_a_mail_has_the_same_headers(title: str) -> None:
     request = Request.asked(ask, tenant="default", id="q1", now=at, by="agent:a")[0]
     request = request.model_copy(update={"title": title, "asked_by": title})
 
-    mail = compose(mailing("smtp://localhost"), ANN, "0" * 32, "request.created", request)
+    mail = compose_mail(mailing("smtp://localhost"), ANN, "0" * 32, "request.created", request)
 
     check(mail.as_bytes(policy=policy.SMTP), title, "A question waits for you")
 

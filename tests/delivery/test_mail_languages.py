@@ -13,7 +13,7 @@ from tests.delivery.test_mail import PostOffice, mailing, post, text_of
 from tests.server.world import until
 
 from ringi.base.texts import LANGUAGES, Language
-from ringi.delivery.mail import TEXTS, compose
+from ringi.delivery.mail import TEXTS, compose_mail
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain import display
 from ringi.domain.ask import Action, Ask
@@ -61,7 +61,7 @@ def test_no_english_word_is_in_a_mail(language: Language, event: str) -> None:
     ask = Ask(title="返金", action=Action("refund"), due_at=NOON, expires_in=60, display=BLOCKS)
     request, _ = Request.asked(ask, id="r1", now=NOON, by="ann")
 
-    assert english_words(compose(settings, mailbox, "e1", event, request)) == []
+    assert english_words(compose_mail(settings, mailbox, "e1", event, request)) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -14,7 +14,7 @@ from tests.delivery.office import SECRET
 from ringi.base.settings import SCHEDULE, SettingError, Settings
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import AddressResolver, RefusedAddressError
-from ringi.delivery.deliveries import delivering
+from ringi.delivery.deliveries import run_deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
 from ringi.errors import InvalidError
@@ -159,5 +159,5 @@ async def test_certificates_that_cannot_be_read_are_refused_at_the_start(monkeyp
 
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         with pytest.raises(SettingError, match="SSL_CERT_FILE"):
-            async with delivering(backend, inbox):
+            async with run_deliveries(backend, inbox):
                 pass

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ringi.base.texts import Language, Sentence, sentences_text
-from ringi.delivery.mail import compose
+from ringi.delivery.mail import compose_mail
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask, Wording
 from ringi.domain.request import Request
@@ -22,7 +22,7 @@ def subject(request: Request, language: Language) -> str:
     settings = MailSettings(
         server="smtp://127.0.0.1", sender="ringi@example.com", page="https://ringi.example", mailboxes=(mailbox,)
     )
-    mail = compose(settings, mailbox, "evt", "request.created", request)
+    mail = compose_mail(settings, mailbox, "evt", "request.created", request)
     plain = mail.get_body(("plain",))
     title = str(mail["Subject"]).partition(": ")[2]
     assert plain is not None

@@ -23,7 +23,7 @@ def leaving(person: str, deputy: str, until: datetime = NOON + DAY) -> Absence:
 
 
 def journal() -> Journal:
-    return absence.begun(NOON, by="ann")[0]
+    return absence.begin_absence_journal(NOON, by="ann")[0]
 
 
 @pytest.mark.parametrize(
@@ -43,22 +43,22 @@ def test_an_absence_needs_another_person_and_an_end_within_a_year(away: Absence,
 
 
 def test_a_deputy_who_is_away_has_no_deputy_for_others() -> None:
-    state, _ = absence.left(journal(), leaving("ann", "bob"), NOON)
-    state, _ = absence.left(state, leaving("bob", "cat"), NOON)
-    found = absence.active(state, NOON)
+    state, _ = absence.with_absence(journal(), leaving("ann", "bob"), NOON)
+    state, _ = absence.with_absence(state, leaving("bob", "cat"), NOON)
+    found = absence.active_absences(state, NOON)
 
     assert [each.person for each in absence.away_of(found, "bob").deputy_for] == ["ann"]
     assert [each.person for each in absence.away_of(found, "cat").deputy_for] == ["bob"]
-    assert [each.person for each in absence.active(state, NOON + DAY)] == []
+    assert [each.person for each in absence.active_absences(state, NOON + DAY)] == []
 
 
 def test_an_erasure_removes_a_person_and_those_whose_deputy_the_person_is() -> None:
-    state, first = absence.left(journal(), leaving("ann", "bob"), NOON)
-    state, second = absence.left(state, leaving("cat", "ann"), NOON)
+    state, first = absence.with_absence(journal(), leaving("ann", "bob"), NOON)
+    state, second = absence.with_absence(state, leaving("cat", "ann"), NOON)
 
     after = state.model_copy(update=state.without([first, second], "ann"))
 
-    assert absence.active(after, NOON) == []
+    assert absence.active_absences(after, NOON) == []
     assert after.is_sound
     assert "bob" not in after.model_dump_json()
     assert "ann" not in after.model_dump_json(exclude={"digest", "head"})
@@ -69,11 +69,11 @@ def test_the_newest_step_of_each_person_counts(steps: list[tuple[str, str, int]]
     state, expected = journal(), dict[str, str]()
     for person, deputy, days in steps:
         if days and person != deputy:
-            state, _ = absence.left(state, leaving(person, deputy, NOON + days * DAY), NOON)
+            state, _ = absence.with_absence(state, leaving(person, deputy, NOON + days * DAY), NOON)
             expected[person] = deputy
         else:
-            state, event = absence.returned(state, person, NOON)
+            state, event = absence.without_own_absence(state, person, NOON)
             assert (event is None) == (person not in expected)
             expected.pop(person, None)
 
-    assert {each.person: each.deputy for each in absence.active(state, NOON)} == expected
+    assert {each.person: each.deputy for each in absence.active_absences(state, NOON)} == expected

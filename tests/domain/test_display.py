@@ -14,9 +14,9 @@ from tests.raising import raises_code
 from tests.tiers import examples
 
 import ringi
-from ringi.cli.format.requests import picture
+from ringi.cli.format.requests import full_request_text
 from ringi.domain import Code, Diff, Image, Link, Table
-from ringi.domain.ask import Ask, digest_of
+from ringi.domain.ask import Ask, request_content_digest
 from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, summary_of
 from ringi.domain.media import picture_of
 from ringi.errors import InvalidError
@@ -75,7 +75,9 @@ BEFORE: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("body", "digest"), BEFORE)
 def test_the_digest_of_an_ask_that_displays_nothing_is_what_it_always_was(body: dict[str, Any], digest: str) -> None:
-    assert digest_of(Ask.parse(body)) == digest_of(Ask.parse({**body, "display": []})) == digest
+    assert (
+        request_content_digest(Ask.parse(body)) == request_content_digest(Ask.parse({**body, "display": []})) == digest
+    )
 
 
 async def test_what_is_displayed_is_under_the_digest_and_survives_the_store(tmp_path: Any) -> None:
@@ -93,7 +95,7 @@ async def test_what_is_displayed_is_under_the_digest_and_survives_the_store(tmp_
 
 def test_python_and_json_say_the_same() -> None:
     body = {"title": "Pay?", "display": [block.model_dump(mode="json") for block in BLOCKS]}
-    assert digest_of(Ask.parse(body)) == digest_of(Ask(title="Pay?", display=BLOCKS))
+    assert request_content_digest(Ask.parse(body)) == request_content_digest(Ask(title="Pay?", display=BLOCKS))
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -208,7 +210,7 @@ async def test_a_terminal_shows_it_in_lines() -> None:
     async with ringi.open("memory://") as inbox:
         hidden = Code(text="safe\u202e# gnp.exe")
         asked = await inbox.ask("Pay?", display=[*BLOCKS, hidden, Diff(before="a\n" * 9_000, after="b\n" * 9_000)])
-    lines = picture(asked, []).split("\n")
+    lines = full_request_text(asked, []).split("\n")
     wanted = ("Table 2 × 2: Overdue", "  customer | amount", "  c-77 | 4000", "Image: The damaged parcel",
               "  WHERE id = 1182;", "  -30 days", "  +14 days", "   free", "  https://example.com/t/1?a=b")  # fmt: skip
     assert [line for line in wanted if line not in lines] == []

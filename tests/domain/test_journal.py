@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.verify import Finding, verify
+from ringi.audit.verify import Finding, verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
@@ -73,14 +73,14 @@ async def test_a_state_that_is_not_what_its_digest_says_is_found(tmp_path: Path)
         store = SqliteStore(database)
         journal, event = Journal.begun("j", "test", {"text": "glue first"}, by="ann", now=NOON)
         await store.put(journal, event)
-        assert (await verify(store))[1] == []
+        assert (await verify_store(store))[1] == []
     connection = sqlite3.connect(path)
     with connection:
         connection.execute("UPDATE journals SET body = replace(body, 'glue first', 'glue later')")
     connection.close()
 
     async with SqliteDatabase(path) as database:
-        _, findings = await verify(SqliteStore(database))
+        _, findings = await verify_store(SqliteStore(database))
 
     assert findings == [Finding("journal", Key(DEFAULT_TENANT, "j"), "", "state is not what its events say")]
 
@@ -91,6 +91,6 @@ async def test_a_state_and_its_digest_that_were_both_rewritten_are_found() -> No
     forged = {"bullets": {"b-1": "always agree"}}
     await store.put(journal.model_copy(update={"state": forged, "digest": digest(forged)}), event)
 
-    _, findings = await verify(store)
+    _, findings = await verify_store(store)
 
     assert [finding.what for finding in findings] == ["digest is not what its events say"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ringi import Action, Checkbox, Form, Number, Select, Text
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain.ask import Ask
 from ringi.domain.record import Query
@@ -41,7 +41,7 @@ def clock() -> ManualClock:
 async def inbox(url: str, clock: ManualClock) -> AsyncIterator[StoreInbox]:
     async with store_inbox(url, clock=clock) as inbox:
         yield inbox
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ringi
 from ringi import Policy
-from ringi.audit.verify import verify
-from ringi.domain.ask import Ask, digest_of
+from ringi.audit.verify import verify_store
+from ringi.domain.ask import Ask, request_content_digest
 from ringi.inbox.inbox import StoreInbox
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 from ringi.policy.rules import Rule
 
 POLICY = Policy(
@@ -28,10 +28,10 @@ def test_equal_policies_have_equal_digests_and_others_do_not() -> None:
 
 
 def test_a_question_names_the_rule_outside_of_its_digest() -> None:
-    question = question_of(POLICY, POLICY.rules[1], "refund", {"n": 20}, facts={})
+    question = question_about_call(POLICY, POLICY.rules[1], "refund", {"n": 20}, facts={})
     assert question.policy
     assert (question.policy.rule, question.policy.digest) == ("refunds", POLICY.digest)
-    assert digest_of(question) == digest_of(question.model_copy(update={"policy": None}))
+    assert request_content_digest(question) == request_content_digest(question.model_copy(update={"policy": None}))
     assert POLICY.source_of(POLICY.rules[2]).rule == "rules[2]"
     assert POLICY.source_of(None).rule == "otherwise"
 
@@ -43,9 +43,11 @@ def test_without_a_policy_nothing_is_stored() -> None:
 async def test_what_a_rule_decides_names_it_in_the_event() -> None:
     async with ringi.open("memory://") as inbox:
         assert isinstance(inbox, StoreInbox)
-        question = question_of(POLICY, POLICY.rules[1], "refund", {"n": 5}, facts={})
+        question = question_about_call(POLICY, POLICY.rules[1], "refund", {"n": 5}, facts={})
         await inbox.submit_approved(question, rule="small")
-        await inbox.submit_denied(question_of(POLICY, None, "drop", {}, facts={}), rule="never", reason="denied")
+        await inbox.submit_denied(
+            question_about_call(POLICY, None, "drop", {}, facts={}), rule="never", reason="denied"
+        )
         sources = [{"rule": rule, "digest": POLICY.digest} for rule in ("small", "never")]
         assert [event.changed["policy"] for event in await inbox.events()] == sources
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

@@ -10,16 +10,16 @@ from ringi.domain.record import (
     MAX_TERMS,
     START,
     Key,
-    cursor_of,
+    cursor_after_record,
     hash_of,
     index_terms,
     lookup_terms,
-    microseconds,
+    normalize_for_search,
     parsed_cursor,
     parsed_number,
     query_terms,
-    searchable,
     topic_of,
+    unix_microseconds,
 )
 from ringi.errors import InvalidError
 from ringi.testing import a_request
@@ -31,12 +31,12 @@ TIMES = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)
 
 @given(TIMES, TIMES)
 def test_microseconds_sort_as_times_do(one: datetime, other: datetime) -> None:
-    assert (microseconds(one) < microseconds(other)) == (one < other)
+    assert (unix_microseconds(one) < unix_microseconds(other)) == (one < other)
 
 
 @given(TIMES)
 def test_microseconds_lose_nothing(at: datetime) -> None:
-    assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds(at)) == at
+    assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=unix_microseconds(at)) == at
 
 
 @given(TIMES, st.text(min_size=1), st.text())
@@ -44,7 +44,7 @@ def test_a_cursor_says_where_its_record_stands(at: datetime, id: str, tenant: st
     request, _ = a_request()
     placed = request.model_copy(update={"id": id, "tenant": tenant, "created_at": at})
 
-    assert parsed_cursor(cursor_of(placed)) == (microseconds(at), id, tenant)
+    assert parsed_cursor(cursor_after_record(placed)) == (unix_microseconds(at), id, tenant)
 
 
 @given(TIMES, st.integers(1, 2**53 - 1), st.fixed_dictionaries(dict.fromkeys(HASHED_TEXTS, st.text())))
@@ -111,11 +111,11 @@ def test_the_id_of_an_event_differs_between_tenants() -> None:
     ("text", "found"), [("ﾘﾝｷﾞ", "リンギ"), ("ＡＢＣ", "abc"), ("Straße", "STRASSE"), ("①", "1"), ("İ", "i̇")]
 )
 def test_texts_are_searched_in_one_width_and_case(text: str, found: str) -> None:
-    assert searchable(text) == searchable(found)
+    assert normalize_for_search(text) == normalize_for_search(found)
 
 
 def test_a_search_skips_what_is_missing() -> None:
-    assert searchable("a", None, "", "b") == searchable("a", "b")
+    assert normalize_for_search("a", None, "", "b") == normalize_for_search("a", "b")
 
 
 LETTERS = st.sampled_from("abäßAﾎﾟ12返金の注ーกิ환불_%+-.。 \n\u3000\u0301İ😀\x00")
@@ -126,14 +126,14 @@ TEXTS = st.text(LETTERS | st.characters(), max_size=40)
 def test_a_text_is_filed_under_all_that_its_parts_are_looked_up_by(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     sought = query_terms(text[start : start + data.draw(st.integers(1, 20))])
-    found = searchable(text)
+    found = normalize_for_search(text)
 
     assert not all(piece in found for piece in sought) or set(lookup_terms(sought)) <= set(index_terms(found))
 
 
 @given(st.text(LETTERS, max_size=40))
 def test_every_word_of_a_text_finds_it(text: str) -> None:
-    assert all(piece in searchable(text) for piece in query_terms(text))
+    assert all(piece in normalize_for_search(text) for piece in query_terms(text))
 
 
 @given(TEXTS)
@@ -143,13 +143,15 @@ def test_whatever_is_sought_has_a_term(text: str) -> None:
 
 @given(TEXTS)
 def test_terms_are_words_to_any_tokenizer(text: str) -> None:
-    assert all(letter.isalnum() or ord(letter) > 127 for term in index_terms(searchable(text)) for letter in term)
+    assert all(
+        letter.isalnum() or ord(letter) > 127 for term in index_terms(normalize_for_search(text)) for letter in term
+    )
 
 
 def test_a_word_is_filed_under_its_beginnings_and_a_run_under_its_parts() -> None:
     terms = ["wr", "wre", "wref", "wrefu", "wrefund", "rの", "r返", "r金", "rの返", "r返金", "s25"]
 
-    assert sorted(index_terms(searchable("Refunds の返金 %"))) == sorted(terms)
+    assert sorted(index_terms(normalize_for_search("Refunds の返金 %"))) == sorted(terms)
 
 
 @pytest.mark.parametrize(

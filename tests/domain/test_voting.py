@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.raising import raises_code
 
-from ringi.audit.verify import misfits
-from ringi.domain.ask import Action, Answer, Ask, digest_of
+from ringi.audit.verify import audit_record
+from ringi.domain.ask import Action, Answer, Ask, request_content_digest
 from ringi.domain.record import Erased, Viewer
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_of
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotAuthorizedError, RingiError
-from ringi.privacy.redaction import left_of, names, request_without, request_without_content
+from ringi.privacy.redaction import event_names_person, left_of, request_without, request_without_content
 from ringi.testing.clock import NOON
 
 REFUND = Action("refund", {"amount": 40})
@@ -54,7 +54,7 @@ def in_groups(name: str, *groups: str, **more: Any) -> Decider:
 def test_without_any_of_it_the_digest_and_the_event_are_those_of_before() -> None:
     plain = Ask.parse({"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}})
     request, event = Request.asked(plain, id="r1", now=NOON, by=None)
-    assert request.digest == digest_of(plain) == DIGEST
+    assert request.digest == request_content_digest(plain) == DIGEST
     new = {"tier", "hold", "quorum", "exclude", "escalation", "starter", "votes", "missing", "held", "escalated"}
     assert not new & event.changed.keys()
     done, ended = request.completed(answer(request), by="bob", channel="test", now=NOON)
@@ -352,13 +352,13 @@ def test_what_is_withdrawn_fits_its_events_after_an_erasure_too(gone: str) -> No
     assert voted
     assert withdrawn
     history = [asked, voted, withdrawn]
-    assert misfits(request, history) == []
-    left = {event.version: left_of(event, gone) for event in history if names(event, gone)}
+    assert audit_record(request, history) == []
+    left = {event.version: left_of(event, gone) for event in history if event_names_person(event, gone)}
     erased = Erased(at=NOON, by="admin", rule="person")
     actors = {version: payload["actor"] for version, payload in left.items()}
     request, event = request.redacted(erased, actors, **request_without(request, gone, history))
     redacted = [each.model_copy(update={"payload": left.get(each.version, each.payload)}) for each in history]
-    assert misfits(request, [*redacted, event]) == []
+    assert audit_record(request, [*redacted, event]) == []
 
 
 def test_a_release_comes_before_an_expiry_and_a_cancellation_wins() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.clock import utc_now
 from ringi.connect import store_inbox
 from ringi.domain.record import Query
@@ -109,7 +109,7 @@ async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: li
         await inboxes[0].expire_due()
     assert acknowledged == stored
     assert sum(stored.values()) == 300
-    assert await verify(inboxes[0].store) == (600, [])
+    assert await verify_store(inboxes[0].store) == (600, [])
 
 
 async def until(request: Request, milliseconds: float) -> None:

@@ -20,7 +20,7 @@ from ringi.delivery.signing import new_secret, verify
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs.lease import Lease, PendingReleases, leased
+from ringi.runs.lease import Lease, PendingReleases, hold_thread_lease
 
 WRONG = 600.0
 SLACK = 60.0
@@ -138,7 +138,7 @@ async def has_begun(effects: Path) -> bool:
 def held(world: World, id: str) -> AbstractAsyncContextManager[Lease]:
     """Hold a thread in this process, whose clock is right."""
     store, clock = world.backend.store, world.inbox.clock
-    return leased(store, clock, Key("default", id), "here", PendingReleases(store, clock))
+    return hold_thread_lease(store, clock, Key("default", id), "here", PendingReleases(store, clock))
 
 
 @skews

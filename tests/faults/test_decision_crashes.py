@@ -19,7 +19,7 @@ from tests.faults.decision_steps import ANSWERS, GROUPS, Effect, Step, begin, ch
 from tests.faults.processes import child
 from tests.tiers import WIDE, examples
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base import failpoints
 from ringi.domain import decisions
 from ringi.domain.request_data import RequestData
@@ -112,7 +112,7 @@ async def check_all(url: str, tenant: str, acknowledged: list[Step], effects: li
     """Check the requests and the whole trail, as a new process finds them."""
     async with open_desk(url, tenant) as (backend, inbox):
         await check(inbox, acknowledged, effects)
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
 
 
 @pytest.fixture(params=["sqlite", "postgres", "redis"])

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.faults.processes import child
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.errors import NotAuthorizedError
@@ -36,4 +36,4 @@ async def test_a_death_leaves_no_check_that_is_not_on_record(url: str, point: st
             assert done.granted is None
             with pytest.raises(NotAuthorizedError):
                 done.authorize("refund", {"of": "wrong"})
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

@@ -12,7 +12,7 @@ from tests.faults.processes import child
 from tests.runs.world import until
 
 from ringi import Request
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain import Query
 
@@ -33,7 +33,7 @@ async def answer(url: str, decision: Any = "approve") -> Request:
 
 async def outcome_of(url: str, id: str) -> str | None:
     async with store_inbox(url) as inbox:
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
         return (await inbox.get(id)).outcome
 
 

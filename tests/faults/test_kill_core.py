@@ -9,7 +9,7 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend, store_inbox
 from ringi.contracts.backend import Job
@@ -36,7 +36,7 @@ async def ask(inbox: StoreInbox, *ids: str) -> None:
 
 async def is_whole(inbox: StoreInbox) -> bool:
     """Whether the events add up to the records and nothing is in between."""
-    _, findings = await verify(inbox.store)
+    _, findings = await verify_store(inbox.store)
     return not findings
 
 

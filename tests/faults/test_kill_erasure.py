@@ -9,7 +9,7 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import inbox_on, open_backend, store_inbox
 from ringi.delivery.attempts import AttemptLog
 from ringi.delivery.worker import DeliveryTask
@@ -46,7 +46,7 @@ async def plant(url: str) -> None:
 
 
 async def is_whole(inbox: StoreInbox) -> bool:
-    return not (await verify(inbox.store))[1]
+    return not (await verify_store(inbox.store))[1]
 
 
 async def test_an_erasure_that_was_killed_before_its_commit_is_done_by_the_next(url: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.faults.processes import child
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 
@@ -31,7 +31,7 @@ async def test_a_death_before_the_answer_leaves_no_grant(url: str, point: str) -
         await again.says("granted")
     async with store_inbox(url) as inbox:
         assert (await inbox.ask("Go on?", action=Action("refund", {"of": "r1"}))).status == "completed"
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_a_death_between_a_use_and_its_request_spends_the_use_and_asks_nothing_twice(url: str) -> None:
@@ -53,4 +53,4 @@ async def test_a_death_between_a_use_and_its_request_spends_the_use_and_asks_not
         assert request.response.grant_use
         assert (request.status, request.response.grant_use.number) == ("completed", 2)
         assert [grant.uses for grant in await inbox.grants.list()] == [2]
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.processes import child
 
 from ringi import Form, Text
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 
 KILLED = -signal.SIGKILL
@@ -29,7 +29,7 @@ async def ask(url: str) -> None:
 async def notes(url: str) -> list[str]:
     """Return what ann is remembered to have said, in a store that verifies."""
     async with store_inbox(url) as inbox:
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
         found = await inbox.memories.list("ann")
         answered = (await inbox.get("r1")).status == "completed"
         assert len(found) <= answered

@@ -99,7 +99,7 @@ async def test_a_retry_that_was_not_saved_changes_nothing(shop: Shop) -> None:
 @pytest.mark.parametrize("point", [point for point in LATER_POINTS if point != "change.after_commit"])
 async def test_a_worker_that_is_killed_after_the_retry_leaves_the_run_to_the_next(shop: Shop, point: str) -> None:
     await failed(shop)
-    await operations.retry(shop.world.backend, shop.world.inbox, "t1", by="root")
+    await operations.retry_failed_run(shop.world.backend, shop.world.inbox, "t1", by="root")
     await killed(shop.worker(point))
     shop.worker()
     await went_on_once(shop)

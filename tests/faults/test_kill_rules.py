@@ -8,7 +8,7 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.domain.suggestions import FEWEST
@@ -47,4 +47,4 @@ async def test_a_death_leaves_no_rule_half_on_and_none_on_that_was_refuted(url: 
         assert (await inbox.get("waiting")).status == "pending"
         assert [view.status for view in await inbox.grants.list()] == ["revoked"]
         assert [(await ask(inbox, number)).status for number in range(6)] == ["pending"] * 6
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.faults.processes import child
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.inbox.api import Seen
@@ -38,4 +38,4 @@ async def test_a_death_while_counting_counts_each_event_once(url: str, point: st
         assert counts.is_complete
         assert (figures.pending, figures.decisions.approved) == (2, 1)
         assert sum(point.asked for point in figures.queue) == 3
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

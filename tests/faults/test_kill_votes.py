@@ -17,7 +17,7 @@ from tests.faults.test_kill_fleet import machine
 from tests.servers import free_port
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import Backend, inbox_on, open_backend, store_inbox
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Query
@@ -102,7 +102,7 @@ async def check(backend: Backend, inbox: StoreInbox, requests: list[Request], vo
             assert [each.stage for each in request.votes].count(0) == 2
             (last,) = (each for each in request.votes if each.stage == 1)
             assert int(last.responder.removeprefix("person-")) % 2 == 0
-    assert (await verify(backend.store))[1] == []
+    assert (await verify_store(backend.store))[1] == []
     return len(ends)
 
 
@@ -145,4 +145,4 @@ async def test_a_server_dies_between_any_two_steps_of_a_decision(tmp_path: Path,
         assert request.response.voters == ("ann", "bob")
         types = [event.type for event in await inbox.events(request_id="r1")]
         assert types == ["request.created", "request.voted", "request.held", "request.completed"]
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []

@@ -20,7 +20,7 @@ from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Wakeup
 from ringi.demo import refund, two_questions
-from ringi.demo.script import say
+from ringi.demo.script import scripted_demo_reply
 from ringi.runs import lease
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
@@ -150,7 +150,7 @@ def patient(effects: Path) -> Agent:
 
 def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str, Agent]:
     """Return what the workers of these tests run."""
-    quick: Any = ScriptedModel(script=say)
+    quick: Any = ScriptedModel(script=scripted_demo_reply)
     pays = paying(effects, before_paying)
     samples = [two_questions.agent(), refund.agent(quick)]
     return agents_by_name([pays, *samples, dying(), patient(effects), wavering(effects)])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringi import Attachment, Form
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.events import deliveries_of
@@ -43,7 +43,7 @@ def damage(tmp_path: Path, stream: str, number: int, event: str) -> None:
 
 async def findings(url: str) -> list[str]:
     async with open_to_verify(url) as (store, stream):
-        return [f"{found.key.id}: {found.what}" for found in (await verify(store, stream=stream))[1]]
+        return [f"{found.key.id}: {found.what}" for found in (await verify_store(store, stream=stream))[1]]
 
 
 @pytest.mark.parametrize("event", DAMAGED)

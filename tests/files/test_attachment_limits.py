@@ -29,9 +29,9 @@ from ringi.files.attachments import (
     Attachments,
     IndexedFile,
     clean_name,
+    file_index_key,
     file_key,
-    index_key,
-    refuse_beyond,
+    refuse_files_beyond_limit,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox.inbox import StoreInbox
@@ -151,9 +151,9 @@ def test_a_person_and_all_people_together_have_limits(uploads: list[tuple[str, i
     """A size of 0 stands for a file that was replaced."""
     found = [IndexedFile(n, "file", by, size, is_gone=not size) for n, (by, size) in enumerate(uploads, 1)]
     if not says:
-        return refuse_beyond(found, "file", "ann", 1)
+        return refuse_files_beyond_limit(found, "file", "ann", 1)
     with pytest.raises(InvalidError, match=says):
-        refuse_beyond(found, "file", "ann", 1)
+        refuse_files_beyond_limit(found, "file", "ann", 1)
 
 
 async def test_a_file_that_an_answer_is_about_to_name_is_not_replaced() -> None:
@@ -231,5 +231,5 @@ async def test_files_that_were_never_sent_go_when_the_request_ends(end: str, is_
     assert bool(await stream.read(file_key(request.key, 2))) == is_away
     # What was left an erasure finds.
     assert bool((await inbox.trail.erase(person="ben", by="root")).requests) == is_away
-    assert await stream.read(file_key(request.key, 2)) == await stream.read(index_key(request.key)) == []
+    assert await stream.read(file_key(request.key, 2)) == await stream.read(file_index_key(request.key)) == []
     assert bool(await stream.read(file_key(request.key, 1))) == (end == "respond")

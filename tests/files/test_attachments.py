@@ -21,7 +21,7 @@ from tests.raising import raises_code
 
 import ringi
 from ringi import Attachment, Form
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import open_backend, open_to_verify, store_inbox
@@ -32,7 +32,7 @@ from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
-from ringi.files.attachments import CHUNK, Attachments, file_key, index_key
+from ringi.files.attachments import CHUNK, Attachments, file_index_key, file_key
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox
@@ -153,7 +153,7 @@ def test_other_types_are_told_as_far_as_bytes_tell_them(content: bytes, name: st
 async def bytes_left(url: str, id: str = "r1") -> list[str]:
     async with open_backend(url) as backend:
         key = Key("default", id)
-        streams = [index_key(key), *(file_key(key, number) for number in range(1, 4))]
+        streams = [file_index_key(key), *(file_key(key, number) for number in range(1, 4))]
         return [each.id for each in streams if each != streams[0] and await backend.stream.read(each)]
 
 
@@ -197,7 +197,7 @@ async def test_retention_erases_files(url: str) -> None:
 
 async def findings(url: str) -> list[str]:
     async with open_to_verify(url) as (store, stream):
-        return [f"{found.key.id}: {found.what}" for found in (await verify(store, stream=stream))[1]]
+        return [f"{found.key.id}: {found.what}" for found in (await verify_store(store, stream=stream))[1]]
 
 
 TAMPERED = {

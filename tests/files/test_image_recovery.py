@@ -152,7 +152,9 @@ async def test_a_run_with_images_is_done_by_a_worker_of_the_version_without(url:
 
 async def test_images_are_refused_while_another_worker_announces_a_version_without(url: str) -> None:
     async with talk(url) as here:
-        await here.backend.jobs.announce("another", announcements.serialize(agents_by_name([looker(images=False)])), 60)
+        await here.backend.jobs.announce(
+            "another", announcements.serialize_announcement(agents_by_name([looker(images=False)])), 60
+        )
         with pytest.raises(InvalidError, match="agent 'looker' does not accept images"):
             await here.start("one", photo())
         assert await stored_numbers(here.backend) == []

@@ -24,7 +24,7 @@ from tests.domain.test_display import png
 from tests.server.world import until
 
 from ringi import ask
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.checkpoint_serde import MARK, ImageSerializer
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, inbox_on, open_backend, open_to_verify
@@ -119,7 +119,7 @@ def url(tmp_path: Path) -> str:
 
 async def findings(url: str) -> list[str]:
     async with open_to_verify(url) as (store, stream):
-        return [f"{found.key.id}: {found.what}" for found in (await verify(store, stream=stream))[1]]
+        return [f"{found.key.id}: {found.what}" for found in (await verify_store(store, stream=stream))[1]]
 
 
 async def test_a_graph_sees_the_images_of_this_message_and_of_those_before(url: str) -> None:
@@ -176,7 +176,7 @@ async def test_an_agent_that_takes_no_images_refuses_them_and_begins_nothing() -
         ):
             await here.start("look", photo())
         assert await here.backend.store.get_many(Thread, [KEY]) == []
-        assert await here.backend.stream.read(stored.index_key(KEY)) == []
+        assert await here.backend.stream.read(stored.image_index_key(KEY)) == []
 
 
 UNFIT: dict[str, tuple[Sequence[NewImage], str]] = {
@@ -201,7 +201,7 @@ async def test_what_is_no_image_or_too_large_is_refused_and_begins_nothing(kind:
             await here.start("look", *images)
         assert says in str(refused.value)
         assert await here.backend.store.get_many(Thread, [KEY]) == []
-        assert await here.backend.stream.read(stored.index_key(KEY)) == []
+        assert await here.backend.stream.read(stored.image_index_key(KEY)) == []
 
 
 async def test_a_thread_has_a_limit_and_refused_images_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ async def files_in(backend: Backend, key: Key = KEY) -> list[AttachedFile]:
 
 async def bytes_left(backend: Backend, key: Key = KEY) -> list[int]:
     found = [n for n in range(1, 12) if await backend.stream.read(stored.image_key(key, n))]
-    return found + [item.number for item in await backend.stream.read(stored.index_key(key))]
+    return found + [item.number for item in await backend.stream.read(stored.image_index_key(key))]
 
 
 async def erase(backend: Backend) -> None:

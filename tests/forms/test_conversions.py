@@ -16,7 +16,7 @@ from tests.tiers import examples
 from ringi.errors import InvalidError
 from ringi.forms.field_parts import Option
 from ringi.forms.fields import Boolean, Checkbox, Date, MultiSelect, Number, Radio, Select, Slider, Text, TextArea
-from ringi.forms.form import Form, into
+from ringi.forms.form import Form, answers_as_model
 from ringi.forms.json_schema import check_instance
 
 
@@ -79,7 +79,7 @@ def test_a_model_becomes_the_form_that_asks_for_it() -> None:
 
 def test_an_answer_comes_back_as_the_model() -> None:
     answers = Form.of(Order).check({**ANSWER, "count": 2.0, "tags": ["blue"], "size": 2})
-    order = into(Order, answers)
+    order = answers_as_model(Order, answers)
     assert order == Order(
         reason="late",
         colour=Colour.RED,
@@ -94,7 +94,7 @@ def test_an_answer_comes_back_as_the_model() -> None:
 
 
 def test_none_counts_as_no_answer() -> None:
-    assert into(Order, {**ANSWER, "stars": None}).stars == 3
+    assert answers_as_model(Order, {**ANSWER, "stars": None}).stars == 3
 
 
 @pytest.mark.parametrize(
@@ -113,18 +113,18 @@ def test_none_counts_as_no_answer() -> None:
     ],
 )
 def test_a_model_takes_nothing_by_coercion(name: str, value: object, part: str) -> None:
-    errors = errors_of(into, Order, {**ANSWER, name: value})
+    errors = errors_of(answers_as_model, Order, {**ANSWER, name: value})
     assert list(errors) == [name]
     assert part in errors[name]
 
 
 def test_every_wrong_field_of_a_model_is_told_at_once() -> None:
-    assert set(errors_of(into, Order, {**ANSWER, "count": "2", "name": ""})) == {"count", "name"}
+    assert set(errors_of(answers_as_model, Order, {**ANSWER, "count": "2", "name": ""})) == {"count", "name"}
 
 
 @pytest.mark.parametrize("data", [None, 5, [], "a"])
 def test_a_model_needs_an_object(data: object) -> None:
-    assert "must be an object" in errors_of(into, Order, data)["data"]
+    assert "must be an object" in errors_of(answers_as_model, Order, data)["data"]
 
 
 def test_a_rule_of_the_model_itself_is_told_by_its_own_words() -> None:
@@ -138,7 +138,7 @@ def test_a_rule_of_the_model_itself_is_told_by_its_own_words() -> None:
                 raise ValueError("must be even: add one")
             return value
 
-    assert errors_of(into, Even, {"number": 3}) == {"number": "must be even: add one"}
+    assert errors_of(answers_as_model, Even, {"number": 3}) == {"number": "must be even: add one"}
 
 
 def test_an_alias_names_the_field() -> None:
@@ -146,8 +146,8 @@ def test_an_alias_names_the_field() -> None:
         kind: str = Field(alias="type")
 
     assert Form.of(Aliased).fields[0].name == "type"
-    assert into(Aliased, {"type": "a"}).kind == "a"
-    assert list(errors_of(into, Aliased, {})) == ["type"]
+    assert answers_as_model(Aliased, {"type": "a"}).kind == "a"
+    assert list(errors_of(answers_as_model, Aliased, {})) == ["type"]
 
 
 class Nested(BaseModel):

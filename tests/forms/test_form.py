@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from ringi.errors import InvalidError
 from ringi.forms.field_parts import Option
-from ringi.forms.fields import Boolean, Checkbox, Date, MultiSelect, Number, Radio, Select, Slider, Text, TextArea
+from ringi.forms.fields import (
+    Boolean,
+    Checkbox,
+    Date,
+    Field,
+    MultiSelect,
+    Number,
+    Radio,
+    Select,
+    Slider,
+    Text,
+    TextArea,
+)
 from ringi.forms.form import Form
 
 SEED_FORM = {
@@ -142,6 +154,16 @@ def test_a_bad_definition_is_told_by_its_path(definition: object, path: str, par
     assert list(errors) == [f"form.fields[1]{path}"]
     assert part in errors[f"form.fields[1]{path}"]
     assert ": " in errors[f"form.fields[1]{path}"] or "slider" in part
+
+
+def test_a_wrong_type_names_all_types_of_fields_and_no_path_contains_one() -> None:
+    union = get_args(get_args(Field)[0])
+    types = [each.model_fields["type"].default for each in union]
+    message = errors_of(Form.parse, {"fields": [{"type": "?"}]})["form.fields[0].type"]
+    assert message.endswith(f"use one of {', '.join(types)}")
+    nameless = {"fields": [{"type": each} for each in types]}
+    places = {path.rpartition(".")[0] for path in errors_of(Form.parse, nameless)}
+    assert places == {f"form.fields[{n}]" for n in range(len(types))}
 
 
 def test_all_bad_definitions_are_told_at_once() -> None:

@@ -15,7 +15,7 @@ from tests.tiers import examples
 
 from ringi.errors import InvalidError
 from ringi.forms.form import Form
-from ringi.forms.repair import repair
+from ringi.forms.repair import repair_form_fields
 from ringi.runs.model_form import ask_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 def repaired(*fields: Any) -> list[dict[str, Any]]:
     """Return the fields of the form that is asked."""
-    form = Form.parse({"fields": repair(list(fields)).fields})
+    form = Form.parse({"fields": repair_form_fields(list(fields)).fields})
     dumped: list[dict[str, Any]] = form.model_dump(mode="json")["fields"]
     return dumped
 
@@ -43,7 +43,9 @@ def test_nulls_of_options_are_no_values() -> None:
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: str(field["type"]))
 def test_unknown_keys_are_left_out_and_told(field: dict[str, Any]) -> None:
-    found = repair([{**field, "icon": "🏃", "validation": {"pattern": "x"}, "min_length": 3, "x\u202e\n": 1}])
+    found = repair_form_fields(
+        [{**field, "icon": "🏃", "validation": {"pattern": "x"}, "min_length": 3, "x\u202e\n": 1}]
+    )
     assert Form.parse({"fields": found.fields}) == Form.parse(
         {"fields": [{**field, **({"min_length": 3} if field["type"] in ("text", "textarea") else {})}]}
     )
@@ -55,14 +57,14 @@ def test_unknown_keys_are_left_out_and_told(field: dict[str, Any]) -> None:
 
 
 def test_unknown_keys_of_options_are_left_out() -> None:
-    found = repair([{"name": "a", "type": "select", "options": [{"value": 1, "label": "x", "id": 7}]}])
+    found = repair_form_fields([{"name": "a", "type": "select", "options": [{"value": 1, "label": "x", "id": 7}]}])
     assert found.fields[0]["options"] == [{"value": 1, "label": "x"}]
     assert found.changes == ("fields[0].options[0].id: is unknown and was left out",)
 
 
 def test_options_that_a_model_repeats_are_asked_once() -> None:
     ski, board = {"value": "滑雪", "label": "滑雪"}, {"value": "滑板", "label": "滑板"}
-    found = repair(
+    found = repair_form_fields(
         [{"name": "a", "type": "select", "options": [board, ski, *5 * [{**board, "help": None}], 1, "1", 1]}]
     )
     assert found.fields[0]["options"] == [board, ski, 1, "1"]
@@ -93,13 +95,16 @@ def test_options_of_a_field_without_options_are_not_dropped_unless_empty() -> No
     ],
 )
 def test_a_name_that_is_none_gets_one_and_becomes_the_label(text: str, name: str) -> None:
-    found = repair([{"name": text, "type": "text"}])
+    found = repair_form_fields([{"name": text, "type": "text"}])
     (field,) = repaired({"name": text, "type": "text"})
     assert field["name"].startswith(name)
     assert NAME.fullmatch(field["name"])
     assert field["label"] == text[:500]
     assert found.answers({field["name"]: "so"}) == {text: "so"}
-    assert repair([{"name": "x", "type": "date"}, {"name": text, "type": "text"}]).fields[1]["name"] == field["name"]
+    assert (
+        repair_form_fields([{"name": "x", "type": "date"}, {"name": text, "type": "text"}]).fields[1]["name"]
+        == field["name"]
+    )
 
 
 def test_a_label_that_the_model_wrote_stays() -> None:
@@ -108,14 +113,14 @@ def test_a_label_that_the_model_wrote_stays() -> None:
 
 
 def test_a_field_without_a_name_is_called_by_its_label() -> None:
-    found = repair([{"name": None, "label": "Age", "type": "number"}, {"label": "年龄", "type": "number"}])
+    found = repair_form_fields([{"name": None, "label": "Age", "type": "number"}, {"label": "年龄", "type": "number"}])
     assert found.fields[0] == {"name": "Age", "label": "Age", "type": "number"}
     assert found.answers({"Age": 1, found.fields[1]["name"]: 2}) == {"Age": 1, "年龄": 2}
 
 
 def test_of_two_fields_with_one_name_the_second_is_renamed_and_the_model_can_tell_them_apart() -> None:
     text = {"type": "text"}
-    found = repair([{**text, "name": name} for name in ("a", "a", "a_2", "a b", "名", "名", "a_b")])
+    found = repair_form_fields([{**text, "name": name} for name in ("a", "a", "a_2", "a b", "名", "名", "a_b")])
     names = [field["name"] for field in found.fields]
     assert names[:5] == ["a", "a_3", "a_2", "a_b_2", "field_51a5d681"]
     assert [field.get("label") for field in found.fields] == [None, "a", None, "a b", "名", "名", None]
@@ -126,7 +131,7 @@ def test_of_two_fields_with_one_name_the_second_is_renamed_and_the_model_can_tel
 
 
 def test_a_nameless_field_takes_no_other_fields_name() -> None:
-    found = repair([{"label": "sport", "type": "text"}, {"name": "sport", "type": "text"}])
+    found = repair_form_fields([{"label": "sport", "type": "text"}, {"name": "sport", "type": "text"}])
     assert [field["name"] for field in found.fields] == ["sport_2", "sport"]
     assert found.answers({"sport": 1, "sport_2": 2}) == {"sport": 1, "sport_2": 2}
 
@@ -141,12 +146,12 @@ def test_a_slider_without_both_bounds_is_asked_as_a_number(bounds: dict[str, Any
         "type": "number", "name": "level", "label": "level", "required": False,
         **{name: value for name, value in bounds.items() if value is not None},
     }  # fmt: skip
-    assert repair([{"name": "level", "type": "slider", **bounds}]).changes
+    assert repair_form_fields([{"name": "level", "type": "slider", **bounds}]).changes
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: str(field["type"]))
 def test_a_sound_field_stays_as_it_is(field: dict[str, Any]) -> None:
-    found = repair([field])
+    found = repair_form_fields([field])
     assert (found.fields, found.names, found.changes) == ([field], {}, ())
 
 
@@ -180,7 +185,7 @@ def test_a_form_of_too_many_fields_is_refused_in_an_ordinary_time() -> None:
 
 
 def test_the_changes_that_are_told_are_few() -> None:
-    found = repair([{"name": "a", "type": "text", **{f"x{n}": 1 for n in range(500)}}])
+    found = repair_form_fields([{"name": "a", "type": "text", **{f"x{n}": 1 for n in range(500)}}])
     assert len(found.changes) == 21
     assert found.changes[-1] == "480 more changes"
 
@@ -238,9 +243,9 @@ ODD = st.fixed_dictionaries(
 @given(st.lists(ODD | JSON, max_size=6) | JSON)
 def test_whatever_a_model_writes_is_repaired_or_refused(fields: Any) -> None:
     before = copy.deepcopy(fields)
-    found = repair(fields)
+    found = repair_form_fields(fields)
     assert json.dumps(fields) == json.dumps(before), "what the model wrote is still there"
-    again = repair(found.fields)
+    again = repair_form_fields(found.fields)
     assert json.dumps(again.fields) == json.dumps(found.fields)
     assert not again.changes
     try:
@@ -257,7 +262,7 @@ def test_whatever_a_model_writes_is_repaired_or_refused(fields: Any) -> None:
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), min_size=1, max_size=8, unique=True))
 def test_each_field_is_answered_under_the_very_name_that_the_model_wrote(texts: list[str]) -> None:
-    found = repair([{"name": text, "type": "text", "label": "?"} for text in texts])
+    found = repair_form_fields([{"name": text, "type": "text", "label": "?"} for text in texts])
     names = [field["name"] for field in found.fields]
     assert all(NAME.fullmatch(name) for name in names)
     assert found.answers(dict(zip(names, texts, strict=True))) == {text: text for text in texts}

@@ -272,7 +272,7 @@ BOMBS = {
         data = []
         for _ in range(100_000):
             data = [data]
-        into(Model, {"a": data})
+        answers_as_model(Model, {"a": data})
     """,
     "a list that holds itself": """
         data = []
@@ -306,7 +306,7 @@ def test_a_bomb_ends_in_an_error_not_in_a_hang(bomb: str) -> None:
         from pydantic import BaseModel
         from ringi.errors import InvalidError
         from ringi.forms.fields import Number, Text
-        from ringi.forms.form import Form, into
+        from ringi.forms.form import Form, answers_as_model
         from ringi.forms.json_schema import check_instance, check_schema
         class Model(BaseModel):
             a: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ringi.base.texts import field_text
+from ringi.base.texts import field_error_text
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_instance
 
@@ -24,4 +24,4 @@ def test_an_error_of_a_schema_has_a_code_and_a_text(
 
     (error,) = caught.value.errors
     assert (error.message, error.code, error.params) == (message, code, params)
-    assert "…" not in field_text(error, "ja")
+    assert "…" not in field_error_text(error, "ja")

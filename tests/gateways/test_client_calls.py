@@ -16,7 +16,7 @@ from ringi import Request
 from ringi.base.clock import utc_now
 from ringi.base.outages import PausedError
 from ringi.base.settings import SettingError
-from ringi.base.texts import translated
+from ringi.base.texts import translate_sentences
 from ringi.connect import store_inbox
 from ringi.domain import Query
 from ringi.domain.display import Code
@@ -101,7 +101,7 @@ async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox:
     assert request.display == (Code(title="/home/ann/shop", text="make clean", language="bash"),)
     assert request.title == "Run a command in shop?"
     assert request.wording
-    assert translated(request.title, request.wording.title, "ja") == "shop でコマンドを実行しますか？"
+    assert translate_sentences(request.title, request.wording.title, "ja") == "shop でコマンドを実行しますか？"
 
 
 async def test_numbers_that_json_cannot_hold_pass_if_a_rule_allows_them(inbox: StoreInbox) -> None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.ask import Action, Ask, Continuation
-from ringi.domain.checks import CheckRecipe, CheckView, id_like, report_of, with_wrong_value
+from ringi.domain.checks import CheckRecipe, CheckView, check_report, id_like, with_wrong_value
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Stage
@@ -74,7 +74,7 @@ async def test_an_approved_check_authorizes_no_call(inbox: StoreInbox, decision:
             await inbox.report_outcome(done.id, outcome, attempt=attempt, by="agent:bot")  # type: ignore[arg-type]
     for query in (Query(unexecuted=True), Query(unacknowledged=True), Query(asked_by="agent:bot")):
         assert done.id not in [each.id for each in await inbox.search(query)]
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_a_gate_never_takes_a_check_for_its_own_call(inbox: StoreInbox) -> None:
@@ -159,7 +159,7 @@ async def test_an_erasure_removes_the_words_and_keeps_that_it_was_a_check() -> N
     with pytest.raises(NotAuthorizedError):
         erased.authorize("refund", WRONG)
     assert not [each for each in await inbox.events() if "too much" in each.model_dump_json()]
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 def view(number: int, *, caught: bool | None, tool: str = "refund", person: str = "ann") -> CheckView:
@@ -175,7 +175,7 @@ def test_the_alarm_is_below_four_fifths_of_the_newest_twenty(
 ) -> None:
     views = [view(number, caught=caught) for number, caught in enumerate(answers)]
     shuffle.shuffle(views)
-    report = report_of(views)
+    report = check_report(views)
     decided = [caught for caught in answers if caught is not None]
     newest = decided[-20:]
     assert report.has_alarm == (len(newest) >= 5 and sum(newest) / len(newest) < 0.8)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.raising import raises_code
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.connect import inbox_on, open_backend
@@ -82,7 +82,7 @@ async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: 
         assert request.response.authorised_digest == request.authorised_digest("approve", None, None)
         assert [event.type for event in await inbox.events(request_id=request.id)] == ["request.completed"]
     assert (grant.id, grant.status, grant.uses, grant.granted_by) == (first.id, "active", 2, "ann")
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: StoreInbox, cl
     assert await inbox.grants.list() == []
     journal = await inbox.store.get(Journal, "default", JOURNAL)
     assert "ann" not in str(journal.state)
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: StoreInbox, clock: ManualClock) -> None:
@@ -402,7 +402,7 @@ async def test_concurrent_calls_use_no_more_than_the_person_allowed(url: str, pr
         approved = [each.response.grant_use for each in found if each.response]
         assert sorted(use.number for use in approved if use) == list(range(1, 6))
         assert len({request.id for request in found}) == 16
-        assert (await verify(one.store))[1] == []
+        assert (await verify_store(one.store))[1] == []
 
 
 SCOPES = st.fixed_dictionaries(
@@ -475,7 +475,7 @@ async def test_a_call_without_a_question_is_always_covered_by_a_grant_in_force(s
         await model.do(step)
     listed = {each.id: each.uses for each in await model.inbox.grants.list()}
     assert listed == {id: scope["uses"] for id, scope in model.made.items() if model.clock() < scope["until"]}
-    assert (await verify(model.inbox.store))[1] == []
+    assert (await verify_store(model.inbox.store))[1] == []
 
 
 def holds(where: dict[str, Any] | None, order: int, amount: int) -> bool:

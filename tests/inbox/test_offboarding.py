@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from tests.tiers import WIDE
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import inbox_on, open_backend
 from ringi.domain import suggestions
 from ringi.domain.ask import Action
@@ -79,7 +79,7 @@ async def test_all_that_a_person_holds_ends_and_is_listed(inbox: StoreInbox) -> 
 async def test_all_that_a_person_holds_ends_on_each_store(url: str) -> None:
     async with open_inbox(url) as inbox:
         await check_that_all_ends(inbox)
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
 
 
 async def check_that_all_ends(inbox: StoreInbox) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import Change
@@ -23,9 +23,9 @@ from ringi.domain.suggestions import (
     Decided,
     NewRule,
     Suggested,
-    decided,
-    pattern_of,
-    suggested,
+    decided_calls,
+    identifier_pattern,
+    suggest_rules_for_tool,
     suggested_from,
 )
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
@@ -127,7 +127,7 @@ async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
     for _ in range(40):
         (id,) = await inbox.checks.plant([{"tool": "refund", "because": "x", "set": {"amount": 9}}], by="root")
         await answered(inbox, await inbox.get(id))
-    assert len(list(decided(await inbox.search(Query(tool="refund", limit=500))))) == 151
+    assert len(list(decided_calls(await inbox.search(Query(tool="refund", limit=500))))) == 151
     assert await inbox.suggestions.list() == []
 
 
@@ -152,7 +152,7 @@ async def test_a_switched_on_rule_approves_its_calls_and_one_in_n_still_asks(
     assert (view.id, view.grant.one_in, view.granted_by) == (rule.id, 4, "ann")
     # The record of the rule is nothing to run.
     assert (rule.is_unexecuted, rule.is_unacknowledged) == (False, False)
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_the_seed_is_in_no_public_part_and_in_no_event(inbox: StoreInbox, clock: ManualClock) -> None:
@@ -188,7 +188,7 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     assert [(await asked(inbox, call(number))).status for number in range(500, 540)] == ["pending"] * 40
     entries = [event.changed["entry"] for event in await inbox.events(limit=10_000) if event.record == "journal"]
     assert entries[-1] == {"do": "refute", "rules": [rule.id], "request": sample.id}
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 class SlowStore(MemoryStore):
@@ -240,7 +240,7 @@ async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(
     (view,) = await inbox.grants.list()
     assert (view.id, view.status, view.refuted_by) == (rule.id, "revoked", sample.id)
     assert [(await asked(inbox, call(number))).status for number in range(500, 520)] == ["pending"] * 20
-    assert (await verify(inbox.store))[1] == []
+    assert (await verify_store(inbox.store))[1] == []
 
 
 async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: StoreInbox, clock: ManualClock) -> None:
@@ -348,12 +348,12 @@ async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(
 
 
 def test_only_short_numbers_in_a_name_may_be_any() -> None:
-    assert pattern_of(["o-1", "o-17.3", "o-9"]) is None
-    assert pattern_of(["a.1#22", "a.205#3"]) == "a[.][0-9]{1,4}#[0-9]{1,3}"
-    assert pattern_of(["shutdown", "status"]) is None
-    assert pattern_of(["host1.example", "host22.example"]) == "host[0-9]{1,3}[.]example"
-    assert pattern_of([f"DE{n:020}" for n in range(60)]) is None
-    assert pattern_of(["o-1", 7]) is None
+    assert identifier_pattern(["o-1", "o-17.3", "o-9"]) is None
+    assert identifier_pattern(["a.1#22", "a.205#3"]) == "a[.][0-9]{1,4}#[0-9]{1,3}"
+    assert identifier_pattern(["shutdown", "status"]) is None
+    assert identifier_pattern(["host1.example", "host22.example"]) == "host[0-9]{1,3}[.]example"
+    assert identifier_pattern([f"DE{n:020}" for n in range(60)]) is None
+    assert identifier_pattern(["o-1", 7]) is None
 
 
 def test_names_prose_and_addresses_suggest_nothing() -> None:
@@ -368,4 +368,4 @@ def test_names_prose_and_addresses_suggest_nothing() -> None:
             for n in range(300)
         ]
         assert suggested_from(replay) == []
-    assert suggested([]) == []
+    assert suggest_rules_for_tool([]) == []

@@ -21,7 +21,7 @@ from ringi.connect import store_inbox
 from ringi.domain import Query
 from ringi.errors import UnavailableError
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs.operations import retry
+from ringi.runs.operations import retry_failed_run
 
 ASK: Any = {"rules": [{"tools": ["pay"]}]}
 SMALL: Any = {"rules": [{"tools": ["pay"], "auto_approve": [{"name": "small", "where": {"amount": {"at_most": 20}}}]}]}
@@ -216,7 +216,7 @@ async def test_a_tool_that_raised_has_failed_until_an_operator_retries_its_run(f
         assert ((await world.thread()).status, await receipts(world)) == ("error", [{"outcome": "failed"}])
         assert await world.inbox.search(NOT_EXECUTED) == []
         fail.clear()
-        await retry(world.backend, world.inbox, "t1", by="root")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="root")
         await world.rest()
         assert ((await world.thread()).status, await receipts(world)) == (
             "done",

@@ -20,8 +20,8 @@ from tests.runs.world import World, opened, working
 from tests.server.world import until
 
 from ringi import Action, Form, Text
-from ringi.audit.seals import Sealer, compare, read_seals
-from ringi.audit.verify import verify
+from ringi.audit.seals import Sealer, compare_events_with_seals, read_seals
+from ringi.audit.verify import verify_store
 from ringi.base.canonical_json import sha256_of
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import JobNotDueError
@@ -76,7 +76,7 @@ class Place:
         return await self.inbox.respond(asked, "approve", data, by=by_person, message=PLANTED)
 
     async def verified(self) -> None:
-        assert (await verify(self.store))[1] == []
+        assert (await verify_store(self.store))[1] == []
 
 
 async def dumped_tables(url: str) -> str:
@@ -439,7 +439,7 @@ async def test_seals_from_before_an_erasure_still_hold(file: Place, tmp_path: Pa
 
     await file.inbox.erase("r1", by="root")
 
-    verdict = await compare(file.store, read_seals(path), "key")
+    verdict = await compare_events_with_seals(file.store, read_seals(path), "key")
     assert (verdict.findings, verdict.sealed, verdict.later) == ([], 2, 1)
 
 
@@ -452,7 +452,7 @@ async def test_a_payload_emptied_behind_our_back_is_found(file: Place, left: str
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = ? WHERE position = 2", [left])
 
-    _, findings = await verify(file.store)
+    _, findings = await verify_store(file.store)
 
     assert EMPTIED in [finding.what for finding in findings]
 
@@ -463,7 +463,7 @@ async def test_what_is_left_of_a_payload_cannot_be_changed_either(file: Place) -
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = ? WHERE position = 2", ['{"actor":"bob"}'])
 
-    assert [finding.what for finding in (await verify(file.store))[1]] == [EMPTIED]
+    assert [finding.what for finding in (await verify_store(file.store))[1]] == [EMPTIED]
 
 
 async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) -> None:
@@ -473,7 +473,7 @@ async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) 
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = ? WHERE record_id = 'r2'", ['{"actor":"system"}'])
 
-    whats = [(finding.key.id, finding.what) for finding in (await verify(file.store))[1]]
+    whats = [(finding.key.id, finding.what) for finding in (await verify_store(file.store))[1]]
 
     assert whats.count(("r2", EMPTIED)) == 2
     assert not [what for id, what in whats if id == "r1"]
@@ -486,7 +486,7 @@ async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place,
     with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
         connection.execute("""UPDATE requests SET body = replace(body, '"reject"', '"approve"') WHERE version > 1""")
         connection.execute("""UPDATE events SET payload = '{"actor":"system"}' WHERE version = 2""")
-    before = (await verify(file.store))[1]
+    before = (await verify_store(file.store))[1]
 
     if person is None:
         with pytest.raises(ConflictError, match="ringi verify"):
@@ -495,7 +495,7 @@ async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place,
         assert "ringi verify" in (await file.inbox.trail.erase(person=person, by="root")).left["r1"]
 
     assert before
-    assert (await verify(file.store))[1] == before
+    assert (await verify_store(file.store))[1] == before
 
 
 async def test_what_a_clock_ahead_has_dated_stops_no_sweep(file: Place) -> None:

@@ -65,7 +65,7 @@ async def workflow(input: Any) -> dict[str, Any]:
 
 
 async def ask_again(world: World) -> Thread:
-    await operations.ask_again(world.backend, world.inbox, "t1", by="root", reason="a typo")
+    await operations.ask_run_questions_again(world.backend, world.inbox, "t1", by="root", reason="a typo")
     return await world.rest()
 
 
@@ -163,7 +163,7 @@ async def test_a_retry_gives_the_same_answer_to_code_that_was_corrected(url: str
 
         later = World(world.backend, world.inbox, [agent_of(one_node(corrected))])
         async with working(later):
-            await operations.retry(world.backend, world.inbox, "t1", by="root")
+            await operations.retry_failed_run(world.backend, world.inbox, "t1", by="root")
             thread = await later.rest()
         assert (thread.status, thread.values["log"]) == ("done", ["True"])
         assert (await world.inbox.get(request.id)).attention is None
@@ -216,7 +216,7 @@ async def test_to_ask_again_is_for_runs_that_failed_on_an_answer(file: str) -> N
         with pytest.raises(ConflictError, match="did not fail after an answer"):
             await ask_again(world)
         waiting = await world.run("asks", {}, "t2")
-        again = await operations.ask_again(world.backend, world.inbox, "t2", by="root")
+        again = await operations.ask_run_questions_again(world.backend, world.inbox, "t2", by="root")
         assert again == waiting
 
 
@@ -224,7 +224,9 @@ async def test_two_operators_at_once_ask_again_once(url: str) -> None:
     async with at_work(url, [agent_of(one_node(shouting))]) as world:
         await world.run("agent", {})
         await world.answer(await world.one(), "approve")
-        await asyncio.gather(*(operations.ask_again(world.backend, world.inbox, "t1", by="root") for _ in range(4)))
+        await asyncio.gather(
+            *(operations.ask_run_questions_again(world.backend, world.inbox, "t1", by="root") for _ in range(4))
+        )
         assert (await world.rest()).status == "interrupted"
         assert len(await world.asked()) == 2
         events = await world.inbox.events()

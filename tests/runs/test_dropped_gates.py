@@ -25,7 +25,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.agent import agents_by_name
 from ringi.runs.failures import unread_message
-from ringi.runs.operations import retry
+from ringi.runs.operations import retry_failed_run
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]
 
@@ -89,7 +89,7 @@ async def test_a_tool_whose_gate_was_dropped_does_not_run(url: str, gate: str, d
         assert "has lost the gate that asked" in str(thread.attention)
         assert "its tool 'refund' was about to run" in str(thread.attention)
         async with working(world):
-            await retry(world.backend, world.inbox, "t1", by="root")
+            await retry_failed_run(world.backend, world.inbox, "t1", by="root")
             thread = await world.rest()
         assert (thread.status, thread.attention, ran) == ("done", None, [1] if decision == "approve" else [])
         assert (await world.inbox.get(request.id)).acknowledged_at
@@ -188,7 +188,7 @@ async def test_beside_an_answer_that_is_read_an_unread_one_stops_the_run() -> No
         assert b.id in str(b.attention)
         assert (b.attention, b.acknowledged_at) == (thread.attention, None)
         async with working(world):
-            await retry(world.backend, world.inbox, "t1", by="root")
+            await retry_failed_run(world.backend, world.inbox, "t1", by="root")
             thread = await world.rest()
         assert (thread.status, sorted(thread.values["log"])) == ("done", ["A:yes", "B:no"])
         await world.verified()
@@ -206,7 +206,7 @@ async def test_a_step_that_fails_before_it_reads_its_answer_is_retried_with_it()
         async with working(deployed):
             assert (await deployed.answer(request, "reject")).status == "error"
         async with working(world):
-            await retry(world.backend, world.inbox, "t1", by="root")
+            await retry_failed_run(world.backend, world.inbox, "t1", by="root")
             assert (await world.rest()).values == {"log": ["paid False"]}
 
 
@@ -304,7 +304,7 @@ async def test_a_jump_after_a_failure_between_it_and_the_review_runs_no_rejected
         await world.run("shop", {"messages": [{"role": "user", "content": "Go."}]})
         failed = await world.answer(await world.one(), "reject")
         assert (failed.status, failed.attention) == ("error", None)
-        await retry(world.backend, world.inbox, "t1", by="root")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="root")
         thread = await world.rest()
     assert (ran, thread.status) == ([], "error")
     assert "a jump to the tools past their review" in str(thread.attention)
@@ -357,7 +357,7 @@ async def test_an_answer_that_a_failing_deploy_has_not_read_waits_for_an_operato
         assert "a broken deploy" in str(now.attention)
         assert thread.attention == now.attention
         async with working(world):
-            await retry(world.backend, world.inbox, "t1", by="root")
+            await retry_failed_run(world.backend, world.inbox, "t1", by="root")
             thread = await world.rest()
         now = await world.inbox.get(request.id)
         assert (thread.status, thread.attention, now.attention) == ("done", None, None)

@@ -13,7 +13,7 @@ from tests.runs.test_forms import Talk, chat
 from tests.runs.world import World, at_work
 
 from ringi.integrations.langchain import Forms, ask_human
-from ringi.integrations.langchain.refused_forms import SENTENCES, language_of
+from ringi.integrations.langchain.refused_forms import SENTENCES, conversation_language
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 
@@ -310,4 +310,4 @@ async def test_a_form_that_waits_over_a_restart_is_answered_under_the_models_nam
     ],
 )  # fmt: skip
 def test_the_language_of_who_spoke_last(texts: list[str], language: str) -> None:
-    assert language_of(texts) == language
+    assert conversation_language(texts) == language

@@ -12,7 +12,7 @@ from tests.runs.world import World, at_work
 from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.grants import JOURNAL
 from ringi.domain.journal import Journal
 from ringi.domain.request import Request
@@ -64,7 +64,7 @@ async def test_later_calls_of_the_same_and_of_other_runs_need_no_question(url: s
         assert [request.id for request in found if request.is_unexecuted] == []
         uses = [r.response.grant_use for r in found if r.response and r.response.grant_use]
         assert sorted((use.id, use.number) for use in uses) == [(first.id, 1), (first.id, 2), (first.id, 3)]
-        assert (await verify(world.backend.store))[1] == []
+        assert (await verify_store(world.backend.store))[1] == []
 
 
 async def revoke(world: World, id: str) -> None:

@@ -29,7 +29,7 @@ from ringi.domain.thread import FenceError, Thread, checkpoint_thread
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent
 from ringi.runs.cleanup import prune_checkpoints
-from ringi.runs.operations import ask_again, retry
+from ringi.runs.operations import ask_run_questions_again, retry_failed_run
 
 
 def united(notes: list[str], more: list[str]) -> list[str]:
@@ -224,7 +224,7 @@ async def test_a_run_that_failed_keeps_what_a_retry_goes_on_from(url: str) -> No
         await say(world, "one")
         assert (await world.thread()).status == "error"
         assert len(await world.checkpoints()) > 1
-        await retry(world.backend, world.inbox, "t1", by="root")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="root")
         thread = await world.rest()
         assert (thread.status, thread.values) == ("done", {"notes": ["one"]})
         await pruned(world)
@@ -344,7 +344,7 @@ async def test_a_failed_run_returns_to_its_question_after_earlier_runs_were_remo
         thread = await say(world, "two")
         thread = await world.answer(await world.one(), "respond", message="bad")
         assert thread.status == "error"
-        await ask_again(world.backend, world.inbox, "t1", by="root")
+        await ask_run_questions_again(world.backend, world.inbox, "t1", by="root")
         await world.rest()
         thread = await world.answer(await world.one(), "respond", message="better")
         assert (thread.status, thread.values) == ("done", {"notes": ["one", "good", "two", "better"]})

@@ -12,7 +12,7 @@ from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
-from ringi.runtimes.langgraph.tool_arguments import injected
+from ringi.runtimes.langgraph.tool_arguments import injected_arguments
 
 
 class Own(InjectedToolArg):
@@ -73,4 +73,4 @@ def outside_the_schema(order: int, state: Annotated[dict[str, Any], InjectedStat
     ],
 )
 def test_each_mark_names_an_injected_argument(function: Callable[..., str], schema: Any, names: set[str]) -> None:
-    assert injected(tool(function, args_schema=schema)) == names
+    assert injected_arguments(tool(function, args_schema=schema)) == names

@@ -228,7 +228,7 @@ async def test_without_a_decision_nothing_runs_even_where_the_gate_knows_no_no(f
         assert (thread.status, thread.needs_attention, effects) == ("error", True, [])
         assert thread.error
         assert thread.error.code == "UndecidedError"
-        await operations.retry(world.backend, world.inbox, "t1", by="boss")
+        await operations.retry_failed_run(world.backend, world.inbox, "t1", by="boss")
         await world.rest()
         again = await world.one()
         assert again.id != request.id

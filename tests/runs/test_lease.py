@@ -24,7 +24,7 @@ from ringi.domain.thread import Failure, FenceError, Run, Thread
 from ringi.errors import NotFoundError, UnavailableError
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
-from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, leased
+from ringi.runs.lease import LEASE_SECONDS, Lease, PendingReleases, hold_thread_lease
 from ringi.runs.reconciler import Reconciler
 from ringi.testing import a_thread
 
@@ -73,7 +73,7 @@ async def begun(store: MemoryStore, id: str = "t1") -> None:
 async def hold_for_ever(
     store: MemoryStore, when_held: Callable[[], None], debts: PendingReleases | None = None
 ) -> None:
-    async with leased(store, utc_now, KEY, "one", debts or PendingReleases(store, utc_now)):
+    async with hold_thread_lease(store, utc_now, KEY, "one", debts or PendingReleases(store, utc_now)):
         when_held()
         await asyncio.wait_for(asyncio.Event().wait(), 20)
 
@@ -86,16 +86,16 @@ async def pause(seconds: float) -> None:
 async def test_a_thread_is_held_by_one_at_a_time() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
         with raises_code("busy"):
-            async with leased(store, utc_now, KEY, "two", PendingReleases(store, utc_now)):
+            async with hold_thread_lease(store, utc_now, KEY, "two", PendingReleases(store, utc_now)):
                 pytest.fail("two hold it")
 
 
 async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         first = lease.thread.lease_until
         assert first
         await until(lambda: is_later(store, first + timedelta(seconds=1)), "the lease is renewed")
@@ -105,7 +105,7 @@ async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
 async def test_a_holder_that_has_released_the_thread_may_clean_up() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         await lease.change(lambda thread: thread.finished(lease.thread, utc_now(), {}))
         await pause(LEASE_SECONDS / 3 + 0.5)  # The next renewal would be refused, and end the block.
     assert (await store.get(Thread, *KEY)).status == "done"
@@ -128,7 +128,7 @@ class SlowRenewals(MemoryStore):
 async def test_a_renewal_on_its_way_does_not_end_a_holder_that_releases_the_thread() -> None:
     store = SlowRenewals()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         await asyncio.wait_for(store.is_renewing.wait(), 20)
         await lease.change(lambda thread: thread.finished(lease.thread, utc_now(), {}))
         store.changed.set()
@@ -144,7 +144,7 @@ async def is_later(store: MemoryStore, at: Any) -> bool:
 async def test_a_renewal_writes_no_event() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         before = len(await store.events())
         await lease.renew()
         assert len(await store.events()) == before
@@ -153,7 +153,7 @@ async def test_a_renewal_writes_no_event() -> None:
 async def test_a_store_that_is_away_for_less_than_the_lease_loses_nothing() -> None:
     store = ShakyStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         store.is_away = True
         await until(lambda: refusals(store, 1), "a renewal fails")
         store.is_away = False
@@ -221,7 +221,7 @@ async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then(
     debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
-    async with leased(store, utc_now, KEY, "two", debts) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "two", debts) as lease:
         assert lease.thread.attempts == 2
         await debts.settle()
         thread = await store.get(Thread, *KEY)
@@ -243,7 +243,7 @@ async def test_a_try_of_a_stretch_that_is_over_is_not_given_back_to_another(end:
     debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
-    async with leased(store, utc_now, KEY, "two", debts) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "two", debts) as lease:
         _, ended = await change_record(store, Thread, KEY, end)
         assert lease.fence == 2
         await debts.settle()
@@ -274,7 +274,7 @@ async def test_a_lease_that_is_lost_as_its_block_ends_cancels_nobody(monkeypatch
         raise FenceError("t1", 1)
 
     monkeypatch.setattr(Lease, "renew", lose)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
         await lost.wait()
 
 
@@ -284,7 +284,7 @@ async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
     await begun(store)
     store.loses_reply = True
     with pytest.raises(UnavailableError):
-        async with leased(store, utc_now, KEY, "one", debts):
+        async with hold_thread_lease(store, utc_now, KEY, "one", debts):
             pytest.fail("nobody knows whether it is held")
     assert (await store.get(Thread, *KEY)).owner == "one"
     await debts.settle()
@@ -299,7 +299,7 @@ async def test_a_thread_that_cannot_be_read_keeps_no_other_from_being_given_back
         await begun(store, id)
         store.loses_reply = True
         with pytest.raises(UnavailableError):
-            async with leased(store, utc_now, Key("default", id), "one", debts):
+            async with hold_thread_lease(store, utc_now, Key("default", id), "one", debts):
                 pytest.fail("nobody knows whether it is held")
     store.unreadable = frozenset({"t1"})
     await debts.settle()

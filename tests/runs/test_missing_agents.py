@@ -14,7 +14,7 @@ from ringi.runs import announcements
 from ringi.runs.agent import agents_by_name
 
 REFUND = {"order": 1182, "amount": 40}
-SAYS = announcements.serialize(agents_by_name(demo()))
+SAYS = announcements.serialize_announcement(agents_by_name(demo()))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -73,7 +73,7 @@ class Flaky:
 
 
 async def retry(world: World, reason: str | None = None) -> Thread:
-    return await operations.retry(world.backend, world.inbox, "t1", by="root", reason=reason)
+    return await operations.retry_failed_run(world.backend, world.inbox, "t1", by="root", reason=reason)
 
 
 async def retried(world: World) -> Thread:
@@ -86,7 +86,7 @@ async def abandon(world: World, reason: str | None = None) -> Thread:
 
 
 async def listed(world: World) -> list[Trouble]:
-    items, next = await operations.troubles(world.backend.store, Query(tenant="default"))
+    items, next = await operations.runs_needing_attention(world.backend.store, Query(tenant="default"))
     assert next is None
     return items
 

@@ -122,7 +122,7 @@ async def test_a_run_that_its_store_fails_again_and_again_calls_for_an_operator_
         assert (thread.status, thread.outages) == ("error", 9)
         assert "8 times" in str(thread.attention)
         away[0] = 0
-        await operations.retry(world.backend, world.inbox, "t1", by="root")
+        await operations.retry_failed_run(world.backend, world.inbox, "t1", by="root")
         thread = await world.rest()
         assert (thread.status, thread.outages) == ("done", None)
         await world.verified()

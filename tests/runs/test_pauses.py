@@ -16,7 +16,7 @@ from tests.runs.test_stream import Log
 from tests.runs.world import World, opened, until, working
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.outages import PausedError
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend
@@ -315,7 +315,7 @@ async def test_each_pause_and_its_end_are_entries_of_a_verified_journal(backend:
         ("bob", "agent", "pause", "reason", "until"),
         ("carl", "resume"),
     ]
-    assert (await verify(backend.store))[1] == []
+    assert (await verify_store(backend.store))[1] == []
 
 
 async def test_pauses_at_once_are_all_recorded(backend: Backend) -> None:
@@ -337,7 +337,7 @@ async def test_an_erased_administrator_leaves_a_pause_in_force_without_a_name(ba
             await inbox.pauses.check("payer")
         journal = await backend.store.get(Journal, "default", "pauses")
         assert "Bob" not in str(journal.model_dump())
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
 
 
 async def test_a_pause_that_is_over_before_it_begins_is_refused(backend: Backend) -> None:

@@ -432,7 +432,7 @@ async def test_pitfall_15_here_a_run_that_waits_after_a_swallowed_pause_needs_no
         thread = await world.run("agent", {})
         for _ in range(2):
             assert (thread.status, thread.attention, thread.needs_attention) == ("interrupted", None, False)
-            assert (await operations.troubles(world.backend.store, Query(tenant="default")))[0] == []
+            assert (await operations.runs_needing_attention(world.backend.store, Query(tenant="default")))[0] == []
             thread = await world.answer(await world.one(), "approve")
         assert (thread.status, thread.values["log"]) == ("done", ["caught", "B:yes", "caught", "D:yes"])
         assert str(thread.attention).startswith("the agent's own code caught the pause of “Pay?”, “Book?”: nobody")
@@ -637,7 +637,7 @@ async def test_a_bare_interrupt_that_nobody_answers_runs_nothing_and_is_asked_ag
             "UndecidedError",
             [],
         )
-        await operations.retry(world.backend, world.inbox, "t1", by="boss")
+        await operations.retry_failed_run(world.backend, world.inbox, "t1", by="boss")
         await world.rest()
         again = await world.one()
         assert again.id != request.id

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from ringi.contracts.runtime import Question
-from ringi.domain.ask import Action, Answer, Ask, Continuation, digest_of
+from ringi.domain.ask import Action, Answer, Ask, Continuation, request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import Run
 from ringi.domain.voting import Decider
@@ -24,7 +24,7 @@ def answered(interrupt_id: str, *, is_read: bool) -> tuple[Request, Question]:
     request, _ = asked.completed(answer, by=Decider("ann", is_admin=True), channel="test", now=NOON)
     if is_read:
         request, _ = request.acknowledged("system", NOON + timedelta(seconds=1), None)
-    return request, Question("now", (ask,), (digest_of(ask),))
+    return request, Question("now", (ask,), (request_content_digest(ask),))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.runs.world import at_work, model
 
 import ringi
 from ringi import Agent
-from ringi.backends.sqlite.backup import copy
+from ringi.backends.sqlite.backup import copy_sqlite_store
 from ringi.domain.request import Request
 from ringi.integrations.langchain import Approval
 
@@ -200,7 +200,7 @@ async def test_a_repeated_run_asks_under_the_same_ids(tmp_path: Path, shape: Cal
     async with at_work(f"sqlite:///{store}", [agent]) as world:
         await world.run("agent", {})
         first = await world.one()
-    copy(store, backup, lambda *_: None)
+    copy_sqlite_store(store, backup, lambda *_: None)
 
     async def repeated(number: int) -> list[str]:
         """Restore the store, answer all questions one by one, and return the ids of all requests."""

@@ -16,7 +16,7 @@ from tests.runs.world import World, checked, model, opened, until, working
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.contracts.backend import StreamItem
 from ringi.runs.stream_writer import SUPERSEDED, Emitter, superseded_by
-from ringi.server.sse.run_output import ImageLocation, messages_of, runs_in
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_in
 
 ASKED = Interrupt(id="q1", reason="confirmation")
 HALF = ("One ", "two ", "three ")
@@ -36,7 +36,7 @@ def visible_texts(stream_items: Sequence[StreamItem]) -> list[str]:
     """Return what a reader sees of the agent's words."""
     return [
         message["content"]
-        for message in messages_of(runs_in(stream_items), ImageLocation("", "t1"))
+        for message in messages_of_runs(runs_in(stream_items), ImageLocation("", "t1"))
         if message["role"] == "assistant"
     ]
 
@@ -108,7 +108,7 @@ async def test_a_step_that_says_nothing_the_second_time_takes_its_fragment_back(
     assert superseded(await items(stream)) == ["One two three "]
     assert [
         message
-        for message in messages_of(runs_in(await items(stream)), ImageLocation("", "t1"))
+        for message in messages_of_runs(runs_in(await items(stream)), ImageLocation("", "t1"))
         if message.get("content")
     ] == []
 

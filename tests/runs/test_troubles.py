@@ -25,14 +25,14 @@ async def test_the_list_has_pages_and_keeps_tenants_apart(url: str) -> None:
         await world.run("agent", {}, "t1", tenant="elsewhere")
         seen, cursor = list[str | None](), None
         while True:
-            page, cursor = await operations.troubles(
+            page, cursor = await operations.runs_needing_attention(
                 world.backend.store, Query(tenant="default"), limit=2, cursor=cursor
             )
             seen += [trouble.thread_id for trouble in page]
             if cursor is None:
                 break
         assert seen == ["t4", "t3", "t2", "t1", "t0"]
-        (trouble,), _ = await operations.troubles(world.backend.store, Query(tenant="elsewhere"))
+        (trouble,), _ = await operations.runs_needing_attention(world.backend.store, Query(tenant="elsewhere"))
         thread = await world.thread(tenant="elsewhere")
         assert trouble == Trouble(
             kind="thread", thread_id="t1", run_id=thread.run_id, agent="agent", status="error",
@@ -51,7 +51,7 @@ async def test_failed_threads_come_before_stranded_requests_over_all_pages(url: 
         for limit in (1, 2, 3):
             seen, cursor = list[Trouble](), None
             while True:
-                page, cursor = await operations.troubles(
+                page, cursor = await operations.runs_needing_attention(
                     world.backend.store, Query(tenant="default"), limit=limit, cursor=cursor
                 )
                 seen += page
@@ -73,12 +73,14 @@ async def test_a_thread_that_has_just_failed_is_listed_once(url: str) -> None:
 async def test_a_wrong_cursor_is_refused(url: str, cursor: str) -> None:
     async with opened(url) as world:
         with pytest.raises(InvalidError, match="cursor"):
-            await operations.troubles(world.backend.store, Query(tenant="default"), cursor=cursor)
+            await operations.runs_needing_attention(world.backend.store, Query(tenant="default"), cursor=cursor)
 
 
 async def test_a_retry_is_pointless_while_the_agent_is_not_deployed(url: str) -> None:
     async with at_work(url, [chain(flaky=Flaky(1000))]) as world:
         await world.run("agent", {})
         for deployed, can_retry in ((None, True), ({"agent"}, True), ({"other"}, False)):
-            (trouble,), _ = await operations.troubles(world.backend.store, Query(tenant="default"), deployed=deployed)
+            (trouble,), _ = await operations.runs_needing_attention(
+                world.backend.store, Query(tenant="default"), deployed=deployed
+            )
             assert trouble.can_retry is can_retry

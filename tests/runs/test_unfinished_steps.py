@@ -196,6 +196,6 @@ async def test_a_retry_repeats_a_step_whose_next_step_could_not_be_chosen(url: s
 
     async with at_work(url, [choosing(choose)]) as world:
         assert (await world.run("agent", {})).status == "error"
-        await operations.retry(world.backend, world.inbox, "t1", by="root")
+        await operations.retry_failed_run(world.backend, world.inbox, "t1", by="root")
         thread = await world.rest()
         assert (thread.status, thread.values) == ("done", {"log": ["first", "second"]})

@@ -19,9 +19,9 @@ from ringi.base.clock import utc_now
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.runs.agent import Agent
-from ringi.runs.context import setting
-from ringi.runs.lease import PendingReleases, leased
-from ringi.runs.operations import retry
+from ringi.runs.context import set_context_variable
+from ringi.runs.lease import PendingReleases, hold_thread_lease
+from ringi.runs.operations import retry_failed_run
 from ringi.runs.run import MAX_MODELS, OTHERS, UsageSums
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 from ringi.testing import ScriptedModel
@@ -116,7 +116,7 @@ async def test_a_retry_counts_what_the_failed_attempt_spent(file: str) -> None:
         failed = await world.run("steps", {})
         assert (failed.status, counted(failed)) == ("error", {"m-1": (2, 0, 20, None, 4)})
         fails.clear()
-        await retry(world.backend, world.inbox, "t1", by="ann")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="ann")
 
         done = await world.rest()
         assert (done.status, counted(done)) == ("done", {"m-1": (3, 0, 30, None, 6)})
@@ -151,9 +151,9 @@ async def test_a_renewed_lease_saves_the_count_of_a_worker_that_dies(url: str) -
         sums = UsageSums(None)
         meter = UsageMeter(sums.count, "t1")
         store, pending = world.backend.store, PendingReleases(world.backend.store, utc_now)
-        async with leased(store, utc_now, Key("default", "t1"), "worker", pending) as lease:
+        async with hold_thread_lease(store, utc_now, Key("default", "t1"), "worker", pending) as lease:
             lease.usage = sums.total
-            with setting(METER, meter):
+            with set_context_variable(METER, meter):
                 await answering(usage=tokens(10, 2)).ainvoke("Hello")
             await lease.renew()
 
@@ -203,7 +203,7 @@ async def test_two_threads_of_one_worker_count_apart(file: str) -> None:
 async def test_a_model_that_forwards_to_another_is_not_counted() -> None:
     sums = UsageSums(None)
     meter = UsageMeter(sums.count, "t1")
-    with setting(METER, meter):
+    with set_context_variable(METER, meter):
         wrapper = ReplyModel(caller=answering(usage=tokens(10, 2)))
         await wrapper.ainvoke([HumanMessage("Hello")])
         async for _chunk in wrapper.astream([HumanMessage("Hello")]):
@@ -223,7 +223,7 @@ async def test_impossible_numbers_count_as_unreported(wrong: int, file: str) -> 
 async def test_cached_tokens_are_a_part_of_the_tokens_read() -> None:
     sums = UsageSums(None)
     meter = UsageMeter(sums.count, "t1")
-    with setting(METER, meter):
+    with set_context_variable(METER, meter):
         await answering(usage=tokens(10, 2, cached=99)).ainvoke("Hello")
 
     assert [each.cached_tokens for each in sums.total()] == [10]
@@ -235,7 +235,7 @@ async def test_a_model_has_the_requested_name_even_if_the_answer_names_a_file() 
 
     sums = UsageSums(None)
     meter = UsageMeter(sums.count, "t1")
-    with setting(METER, meter):
+    with set_context_variable(METER, meter):
         await Named(script=lambda _: AIMessage("Fine.", response_metadata={"model_name": "/m.gguf"})).ainvoke("Hello")
 
     assert [each.model for each in sums.total()] == ["local"]
@@ -244,7 +244,7 @@ async def test_a_model_has_the_requested_name_even_if_the_answer_names_a_file() 
 async def test_names_of_models_are_cleaned_and_limited() -> None:
     sums = UsageSums(None)
     meter = UsageMeter(sums.count, "t1")
-    with setting(METER, meter):
+    with set_context_variable(METER, meter):
         for number in range(MAX_MODELS + 5):
             await answering(f"{number}\x00\ud800" + "m" * 300).ainvoke("Hello")
 

@@ -13,7 +13,7 @@ from tests.runs.world import at_work
 from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, InvalidError
@@ -57,7 +57,7 @@ async def test_a_rule_makes_two_people_decide_and_none_is_the_starter(url: str, 
         await world.inbox.respond(request, "approve", by="cem")
         ended = await world.rest()
         assert (ended.status, toy.target.effects) == ("done", [CALL])
-        assert (await verify(world.backend.store))[1] == []
+        assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_the_starter_of_a_run_of_a_run_is_the_person(url: str, toy: Agent) -> None:

@@ -17,11 +17,11 @@ from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import TypeAdapter
 
 from ringi import demo as demo_agents
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, Notify, inbox_on, open_backend
 from ringi.contracts.backend import Moment, StreamItem, Wakeup
-from ringi.demo.script import say
+from ringi.demo.script import scripted_demo_reply
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
@@ -36,7 +36,7 @@ LIMIT = 30.0
 AGUI: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 
 
-def model(script: ModelScript = say) -> BaseChatModel:
+def model(script: ModelScript = scripted_demo_reply) -> BaseChatModel:
     """Return a model that answers at once."""
     return ScriptedModel(script=script, delay=0.0)
 
@@ -138,7 +138,7 @@ class World:
         return [found async for found in self.backend.savers(thread).alist(place)]
 
     async def verified(self) -> None:
-        _, findings = await verify(self.backend.store)
+        _, findings = await verify_store(self.backend.store)
         assert findings == [], findings
 
 

@@ -12,7 +12,7 @@ import pytest
 from ringi import Policy
 from ringi.demo import frameworks
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.testing.conformance.running_agents import THREAD, running
+from ringi.testing.conformance.running_agents import THREAD, worker_running_on_store
 
 CASE = {"order": 1182, "amount": 40.5}
 
@@ -32,7 +32,7 @@ async def test_an_agent_refunds_what_a_person_approves(
     if not frameworks.is_installed(package):
         pytest.skip(f"{package} is not installed")
     agent = import_module(f"ringi.demo.frameworks.{frameworks.MODULES[package]}").agent()
-    async with running(f"sqlite:///{tmp_path / 'ringi.db'}", agent) as here:
+    async with worker_running_on_store(f"sqlite:///{tmp_path / 'ringi.db'}", agent) as here:
         await here.worker.start(DEFAULT_TENANT, THREAD, agent.name, CASE, by="ann")
         await here.rest()
         (request,) = await here.worker.pending(await here.thread())
@@ -62,7 +62,7 @@ async def test_an_edit_into_a_denied_call_runs_nothing_and_the_run_goes_on(tmp_p
     if not frameworks.is_installed(package):
         pytest.skip(f"{package} is not installed")
     agent = replace(import_module(f"ringi.demo.frameworks.{frameworks.MODULES[package]}").agent(), policy=POLICY)
-    async with running(f"sqlite:///{tmp_path / 'ringi.db'}", agent) as here:
+    async with worker_running_on_store(f"sqlite:///{tmp_path / 'ringi.db'}", agent) as here:
         await here.worker.start(DEFAULT_TENANT, THREAD, agent.name, CASE, by="ann")
         await here.rest()
         (request,) = await here.worker.pending(await here.thread())

@@ -12,7 +12,7 @@ from tests.runs.world import at_work
 from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent, Policy
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.settings import SettingError
 from ringi.runs.agent import agents_by_name
 
@@ -78,7 +78,7 @@ async def test_rules_allow_deny_and_ask(url: str) -> None:
         asked = {str(r.action and r.action.args["amount"]): r for r in await world.asked()}
         winners = {amount: r.response and r.response.responder for amount, r in asked.items()}
         assert winners == {"10": "policy:small", "100": "bob", "1000": "policy:too-much"}
-        assert (await verify(world.backend.store))[1] == []
+        assert (await verify_store(world.backend.store))[1] == []
 
 
 @pytest.mark.parametrize(("asks", "log"), [("1", ["0:0 approve", "0:1 reject"]), ("0", ["0:0 reject"])])

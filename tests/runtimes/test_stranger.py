@@ -14,12 +14,12 @@ from tests.runs.world import at_work
 from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.settings import SettingError
 from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
 from ringi.domain.thread import state_streams
-from ringi.runs.operations import retry
+from ringi.runs.operations import retry_failed_run
 from ringi.runs.run_states import RunStates
 from ringi.testing.conformance import RemovedGateConformance
 from ringi.testing.conformance.running_agents import Effects, ModelTurn, Refund
@@ -74,7 +74,7 @@ async def test_it_asks_goes_on_and_ends(url: str) -> None:
         assert toy.effects == [FORTY, {"order": 2, "amount": 45}]
         assert texts(await world.backend.stream.read(ended.key)) == ["Stage 0.", "Stage 1.", "Stage 2."]
         assert [(calls.model, calls.calls, calls.input_tokens) for calls in ended.usage or ()] == [("toy", 3, 9)]
-        assert (await verify(world.backend.store))[1] == []
+        assert (await verify_store(world.backend.store))[1] == []
 
 
 @pytest.mark.parametrize("is_all", [True, False])
@@ -134,7 +134,7 @@ async def test_a_state_of_another_version_waits_for_an_operator(url: str, monkey
         assert toy.effects == []
     monkeypatch.setattr(ToyRuntime, "schema_number", 1)
     async with at_work(url, [Agent("toy", toy)]) as world:
-        await retry(world.backend, world.inbox, "t1", by="ann")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="ann")
         ended = await world.rest()
         assert (ended.status, ended.attention, toy.effects) == ("done", None, [FORTY])
 

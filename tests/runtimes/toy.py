@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringi.contracts.runtime import Description, FrameworkState, Output, Question, Standing, WorkerRun
-from ringi.domain.ask import digest_of
+from ringi.domain.ask import request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.runs.calls import approval_ask, decision_on
@@ -125,4 +125,4 @@ class ToyRun:
 
 def question(id: str, args: dict[str, Any]) -> Question:
     ask = approval_ask("refund", f"Refund {args.get('amount')}?", args, ("approve", "edit", "reject", "respond"), None)
-    return Question(id, (ask,), (digest_of(ask),))
+    return Question(id, (ask,), (request_content_digest(ask),))

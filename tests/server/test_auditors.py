@@ -9,7 +9,7 @@ import pytest
 from tests.server.test_matrix import ROWS
 from tests.server.world import World, open_world
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.errors import UnavailableError
 from ringi.server import access_log
 from ringi.server.identity import GroupRoles
@@ -44,7 +44,7 @@ async def test_a_read_is_on_record_with_who_what_and_when(world: World) -> None:
     assert {"at", "by", "read"} == first.keys()
     found = [event for event in await world.backend.store.events() if event.record == "journal"]
     assert [event.actor for event in found] == ["system", "eve", "eve"]
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_the_words_of_a_search_are_not_recorded(world: World) -> None:
@@ -109,7 +109,7 @@ async def test_an_erasure_of_an_auditor_leaves_what_was_read(world: World) -> No
     await world.client("auditor", "eve").get("/v1/requests")
     await world.client("admin", "root").post("/v1/erasures", json={"person": "eve"})
     assert [(each["by"], each["read"]) for each in await accesses(world)] == [("erased:person", ["/v1/requests"])]
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_an_auditor_signs_in_on_the_page_and_out_everywhere(world: World) -> None:

@@ -10,11 +10,11 @@ from tests.server.world import World, open_world
 
 from ringi.base.clock import utc_now
 from ringi.connect import open
-from ringi.domain.ask import digest_of
+from ringi.domain.ask import request_content_digest
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 
 CARD: dict[str, Any] = {"effect": "reads one order", "reversible": True, "tier": "low", "above_limit": False}
 SOURCE: dict[str, Any] = {"rule": "reads", "digest": f"sha256:{'0' * 64}", "card": True}
@@ -47,7 +47,7 @@ async def test_a_card_of_a_caller_is_its_own_text(world: World) -> None:
 async def test_a_remote_policy_is_a_caller_too(tmp_path: Path) -> None:
     """The server cannot check who wrote a policy on another machine."""
     policy = Policy.parse({"rules": [{"tools": ["drop"]}], "cards": {"drop": {"effect": "reads one order"}}})
-    ask = question_of(policy, None, "drop", ACTION["args"], facts={})
+    ask = question_about_call(policy, None, "drop", ACTION["args"], facts={})
     assert ask.policy
     assert ask.policy.card
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
@@ -59,7 +59,7 @@ async def test_a_remote_policy_is_a_caller_too(tmp_path: Path) -> None:
 
 async def test_a_policy_without_a_card_vouches_for_none() -> None:
     policy = Policy.parse({"rules": [{"tools": ["drop"]}], "cards": {"other": {"effect": "x"}}})
-    ask = question_of(policy, None, "drop", ACTION["args"], facts={}, context={"order": 7, **FORGED})
+    ask = question_about_call(policy, None, "drop", ACTION["args"], facts={}, context={"order": 7, **FORGED})
     request = Request.asked(ask, id="r", now=utc_now(), by="agent:bot")[0]
     assert (request.context, request.card) == ({"order": 7}, {})
 
@@ -69,9 +69,9 @@ async def test_the_digest_covers_whether_the_effect_can_be_undone() -> None:
     for reversible in (None, True, False, "within 14 days"):
         card = {"effect": "x", **({} if reversible is None else {"reversible": reversible})}
         policy = Policy.parse({"rules": [{"tools": ["drop"]}], "cards": {"drop": card}})
-        ask = question_of(policy, None, "drop", ACTION["args"], facts={})
+        ask = question_about_call(policy, None, "drop", ACTION["args"], facts={})
         assert ask.context["card"].get("reversible") == reversible
-        digests |= {digest_of(ask), policy.digest}
+        digests |= {request_content_digest(ask), policy.digest}
     assert len(digests) == 8
     for wrong in (1, "", " ", "x" * 201, [True]):
         with pytest.raises(InvalidError):

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from tests.server.world import World, listening
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.planting import JOURNAL
 from ringi.domain.request import Request
@@ -94,7 +94,7 @@ async def test_a_pending_check_reads_as_its_real_twin_byte_for_byte(world: World
     ]
     # Whoever computes the digest of an event gets the one of a real request.
     assert payloads[0] == payloads[1]
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_a_stream_sends_a_check_like_its_real_twin_and_nothing_to_agents(live: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.server.world import World
 
 from ringi.connect import open
-from ringi.domain.record import cursor_of
+from ringi.domain.record import cursor_after_record
 
 
 async def page(world: World, **params: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ async def test_what_the_order_cannot_do_is_named(world: World, params: dict[str,
 
 
 async def test_a_cursor_of_the_plain_list_is_refused(world: World) -> None:
-    cursor = cursor_of(await world.asked())
+    cursor = cursor_after_record(await world.asked())
     reply = await world.client().get("/v1/requests", params={"order": "ended", "cursor": cursor})
 
     assert reply.status_code == 422

@@ -10,7 +10,7 @@ from tests.raising import raises_code
 from tests.server.world import World, listening
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.ask import Answer
 from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider
@@ -153,7 +153,7 @@ async def test_a_request_under_review_is_erased_over_http_when_the_review_ends(w
     assert [each["type"] for each in audit][:2] == ["request.created", "request.completed"]
     assert {each["type"] for each in audit[2:]} == {"request.erased"}
     assert "Zwetschge" not in str(audit)
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_a_client_reads_which_review_an_erasure_waits_for(live: World) -> None:

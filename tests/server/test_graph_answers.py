@@ -182,10 +182,10 @@ async def test_without_values_a_thread_shows_what_was_said_since_the_person_spok
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
-    from ringi.runtimes.langgraph.graph_run import final_values, output_of
+    from ringi.runtimes.langgraph.graph_run import final_values, graph_output
 
     state = {"a": 1, "secret": 2, "messages": [HumanMessage("hi"), AIMessage("x" * 9_000)]}
-    assert output_of(state, ["a"]) == {"a": 1}
+    assert graph_output(state, ["a"]) == {"a": 1}
     (message,) = final_values(state)["messages"]
     assert message["content"].endswith("… (1000 more characters)")
 

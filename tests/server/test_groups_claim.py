@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ringi.server.auth.oidc_provider import person_of
+from ringi.server.auth.oidc_provider import oidc_person
 from ringi.server.identity import GroupRoles, Oidc
 
 CLAIMS = {"sub": "7", "email": "ann@example.com", "email_verified": True}
@@ -26,5 +26,5 @@ CLAIMS = {"sub": "7", "email": "ann@example.com", "email_verified": True}
 )
 def test_only_what_is_a_list_of_names_gives_groups(groups: Any, understood: tuple[str, ...]) -> None:
     oidc = Oidc("https://id.example", "ringi", group_roles=GroupRoles(admins=frozenset({"root"})))
-    person = person_of(oidc, {**CLAIMS, "groups": groups})
+    person = oidc_person(oidc, {**CLAIMS, "groups": groups})
     assert (person.role, person.groups) == ("person", understood)

@@ -16,7 +16,7 @@ from tests.server.world import World
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
-from ringi.files.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, index_key
+from ringi.files.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, image_index_key
 from ringi.server import message_parts
 
 __all__ = ["world"]
@@ -71,7 +71,7 @@ async def test_images_of_what_no_person_says_are_refused_and_nothing_is_stored(w
     assert error["field"] == (f"input.messages[{len(messages) - 1}]" if messages else "input.messages")
     assert error["message"] == 'images belong to the newest message: send it as {"role": "user", "content": text}'
     assert await world.backend.store.get_many(Thread, [KEY]) == []
-    assert await world.backend.stream.read(index_key(KEY)) == []
+    assert await world.backend.stream.read(image_index_key(KEY)) == []
 
 
 async def test_nobody_reads_an_image_of_a_run_that_never_began(world: World) -> None:

@@ -18,7 +18,7 @@ from tests.server.world import World, open_world, until
 
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
-from ringi.files.images import MAX_IMAGE, MAX_IMAGES, index_key
+from ringi.files.images import MAX_IMAGE, MAX_IMAGES, image_index_key
 from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi_apps.assistant.routes import EXTENSION as ASSISTANTS
 
@@ -221,7 +221,7 @@ async def test_what_is_no_image_of_the_sender_is_refused_in_words(world: World, 
     assert error["field"] == "messages"
     assert error["message"].startswith(REFUSED[url])
     assert await world.backend.store.get_many(Thread, [Key("default", "t1")]) == []
-    assert await world.backend.stream.read(index_key(Key("default", "t1"))) == []
+    assert await world.backend.stream.read(image_index_key(Key("default", "t1"))) == []
 
 
 @pytest.mark.parametrize("send", [agui, langgraph])

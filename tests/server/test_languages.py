@@ -10,7 +10,7 @@ import pytest
 from tests.server.test_every_route import calls, filled
 from tests.server.world import World, open_world
 
-from ringi.base.texts import Language, catalogue, field_text, problem_text
+from ringi.base.texts import Language, field_error_text, problem_text, text_catalogue
 from ringi.errors import FieldError
 
 OTHERS: tuple[Language, ...] = ("ja", "zh")
@@ -43,7 +43,7 @@ async def world() -> AsyncIterator[World]:
 
 def untranslated(document: dict[str, Any]) -> Iterator[str]:
     """Yield each code of a problem document without a text, and each text with an English word or a missing value."""
-    texts = catalogue("en")
+    texts = text_catalogue("en")
     if document["code"] not in texts["problems"]:
         yield document["code"]
     for each in document.get("errors", []):
@@ -52,7 +52,7 @@ def untranslated(document: dict[str, Any]) -> Iterator[str]:
         error = FieldError(each["field"], each["message"], each["code"], each["params"])
         # The values are data, such as the pattern of an agent's own schema.
         nameless = error._replace(params={name: _value(name, value) for name, value in error.params.items()})
-        for text in (field_text(nameless, language) for language in OTHERS):
+        for text in (field_error_text(nameless, language) for language in OTHERS):
             if "…" in text or re.search("[A-Za-z]{2}", NAMES.sub("", text)):
                 yield text
     for text in (problem_text(document["code"], language) for language in OTHERS):

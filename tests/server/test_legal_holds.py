@@ -8,7 +8,7 @@ from typing import Any
 from tests.raising import raises_code
 from tests.server.world import World, is_at_rest, until
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain.record import Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -47,7 +47,7 @@ async def test_a_held_request_is_not_erased_by_its_id_until_the_hold_is_lifted(w
         ("root", {"change": "held", "request": "r1", "reason": "Case 7"}),
         ("root", {"change": "lifted", "request": "r1", "reason": None}),
     ]
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []
 
 
 async def test_a_sweep_reports_what_is_held_and_erases_the_rest(world: World) -> None:
@@ -136,4 +136,4 @@ async def test_lists_show_a_hold_and_a_repeated_one_is_one_entry(world: World) -
     assert len(await changes(world)) == 1
     answered = await world.inbox.respond(Seen("r1", listed[0]["digest"]), "respond", message="y", by="ann")
     assert answered.legal_hold
-    assert (await verify(world.backend.store))[1] == []
+    assert (await verify_store(world.backend.store))[1] == []

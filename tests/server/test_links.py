@@ -11,7 +11,7 @@ from tests.server.world import World, open_world, until
 from ringi.connect import open_backend
 from ringi.server import Keys, Principal
 from ringi.server.auth.links import Links, mint_link
-from ringi.server.auth.revocations import Revocation, mark_of
+from ringi.server.auth.revocations import Revocation, token_digest
 from ringi.server.refusals import UnauthenticatedError
 
 ORIGIN = "http://localhost"
@@ -168,7 +168,9 @@ async def test_taking_back_a_token_ends_the_sessions_it_opened(world: World, mon
     assert "set-cookie" in (await client.get("/v1/session")).headers
     revocations = world.app._revocations
     await revocations.revoke(
-        Revocation(tenant="default", name="ann", role="person", mark=mark_of(token), at=revocations.now(), by="ops")
+        Revocation(
+            tenant="default", name="ann", role="person", mark=token_digest(token), at=revocations.now(), by="ops"
+        )
     )
     await revocations._read()
     assert (await client.get("/v1/session")).status_code == 401

@@ -12,7 +12,7 @@ from ringi.domain.precedent import MOST_AMOUNTS, MOST_READ, PERIOD, Precedent, p
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 
 POLICY = Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": {"amount": "amount", "unit": "JPY"}}})
 
@@ -20,7 +20,7 @@ POLICY = Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": {"amount"
 async def asked(world: World, amount: Any = 1, *, by: str = "agent:bot", tool: str = "pay", **more: Any) -> Request:
     """Ask as a run of the server does, with the card of the tool."""
     policy = POLICY if tool == "pay" else Policy.parse({"rules": [{"tools": [tool]}]})
-    ask = question_of(policy, None, tool, {"amount": amount, "to": "bob"}, facts={}).model_copy(update=more)
+    ask = question_about_call(policy, None, tool, {"amount": amount, "to": "bob"}, facts={}).model_copy(update=more)
     return await world.inbox.submit(ask, by=by)
 
 
@@ -40,7 +40,7 @@ async def test_decisions_of_people_about_the_same_tool_count(world: World) -> No
     for decision in ("approve", "approve", "edit", "reject"):
         await decided(world, decision, 3)
     await decided(world, "approve", 3, tool="drop")
-    ask = question_of(POLICY, None, "pay", {"amount": 3, "to": "bob"}, facts={})
+    ask = question_about_call(POLICY, None, "pay", {"amount": 3, "to": "bob"}, facts={})
     await world.inbox.submit_approved(ask, rule="small", by="agent:bot")
     await world.inbox.submit_denied(ask, rule="never", reason="no", by="agent:bot")
     cancelled = await asked(world, 3)

@@ -28,7 +28,7 @@ from ringi.connect import open_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.errors import UnavailableError
 from ringi.server.auth.authenticator import Keys
-from ringi.server.auth.revocations import KEY, Revocation, Revocations, TokenMetadata, mark_of
+from ringi.server.auth.revocations import KEY, Revocation, Revocations, TokenMetadata, token_digest
 
 __all__ = ["provider"]
 
@@ -89,7 +89,7 @@ async def test_one_token_is_taken_back_alone(url: str) -> None:
     async with open_world(url) as world:
         tokens = [Keys(world.keys._secret).mint(role="person", name="ann", groups=(group,)) for group in ("a", "b")]
         lost, valid = (world.stranger(authorization=f"Bearer {token}") for token in tokens)
-        await revoke(world.backend, "ann", mark=mark_of(tokens[0]))
+        await revoke(world.backend, "ann", mark=token_digest(tokens[0]))
 
         await until(lambda: is_out(lost))
         assert await is_in(valid)
@@ -208,7 +208,7 @@ async def test_a_revoked_token_is_worth_nothing_however_its_end_is_written() -> 
     async with open_world("memory://") as world:
         text = Keys(world.keys._secret).mint(role="admin", name="ann")
         ways = [world.stranger(authorization=f"Bearer {text}{more}") for more in ("", "=")]
-        await revoke(world.backend, "ann", mark=mark_of(text))
+        await revoke(world.backend, "ann", mark=token_digest(text))
 
         for client in ways:
             await until(lambda client=client: is_out(client))  # type: ignore[misc]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.settings import SettingError
 from ringi.server.settings import ServerSettings
 
@@ -33,7 +33,7 @@ async def test_the_first_view_of_each_person_is_one_event(recording: World) -> N
     assert (await recording.client().post("/v1/requests/r1/respond", json=answer)).status_code == 200
     await recording.client(name="bob").get("/v1/requests/r1")
     assert len(await seen(recording)) == 2
-    assert (await verify(recording.backend.store))[1] == []
+    assert (await verify_store(recording.backend.store))[1] == []
 
 
 async def test_by_default_a_view_leaves_no_event(world: World) -> None:
@@ -54,7 +54,7 @@ async def test_an_erasure_of_a_person_removes_that_they_saw_it(recording: World,
     assert (await recording.inbox.get("r1")).seen_by == (left,)
     assert sorted(await seen(recording)) == sorted([("r1", left), ("r1", "erased:person")])
     assert not [each for each in await recording.inbox.events() if erased in each.model_dump_json()]
-    assert (await verify(recording.backend.store))[1] == []
+    assert (await verify_store(recording.backend.store))[1] == []
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -66,7 +66,7 @@ async def test_an_erasure_of_the_content_removes_the_names(recording: World, is_
         recording.inbox.erase("r1", by="root") if is_whole else recording.inbox.trail.erase(person="carl", by="root")
     )
     assert (await recording.inbox.get("r1")).seen_by == ("erased:person",)
-    assert (await verify(recording.backend.store))[1] == []
+    assert (await verify_store(recording.backend.store))[1] == []
 
 
 def test_the_setting_is_one_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

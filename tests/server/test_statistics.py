@@ -18,7 +18,7 @@ from ringi.domain.journal import Journal
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.policy import Policy
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 from ringi.privacy.candidates import Sweep
 
 
@@ -176,7 +176,7 @@ async def test_the_printed_report_has_no_scripts_and_no_markup_of_others(
     world: World, language: str, title: str, rule: str
 ) -> None:
     policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
-    await world.inbox.submit(question_of(policy, policy.rule_of("refund", {}), "refund", {}, facts={}))
+    await world.inbox.submit(question_about_call(policy, policy.rule_of("refund", {}), "refund", {}, facts={}))
     name = '<script>alert(1)</script>"><img src=x onerror=y>\u202e'
     await decided(world, name, "approve", ("</td><b>",))
     client = world.client("auditor", "eve")

@@ -10,10 +10,10 @@ from tests.server.world import World
 
 from ringi.connect import open
 from ringi.domain.ask import Ask
-from ringi.domain.record import cursor_of
+from ringi.domain.record import cursor_after_record
 from ringi.domain.urgency import DUE_SOON
 from ringi.policy import Policy, ToolCard
-from ringi.policy.question import question_of
+from ringi.policy.question import question_about_call
 from ringi.policy.rules import Rule
 from ringi.server.routes import requests
 
@@ -37,7 +37,7 @@ async def paid(world: World, amount: object, tool: str = "pay", unit: str | None
     card = ToolCard(effect="pays", amount="amount", unit=unit)
     rule = Rule(tools=[tool], **more)
     policy = Policy(rules=[rule], cards={tool: card})
-    await world.inbox.submit(question_of(policy, rule, tool, {"amount": amount}, facts={}), by="agent:bot")
+    await world.inbox.submit(question_about_call(policy, rule, tool, {"amount": amount}, facts={}), by="agent:bot")
 
 
 async def test_pages_carry_the_time_of_the_first_one(world: World) -> None:
@@ -103,7 +103,7 @@ async def test_what_the_order_cannot_do_is_named(world: World, path: str, params
 
 
 async def test_a_cursor_of_the_plain_list_is_refused(world: World) -> None:
-    cursor = cursor_of(await world.asked())
+    cursor = cursor_after_record(await world.asked())
     reply = await world.client().get("/v1/requests", params={"order": "urgent", "cursor": cursor})
 
     assert reply.status_code == 422

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.tiers import WIDE
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import store_inbox
 from ringi.contracts.store import Change, Store
 from ringi.domain.ask import Action, Ask
@@ -27,8 +27,17 @@ from ringi.domain.voting import Decider, PolicySource
 from ringi.errors import UnavailableError
 from ringi.statistics import counting
 from ringi.statistics.counting import CountedDays, Statistics
-from ringi.statistics.counts import ERROR, MAX_AUDIENCES, MAX_ROWS, OTHER, DayCounts, Subject, bucket_of, quantile
-from ringi.statistics.figures import decisions_in, figures_of, rows_of
+from ringi.statistics.counts import (
+    ERROR,
+    MAX_AUDIENCES,
+    MAX_ROWS,
+    OTHER,
+    DayCounts,
+    Subject,
+    answer_time_quantile,
+    bucket_of,
+)
+from ringi.statistics.figures import decisions_in, figures_of, readable_figure_rows
 from ringi.testing.clock import NOON
 from ringi.testing.factories import answer_to
 
@@ -220,10 +229,10 @@ class World:
 
     def check_times(self, counts: CountedDays, fast: Sequence[Any]) -> None:
         total: Counter[str] = Counter()
-        for _, row in rows_of(counts, START.date(), LAST, lambda _: True):
+        for _, row in readable_figure_rows(counts, START.date(), LAST, lambda _: True):
             total.update(row)
         for share in (0.5, 0.9):
-            found = quantile(total, share)
+            found = answer_time_quantile(total, share)
             if self.times:
                 exact = sorted(self.times)[math.ceil(share * len(self.times)) - 1]
                 assert found is not None
@@ -245,7 +254,7 @@ async def follow(url: str, steps: list[Step], page: int, batch: int) -> None:
                 await world.do(step)
             await world.check()
             await world.check()
-            assert (await verify(inbox.store))[1] == []
+            assert (await verify_store(inbox.store))[1] == []
 
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -288,4 +297,4 @@ def test_groups_beyond_the_limit_are_nobodys() -> None:
 
 @given(st.floats(0.1, 1e8))
 def test_a_time_is_known_to_five_percent(seconds: float) -> None:
-    assert quantile(Counter([bucket_of(seconds)]), 0.5) == pytest.approx(seconds, rel=0.05)
+    assert answer_time_quantile(Counter([bucket_of(seconds)]), 0.5) == pytest.approx(seconds, rel=0.05)

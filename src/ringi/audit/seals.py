@@ -116,7 +116,7 @@ def parsed_seal(line: str) -> Seal | None:
         return None
 
 
-async def compare(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
+async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
     """Compare the events with seals that were stored elsewhere.
 
     Together with the check of each event, this detects any byte that was edited, deleted, moved, inserted or cut off up

@@ -12,7 +12,7 @@ from ringi.contracts.backend import Stream
 from ringi.contracts.store import Finding as Finding
 from ringi.contracts.store import Store, find_record
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, cursor_of
+from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
@@ -121,14 +121,14 @@ class Audit:
         record is examined.
         """
         end = await self._store.tail()
-        async for page in pages(self._store, after=self._after, end=end):
+        async for page in read_event_pages(self._store, after=self._after, end=end):
             self._after = page.after
             self.events += len(page.events)
             if page.unreadable:
                 self._add([Finding("event", Key("", ""), page.after, f"it cannot be read ({page.unreadable})")])
-            begun = {name_of(event): None for event in page.events if are_news or event.version == 1}
+            begun = {audited_record_name(event): None for event in page.events if are_news or event.version == 1}
             await self._examine_all(begun)
-            await self._look_for({name_of(event): None for event in page.events})
+            await self._look_for({audited_record_name(event): None for event in page.events})
             self._progress(f"{self.events:,} events read")
 
     async def read_records(self, kind: type[Record]) -> None:
@@ -141,7 +141,7 @@ class Audit:
                 await self._examine_all([name for name, is_begun in zip(names, begun, strict=True) if not is_begun])
                 count += len(records)
                 self._progress(f"{self.events:,} events read, {count:,} {kind.record}s looked up")
-                query = query.model_copy(update={"before": cursor_of(records[-1])})
+                query = query.model_copy(update={"before": cursor_after_record(records[-1])})
         except UnavailableError as error:
             self._add([Finding(kind.record, Key("", ""), "", f"not all of them can be listed ({error})")])
 
@@ -175,8 +175,8 @@ class Audit:
 
     async def _is_begun(self, name: RecordName) -> bool:
         async with self._room:
-            async for page in pages(self._store, name[1]):
-                first = next((event for event in page.events if name_of(event) == name), None)
+            async for page in read_event_pages(self._store, name[1]):
+                first = next((event for event in page.events if audited_record_name(event) == name), None)
                 if first or page.unreadable:
                     return bool(first and first.version == 1)
         return False
@@ -188,17 +188,17 @@ class Audit:
     async def _examine(self, name: RecordName) -> list[Finding]:
         self._known[name] = True
         async with self._room:
-            findings = await examined(self._store, name, self._stream)
+            findings = await audit_record_and_files(self._store, name, self._stream)
             # Concurrent writes may cause a mismatch: the second examination sees them completely.
-            return findings and await examined(self._store, name, self._stream)
+            return findings and await audit_record_and_files(self._store, name, self._stream)
 
 
-def name_of(event: Event) -> RecordName:
+def audited_record_name(event: Event) -> RecordName:
     """Return the name of the record that an event belongs to."""
     return event.record, Key(event.tenant, event.record_id)
 
 
-async def pages(
+async def read_event_pages(
     store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
 ) -> AsyncGenerator[EventPage, None]:
     """Yield the events of a store, or those of one key, up to `end`; unreadable events are skipped."""
@@ -225,7 +225,7 @@ async def pages(
             return
 
 
-async def examined(store: Store, name: RecordName, stream: Stream | None = None) -> list[Finding]:
+async def audit_record_and_files(store: Store, name: RecordName, stream: Stream | None = None) -> list[Finding]:
     """Check one record against all its events, and the files that it names; return the findings."""
     trail = RecordTrail(name)
     try:
@@ -253,12 +253,12 @@ async def _record(store: Store, name: RecordName) -> Record | None:
 
 
 async def _follow(store: Store, trail: RecordTrail, record: Record | None, after: Position = START) -> Position:
-    async for page in pages(store, trail.name[1], after=after):
+    async for page in read_event_pages(store, trail.name[1], after=after):
         after = page.after
         if page.unreadable:
             trail.is_whole = False  # The changes of the unreadable event are unknown.
         for event in page.events:
-            if name_of(event) == trail.name:
+            if audited_record_name(event) == trail.name:
                 trail.take(event, record)
     return after
 
@@ -271,7 +271,7 @@ def _missing(trail: RecordTrail, record: Record | None) -> list[Finding]:
     return [Finding(*trail.name, "", CUT_OFF if trail.version else "the record has no events")]
 
 
-def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
+def audit_record(record: Record, history: Iterable[Event]) -> list[Finding]:
     """Check one record against all its events, and return the findings."""
     trail = RecordTrail((record.record, record.key))
     for event in history:
@@ -283,7 +283,7 @@ def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
     )
 
 
-async def verify(
+async def verify_store(
     store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
 ) -> tuple[int, list[Finding]]:
     """Check every event and every record of a store.

@@ -97,11 +97,11 @@ def viewer_audiences(viewer: Viewer) -> list[str]:
 
 def list_partitions(query: Query) -> tuple[str, ...]:
     """Return the partitions that a query reads."""
-    return partitions(query.statuses, query.kind, query.priority)
+    return index_partitions(query.statuses, query.kind, query.priority)
 
 
 @lru_cache
-def partitions(statuses: tuple[str, ...], kind: str | None, priority: str | None) -> tuple[str, ...]:
+def index_partitions(statuses: tuple[str, ...], kind: str | None, priority: str | None) -> tuple[str, ...]:
     """Return the partitions with one of these statuses, or any, with a kind, or any, and with a priority, or any."""
     kinds = [kind] if kind is not None else get_args(Kind)
     priorities = [priority] if priority is not None else get_args(Priority)

@@ -19,7 +19,7 @@ I = TypeVar("I")  # noqa: E741
 Rows: TypeAlias = Sequence[Any]
 
 
-class Waiting(NamedTuple, Generic[I]):
+class BatchedCaller(NamedTuple, Generic[I]):
     """A caller that waits for a result."""
 
     item: I
@@ -36,17 +36,17 @@ class StatementBatcher(Generic[I]):
     def __init__(self, together: Callable[[Sequence[I]], Awaitable[Sequence[Rows | None]]]) -> None:
         self._together = together
         self._under_way = 0
-        self._waiting: list[Waiting[I]] = []
+        self._waiting: list[BatchedCaller[I]] = []
         self._serving = set[asyncio.Task[None]]()
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]] | None = None) -> Rows:
         """Return the rows of an item, executed in a batch, or individually by `alone` (by default, a batch of one)."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Rows | None] = loop.create_future()
-        self._waiting.append(Waiting(item, alone, future))
+        self._waiting.append(BatchedCaller(item, alone, future))
         if len(self._waiting) == 1:
             self._begin()
-        deadline = loop.call_later(WAIT_SECONDS, refuse, future)
+        deadline = loop.call_later(WAIT_SECONDS, cancel_late_statement, future)
         try:
             rows = await future
         finally:
@@ -79,21 +79,21 @@ class StatementBatcher(Generic[I]):
             if batch := [each for each in batch if not each.future.done()]:
                 await self._settle(batch)
 
-    async def _settle(self, batch: Sequence[Waiting[I]]) -> None:
+    async def _settle(self, batch: Sequence[BatchedCaller[I]]) -> None:
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                tell(batch, await self._found(batch))
+                deliver_batch_results(batch, await self._found(batch))
         except TimeoutError:
-            tell(batch, [late()] * len(batch))
+            deliver_batch_results(batch, [statement_timeout_error()] * len(batch))
         except Exception as error:
             # The error may name values of other callers.
             is_of_all = len(batch) > 1 and not isinstance(error, UnavailableError)
-            tell(batch, [None if is_of_all else error] * len(batch))
+            deliver_batch_results(batch, [None if is_of_all else error] * len(batch))
         except BaseException:
-            tell(batch, [UnavailableError("the statement was cancelled")] * len(batch))
+            deliver_batch_results(batch, [UnavailableError("the statement was cancelled")] * len(batch))
             raise
 
-    async def _found(self, batch: Sequence[Waiting[I]]) -> Sequence[Rows | None]:
+    async def _found(self, batch: Sequence[BatchedCaller[I]]) -> Sequence[Rows | None]:
         alone = batch[0].alone
         if alone and len(batch) == 1 and self._under_way == 1:
             return [await alone()]  # It may wait for a row lock: one slot is left to the others.
@@ -114,7 +114,7 @@ def pages_in(rows: Rows, limits: Sequence[int]) -> list[Rows | None]:
     return [*pages]
 
 
-def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | None]) -> None:
+def deliver_batch_results(batch: Sequence[BatchedCaller[Any]], outcomes: Sequence[Rows | Exception | None]) -> None:
     """Deliver each outcome, unless its caller has gone."""
     for each, outcome in zip(batch, outcomes, strict=True):
         if each.future.done():
@@ -125,12 +125,12 @@ def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | No
             each.future.set_result(outcome)
 
 
-def refuse(future: asyncio.Future[Rows | None]) -> None:
+def cancel_late_statement(future: asyncio.Future[Rows | None]) -> None:
     """Cancel a statement after its deadline, unless its result has just arrived."""
     if not future.done():
-        future.set_exception(late())
+        future.set_exception(statement_timeout_error())
 
 
-def late() -> UnavailableError:
+def statement_timeout_error() -> UnavailableError:
     """Return the error of a statement after its deadline."""
     return UnavailableError(f"no answer in {WAIT_SECONDS:g} s")

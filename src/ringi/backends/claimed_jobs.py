@@ -15,12 +15,12 @@ from typing import Any
 
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import FailureLog, limited
+from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import JOBS, Job, JobHandler, JobNotDueError, Jobs, Notifier
 from ringi.errors import RingiError, UnavailableError
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 TOPIC = JOBS
 ROOMY = 16
 """The number of free places from which a pool shares its claims with others."""
@@ -199,7 +199,7 @@ class ClaimedJobs(Jobs):
             log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
 
 
-def row_of(job: Job) -> tuple[str, str, str, str, int]:
+def job_to_row(job: Job) -> tuple[str, str, str, str, int]:
     """Return a job as a row of SQL: key, kind, partition key, payload and earlier attempts."""
     return job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts
 

@@ -45,12 +45,12 @@ async def no_flush(task_id: str | None) -> None:
     """Do nothing."""
 
 
-def unchanged(saved: CheckpointTuple | None) -> CheckpointTuple | None:
+def keep_checkpoint(saved: CheckpointTuple | None) -> CheckpointTuple | None:
     """Return a checkpoint as it is."""
     return saved
 
 
-def accept(task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
+def accept_checkpoint_write(task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
     """Accept every write."""
 
 
@@ -62,9 +62,9 @@ class FencedSaver(Saver):
 
     before_write: Callable[[str | None], Awaitable[None]] = staticmethod(no_flush)
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
-    after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(unchanged)
+    after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(keep_checkpoint)
     """Returns a checkpoint that was read, as the graph receives it."""
-    check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(accept)
+    check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(accept_checkpoint_write)
     """Raises an error to refuse a task's results, or a whole checkpoint; the arguments are those of `before_write`."""
     notes: Mapping[str, Any] = MappingProxyType({})
     """Metadata that each checkpoint gets in addition when it is written."""
@@ -337,13 +337,13 @@ class InterruptPlaces:
         if inner.depth > own.depth:
             own = own._replace(text=f"{own.text}/{inner.text}")
         elif inner.depth == own.depth:
-            own = max(inner, own, key=specificity)
+            own = max(inner, own, key=interrupt_place_specificity)
         self._places[interrupt.id] = own
         schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else {}
         return Interrupt(interrupt.value, interrupt.id, response_schema={**schema, PLACE: own.text})
 
 
-def specificity(place: InterruptPlace) -> int:
+def interrupt_place_specificity(place: InterruptPlace) -> int:
     """Return how specific a place is: a task and the one that called it write one interrupt in the same graph."""
     return len(place.text)
 

@@ -27,7 +27,7 @@ class Migration(NamedTuple):
     """The last migration that a program must know to work on this schema; 0 if none is required."""
 
 
-def migrations(backend: str) -> list[Migration]:
+def backend_migrations(backend: str) -> list[Migration]:
     """Return the steps of a backend in order."""
     found = sorted((files("ringi.backends") / backend / "sql").iterdir(), key=lambda file: file.name)
     return [_migration(file.name, file.read_text("utf-8")) for file in found if file.name.endswith(".sql")]
@@ -38,7 +38,7 @@ def _migration(name: str, script: str) -> Migration:
     return Migration(number, script, number if number == 1 or name.endswith(".breaking.sql") else 0)
 
 
-def refuse_unknown(url: str, number: int, oldest: int, known: int) -> None:
+def refuse_unknown_schema(url: str, number: int, oldest: int, known: int) -> None:
     """Refuse a store that this version cannot use.
 
     Args:
@@ -62,6 +62,6 @@ def refuse_other_schema(url: str, number: int | None, oldest: int | None, known:
     """Raise `SettingError` for a store that is not of this version; without a number it is none of Ringi's."""
     if number is None:
         raise SettingError("url", url, NO_STORE)
-    refuse_unknown(url, number, oldest or 0, len(known))
+    refuse_unknown_schema(url, number, oldest or 0, len(known))
     if number < len(known):
         raise SettingError("url", url, OLDER)

@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ringi.domain.endings import ended_query, is_by_end
-from ringi.domain.endings import place_of as ended_place_of
-from ringi.domain.record import Query, Record, microseconds, parsed_cursor
+from ringi.domain.endings import place_of_ended_request as ended_place_of
+from ringi.domain.record import Query, Record, parsed_cursor, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import is_urgent, rank_spans, urgent_query
 
@@ -76,16 +76,16 @@ def listing_of(kind: type[Record], query: Query) -> Listing:
         return _urgent(query)
     if issubclass(kind, Request) and is_by_end(query):
         ended = ended_query(query)
-        since = microseconds(query.ended_since) if query.ended_since else LEAST
+        since = unix_microseconds(query.ended_since) if query.ended_since else LEAST
         return Listing(ended.query, [Span("ended_at", since, MOST, ended.after)], ended.after, ended_place_of)
     after = parsed_cursor(query.before) if query.before else None
     span = Span("created_at", LEAST, MOST, after)
-    return Listing(query, [span], after, place_of)
+    return Listing(query, [span], after, creation_place)
 
 
 def _urgent(query: Query) -> Listing:
     urgent = urgent_query(query)
-    soon = microseconds(urgent.due_soon_until)
+    soon = unix_microseconds(urgent.due_soon_until)
     after = urgent.after[1:] if urgent.after else None
     rank = urgent.after.key if urgent.after and urgent.after.part == "rank" else -1
     spans = [Span("deadline", LEAST, soon, after)] if rank < 0 else []
@@ -99,6 +99,6 @@ def _urgent(query: Query) -> Listing:
     return Listing(urgent.query, spans, (rank >= 0, *after) if after else None, place, soon)
 
 
-def place_of(record: Record) -> OrderPlace:
+def creation_place(record: Record) -> OrderPlace:
     """Return the place of a record by creation."""
-    return microseconds(record.created_at), record.id, record.tenant
+    return unix_microseconds(record.created_at), record.id, record.tenant

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Finding, R
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Key, Query, Record, UnreadableError, microseconds
+from ringi.domain.record import Event, Key, Query, Record, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import rank_of
@@ -39,11 +39,11 @@ def record_columns(record: Record) -> Columns:
     columns: Columns = {"tenant": record.tenant, "id": record.id, "version": record.version}
     columns["body"] = record.model_dump_json()
     if record.version == 1:
-        columns["created_at"] = microseconds(record.created_at)
+        columns["created_at"] = unix_microseconds(record.created_at)
     if isinstance(record, Request):
         columns |= {
             "status": record.status,
-            "ended_at": microseconds(record.ended_at) if record.ended_at else None,
+            "ended_at": unix_microseconds(record.ended_at) if record.ended_at else None,
             "unacknowledged": record.is_unacknowledged,
             "attention": record.needs_attention,
             "unexecuted": record.is_unexecuted,
@@ -53,7 +53,7 @@ def record_columns(record: Record) -> Columns:
         # An erasure removes the tool and perhaps the agent.
         return columns | order_columns(record) if record.version == 1 or record.erased else columns
     if isinstance(record, Thread):
-        lease = microseconds(record.lease_until) if record.lease_until else None
+        lease = unix_microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
     if isinstance(record, Journal):
         return columns
@@ -67,7 +67,7 @@ def order_columns(request: Request) -> Columns:
         "agent": request.agent,
         "tier": request.tier or "low",
         "rank": rank_of(request),
-        "deadline": microseconds(request.deadline) if request.deadline else None,
+        "deadline": unix_microseconds(request.deadline) if request.deadline else None,
     }
 
 
@@ -75,11 +75,11 @@ def event_row(event: Event) -> tuple[Any, ...]:
     """Return an event as the values of `EVENT_COLUMNS`."""
     payload = to_json(event.payload).decode()
     chain = (event.payload_digest, event.previous, event.hash)
-    at = microseconds(event.at)
+    at = unix_microseconds(event.at)
     return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
 
 
-def event_of(row: Sequence[object]) -> Event:
+def event_from_row(row: Sequence[object]) -> Event:
     """Return the event of a row, which begins with its position; its content is not checked here.
 
     Raises:
@@ -138,7 +138,9 @@ def record_of(kind: type[R], body: Body) -> R:
         raise UnreadableError(kind.record, bare.id if bare else "?", why) from error
 
 
-async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
+async def page_of_readable_records(
+    kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]
+) -> list[R]:
     """Return a page of records; unreadable ones are skipped, and later records take their place."""
     size = query.limit
     while True:

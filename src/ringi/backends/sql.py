@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ringi.backends.audiences import required_audiences
 from ringi.backends.orders import Listing
-from ringi.domain.record import Query, microseconds, query_terms
+from ringi.domain.record import Query, query_terms, unix_microseconds
 from ringi.domain.urgency import rank_spans
 
 EQUAL = ("kind", "priority", "thread_id", "tool", "agent", "tier")
@@ -59,7 +59,7 @@ class SqlWhere(ABC):
         if table == "requests":
             self._add_of_requests(query)
         elif query.unleased_at:
-            at = microseconds(query.unleased_at)
+            at = unix_microseconds(query.unleased_at)
             self.add("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", at)
         if query.jobless and table in self.is_jobless:
             self.add(self.is_jobless[table])
@@ -75,9 +75,9 @@ class SqlWhere(ABC):
         for names in required_audiences(query):
             self.add_audience(names)
         if query.ended_since:
-            self.add("ended_at >= ?", microseconds(query.ended_since))
+            self.add("ended_at >= ?", unix_microseconds(query.ended_since))
         if query.expired_at:
-            self.add(self.is_due, microseconds(query.expired_at))
+            self.add(self.is_due, unix_microseconds(query.expired_at))
         self.parts += [self.is_marked.format(name) for name in MARKS if getattr(query, name)]
         if query.unsettled:
             marks = " OR ".join(self.is_marked.format(name) for name in MARKS[:2])
@@ -109,7 +109,7 @@ class SqlWhere(ABC):
         return " AND ".join(self.parts) or "true"
 
 
-def ordered(place: Sequence[str], listing: Listing) -> str:
+def order_and_limit_clause(place: Sequence[str], listing: Listing) -> str:
     """Return the end of a statement that puts records in the order of their places, up to the limit."""
     direction = " ASC, " if listing.is_ascending else " DESC, "
     return f"ORDER BY {direction.join(place)}{direction[:-2]} LIMIT {listing.query.limit:d}"

@@ -40,7 +40,7 @@ def mixed_words(text: str) -> list[MixedWord]:
     return [MixedWord(at, word, odd) for at, word in parts if (odd := _odd_letters(word))]
 
 
-def with_codes(letters: str) -> str:
+def with_code_points(letters: str) -> str:
     """Return letters with their code points, by which they differ from those that look like them."""
     return ", ".join(f"{letter} (U+{ord(letter):04X})" for letter in letters)
 

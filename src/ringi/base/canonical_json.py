@@ -114,7 +114,7 @@ def digest(value: object) -> str:
     return sha256_of(canonical(value))
 
 
-def hashed(*parts: object) -> str:
+def short_json_hash(*parts: object) -> str:
     """Return a short hash of JSON values, for an id."""
     return digest([*parts]).removeprefix("sha256:")[:32]
 
@@ -200,7 +200,7 @@ def plain_fields(values: Mapping[str, object]) -> dict[str, Any]:
     return found
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_repeated_json_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; of a key that occurs twice, two programs could read two values.
 
     Args:

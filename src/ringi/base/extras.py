@@ -44,7 +44,7 @@ class MissingExtraError(RingiError):
         super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
 
 
-def missing(what: str, error: ModuleNotFoundError) -> NoReturn:
+def raise_missing_extra(what: str, error: ModuleNotFoundError) -> NoReturn:
     """Raise the error that names the extra for a module that is not installed.
 
     Args:
@@ -80,6 +80,6 @@ def lazy_exports(package: str, names_by_module: Mapping[str, str]) -> Callable[[
         try:
             return getattr(import_module(modules[name]), name)
         except ModuleNotFoundError as error:
-            missing(f"{package}.{name}", error)
+            raise_missing_extra(f"{package}.{name}", error)
 
     return find

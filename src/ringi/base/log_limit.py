@@ -12,7 +12,7 @@ MOST = 1_000
 """The number of lines that the filter remembers."""
 
 
-def limited(name: str) -> logging.Logger:
+def rate_limited_logger(name: str) -> logging.Logger:
     """Return the logger of a module; it logs the same warning or error at most once a minute."""
     logger = logging.getLogger(name)
     logger.addFilter(RepeatFilter())

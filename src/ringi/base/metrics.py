@@ -26,6 +26,6 @@ class Metrics:
         self.retried = Counter("ringi_run_retries", retried, registry=self.registry)
 
 
-def seconds(time: timedelta) -> float:
+def seconds_between_clocks(time: timedelta) -> float:
     """Return a difference between two machines' clocks in seconds, never below zero."""
     return max(0.0, time.total_seconds())

@@ -45,7 +45,7 @@ def without_password(value: object) -> object:
     return PASSWORD.sub(r"\1:…@", value) if isinstance(value, str) else value
 
 
-def reader(is_wrong: Callable[[float], bool], remedy: str, *, is_list: bool = False) -> BeforeValidator:
+def number_setting_reader(is_wrong: Callable[[float], bool], remedy: str, *, is_list: bool = False) -> BeforeValidator:
     """Return the reader of a number, or of several; a wrong one raises `ValueError` with the remedy."""
 
     def read(value: Any) -> Any:
@@ -87,12 +87,13 @@ def read_networks(value: Any) -> tuple[Network, ...]:
         raise ValueError(f"{error}: give networks such as 10.1.0.0/16 or 10.0.0.5") from None
 
 
-Positive = Annotated[float, reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
-SettingSeconds = Annotated[float, reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
+Positive = Annotated[float, number_setting_reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
+SettingSeconds = Annotated[float, number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
 Schedule = Annotated[
-    tuple[float, ...], reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS, is_list=True)
+    tuple[float, ...],
+    number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS, is_list=True),
 ]
-Days = Annotated[float, reader(lambda number: not 0 < number <= LONGEST_DAYS, SOME_DAYS)]
+Days = Annotated[float, number_setting_reader(lambda number: not 0 < number <= LONGEST_DAYS, SOME_DAYS)]
 Switch = Annotated[bool, BeforeValidator(read_switch)]
 Names = Annotated[tuple[str, ...], BeforeValidator(read_list)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(read_networks)]
@@ -188,7 +189,7 @@ def variable_of(name: str) -> str:
     return f"{PREFIX}{name.upper()}"
 
 
-def variable(name: str) -> str:
+def read_setting_variable(name: str) -> str:
     """Return the text of a setting in the environment; empty without one."""
     return os.environ.get(variable_of(name), "")
 
@@ -205,7 +206,7 @@ def unknown_settings() -> dict[str, str | None]:
 
 def hitl_enabled() -> bool:
     """Return whether agents ask people; raise `SettingError` for a value that is neither yes nor no."""
-    text = variable("enabled")
+    text = read_setting_variable("enabled")
     try:
         # Read alone: each gated call asks.
         return not text or read_enabled(text)

@@ -83,7 +83,7 @@ class FieldValidationError(ValueError):
 
     def at(self, path: str) -> FieldError:
         """Return the error of the value at a path."""
-        return FieldError(path_of(path, [self.part] if self.part else []), str(self), self.code, self.params)
+        return FieldError(field_path(path, [self.part] if self.part else []), str(self), self.code, self.params)
 
 
 def check_name(name: str) -> str:
@@ -103,7 +103,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 """The name of a person, a group, an agent or a tool: 1 to 200 characters, without control characters."""
 
 
-def path_of(root: str, steps: Iterable[object]) -> str:
+def field_path(root: str, steps: Iterable[object]) -> str:
     """Return the dotted path of a place, such as `args.items[0].price`."""
     for step in steps:
         root += f"[{step}]" if isinstance(step, int) else f".{safe_name(step)}" if root else safe_name(step)
@@ -231,7 +231,7 @@ def _field_error(detail: Any, root: str) -> FieldError:
     steps = list(detail["loc"])
     if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES:
         del steps[2]
-    path, context = path_of(root, steps), detail.get("ctx", {})
+    path, context = field_path(root, steps), detail.get("ctx", {})
     match detail["type"], detail["input"]:
         case "value_error" | "assertion_error", _:
             cause = context["error"]

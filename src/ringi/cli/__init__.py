@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ringi.base.extras import MissingExtraError, missing
+from ringi.base.extras import MissingExtraError, raise_missing_extra
 
 EXTRAS_OF = {
     "serve": "server",
@@ -22,9 +22,9 @@ def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
         if is_hook(sys.argv[1:]):
-            from ringi.cli.hooks import main as run
+            from ringi.cli.hooks import run_hook_command as run
         else:
-            from ringi.cli.app import main as run
+            from ringi.cli.app import run_command_line as run
     except ModuleNotFoundError as error:
         exit_for_missing_extra(error)
     else:
@@ -42,10 +42,10 @@ def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:
     try:
         if extra := EXTRAS_OF.get(command):
             raise MissingExtraError(f"`ringi {command}`", extra)
-        missing("the command", failed)
+        raise_missing_extra("the command", failed)
     except MissingExtraError as error:
-        from ringi.cli.error_texts import error_text
-        from ringi.cli.texts import text_of
+        from ringi.cli.error_texts import cli_error_text
+        from ringi.cli.texts import cli_text
 
-        sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
+        sys.stderr.write(f"{cli_text('error', message=cli_error_text(error))}\n")
         sys.exit(1)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ringi.base.extras import MissingExtraError, missing
+from ringi.base.extras import MissingExtraError, raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.domain.ask import Action
 from ringi.forms.fields import Select, TextArea
@@ -84,7 +84,7 @@ def load_agents(location: str) -> list[Agent]:
     except (Exception, SystemExit) as error:  # The user's module may raise anything.
         if isinstance(error, ModuleNotFoundError) and error.name != module_name:
             with suppress(ModuleNotFoundError):
-                missing(f"{location!r}", error)
+                raise_missing_extra(f"{location!r}", error)
         log.debug("%s cannot be loaded", location, exc_info=True)
         why = f"{source_line(error)}{type(error).__name__}: {error}"
         raise SettingError(
@@ -99,8 +99,8 @@ def source_line(error: BaseException) -> str:
     """Return the file and line of the user's code that failed; an empty text if none of it ran."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{relative(error.filename)}:{error.lineno}: "
-    return f"{relative(frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
+        return f"{relative_to_current_folder(error.filename)}:{error.lineno}: "
+    return f"{relative_to_current_folder(frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
 
 
 def is_library(file: str) -> bool:
@@ -113,7 +113,7 @@ def is_library(file: str) -> bool:
     return file.startswith("<") or any(Path(file).is_relative_to(library) for library in libraries)
 
 
-def relative(file: str) -> str:
+def relative_to_current_folder(file: str) -> str:
     """Return a path relative to the current folder if it is below it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
@@ -130,7 +130,7 @@ def need_langgraph(command: str) -> None:
         for name in ("langchain", "langchain_core.messages", "langgraph.checkpoint.sqlite", "langgraph.graph"):
             importlib.import_module(name)
     except ModuleNotFoundError as error:
-        missing(command, error)
+        raise_missing_extra(command, error)
 
 
 def demo_agents(model: str | None) -> list[Agent]:

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 import typer
 from typer.core import TyperGroup
 
-from ringi.base.extras import missing
+from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError, Settings, unknown_settings
 from ringi.cli.commands import (
     absence,
@@ -28,23 +28,24 @@ from ringi.cli.commands import (
     hook,
     mcp,
     policy,
+    requests,
     runs,
     serve,
     upkeep,
     watch,
 )
-from ringi.cli.error_texts import error_text, usage_text
-from ringi.cli.format.output import visible
-from ringi.cli.help import GroupWithHeadings, options, translate_help
-from ringi.cli.session import command_of
-from ringi.cli.texts import text_of, text_or, translated
-from ringi.connect import home
+from ringi.cli.error_texts import cli_error_text, usage_text
+from ringi.cli.format.output import escape_hidden_characters
+from ringi.cli.help import GroupWithHeadings, global_options, translate_help
+from ringi.cli.session import with_session_options
+from ringi.cli.texts import cli_text, text_or, translate_cli_error
+from ringi.connect import home_folder
 from ringi.errors import InvalidError, NotFoundError, RingiError
 
 log = logging.getLogger(__name__)
 
 
-def group(
+def command_group(
     name: str,
     commands: dict[str, Callable[..., None]],
     help: str | None = None,
@@ -56,22 +57,22 @@ def group(
     help = help or getdoc(default)
     made = typer.Typer(name=name, cls=kind, no_args_is_help=default is None, help=help)
     if default:
-        made.callback(invoke_without_command=True)(command_of(default))
+        made.callback(invoke_without_command=True)(with_session_options(default))
     for own, command in commands.items():
-        made.command(own)(command_of(command))
+        made.command(own)(with_session_options(command))
     return made
 
 
 COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Ask": (ask.ask, ask.list_, ask.show, answer.cancel, answer.outcome),
+    "Ask": (ask.ask, requests.list_, requests.show, answer.cancel, answer.outcome),
     "Answer": (
         *(watch.watch, answer.respond, answer.undo, answer.claim, answer.release, answer.reassign),
         *(absence.away, absence.back, absence.absences, grants.grants, grants.revoke),
-        group("suggestions", {"accept": grants.accept}, default=grants.suggestions),
+        command_group("suggestions", {"accept": grants.accept_suggestion}, default=grants.list_suggestions),
     ),
     "Serve": (
         *(serve.demo, serve.serve, serve.worker, upkeep.config, upkeep.link),
-        group(
+        command_group(
             "token",
             {"create": upkeep.token_create, "show": upkeep.token_show, "revoke": upkeep.token_revoke},
             "Tokens for agents, people and administrators.",
@@ -81,28 +82,33 @@ COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
         *(runs.runs, runs.retry, runs.ask_again, runs.abandon, runs.pause, runs.pauses, runs.unpause),
         *(deliveries.deliveries, deliveries.redeliver, upkeep.offboard, upkeep.migrate, backup.backup, backup.restore),
     ),
-    "Audit": (audit.report, upkeep.verify, erase.erase, group("checks", {"plant": audit.plant}, default=audit.checks)),
+    "Audit": (
+        audit.report,
+        upkeep.verify,
+        erase.erase,
+        command_group("checks", {"plant": audit.plant_checks}, default=audit.list_checks),
+    ),
     "Connect": (
         *(mcp.mcp, acp.acp),
-        group(
+        command_group(
             "gate",
-            {"run": gate.gate, "install": gate.install, "uninstall": gate.uninstall},
+            {"run": gate.run_gate, "install": gate.install_gate, "uninstall": gate.uninstall_gate},
             "A gate before MCP servers.",
             kind=gate.GateGroup,
         ),
-        group(
+        command_group(
             "hook",
             {
                 "claude-code": hook.claude_code,
-                "codex": hook.codex,
-                "install": hook.install,
-                "uninstall": hook.uninstall,
+                "codex": hook.answer_codex,
+                "install": hook.install_hooks,
+                "uninstall": hook.uninstall_hooks,
             },
             "Hooks of coding agents: answer their calls in the inbox.",
         ),
-        group("policy", {"test": policy.policy_test}, "Policies for tool calls."),
-        group("webhooks", {"test": deliveries.webhooks_test}, "Webhook endpoints."),
-        group("secret", {"create": upkeep.secret_create}, "Secrets that sign webhook deliveries."),
+        command_group("policy", {"test": policy.policy_test}, "Policies for tool calls."),
+        command_group("webhooks", {"test": deliveries.webhooks_test}, "Webhook endpoints."),
+        command_group("secret", {"create": upkeep.secret_create}, "Secrets that sign webhook deliveries."),
     ),
 }
 """All commands, each below its heading in the help."""
@@ -114,16 +120,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.callback()(options)
+app.callback()(global_options)
 for heading, commands in COMMANDS.items():
     for command in commands:
         if isinstance(command, typer.Typer):
             app.add_typer(command, rich_help_panel=heading)
         else:
-            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(command_of(command))
+            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(
+                with_session_options(command)
+            )
 
 
-def main() -> None:
+def run_command_line() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -134,12 +142,12 @@ def main() -> None:
         _warn_of_unknown_settings()
         _call()
     except (SettingError, InvalidError) as error:
-        _fail(error_text(error), 2)
+        _fail(cli_error_text(error), 2)
     except NotFoundError as error:
-        _fail(f"{error_text(error)}{text_or(f'hint.{error.kind}', text_of('hint.other'))}", 1)
+        _fail(f"{cli_error_text(error)}{text_or(f'hint.{error.kind}', cli_text('hint.other'))}", 1)
     except RingiError as error:
         log.debug("failed", exc_info=True)
-        _fail(error_text(error), 1)
+        _fail(cli_error_text(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -149,11 +157,11 @@ def main() -> None:
     except OSError as error:
         log.debug("stopped by the system", exc_info=True)
         file = f"{error.filename}: " if error.filename else ""
-        why = translated(error.strerror or str(error))
-        _fail(text_of("system_error", why=f"{file}{why}", home=repr(str(home()))), 1)
+        why = translate_cli_error(error.strerror or str(error))
+        _fail(cli_text("system_error", why=f"{file}{why}", home=repr(str(home_folder()))), 1)
     except Exception as error:
         log.debug("unexpected", exc_info=True)
-        _fail(text_of("unexpected", type=f"{type(error).__name__}: {error}"), 1)
+        _fail(cli_text("unexpected", type=f"{type(error).__name__}: {error}"), 1)
 
 
 def _call() -> None:
@@ -162,9 +170,9 @@ def _call() -> None:
         translate_help(command)
         code = command(standalone_mode=False)
     except ModuleNotFoundError as error:
-        missing(f"`ringi {sys.argv[1]}`" if len(sys.argv) > 1 else "the command", error)
+        raise_missing_extra(f"`ringi {sys.argv[1]}`" if len(sys.argv) > 1 else "the command", error)
     except typer.Abort:
-        _fail(text_of("aborted"), 1)
+        _fail(cli_text("aborted"), 1)
     except Exception as error:
         if message := usage_text(error):
             _fail(message, 2)
@@ -175,8 +183,8 @@ def _call() -> None:
 
 def _warn_of_unknown_settings() -> None:
     for name, near in unknown_settings().items():
-        text = text_of("unknown_setting", name=name) + (text_of("unknown_setting.near", near=near) if near else "")
-        log.warning(visible(text))
+        text = cli_text("unknown_setting", name=name) + (cli_text("unknown_setting.near", near=near) if near else "")
+        log.warning(escape_hidden_characters(text))
 
 
 def _refuse_broken_text(arguments: list[str]) -> None:
@@ -194,5 +202,5 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"{text_of('error', message=visible(message))}\n")
+    sys.stderr.write(f"{cli_text('error', message=escape_hidden_characters(message))}\n")
     sys.exit(code)

@@ -7,42 +7,46 @@ import sys
 from ringi.base import texts
 from ringi.base.extras import MissingExtraError
 from ringi.base.settings import SettingError, without_password
-from ringi.cli.format.output import visible
-from ringi.cli.texts import language, text_of, text_or, translated
+from ringi.cli.format.output import escape_hidden_characters
+from ringi.cli.texts import cli_text, environment_language, text_or, translate_cli_error
 from ringi.errors import FieldError, InvalidError, RingiError
 
 
-def error_text(error: RingiError, *, is_deciding: bool = False) -> str:
+def cli_error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     """Return an error as a sentence; English has its details.
 
     Args:
         error: The error.
         is_deciding: True if a person was answering a request; the text then says what became of the answer.
     """
-    reader = language()
+    reader = environment_language()
     if reader == "en":
-        return visible(str(error))
+        return escape_hidden_characters(str(error))
     if isinstance(error, InvalidError):
-        found = (f"{texts.field_name(each.field, reader)}: {field_text(each)}" for each in error.errors)
-        return visible("; ".join(each.removeprefix(": ") for each in found))
+        found = (f"{texts.field_name(each.field, reader)}: {cli_field_error_text(each)}" for each in error.errors)
+        return escape_hidden_characters("; ".join(each.removeprefix(": ") for each in found))
     if isinstance(error, MissingExtraError):
-        return text_of("missing_extra", extra=error.extra)
+        return cli_text("missing_extra", extra=error.extra)
     if isinstance(error, SettingError):
         value = repr(without_password(error.value))
-        return visible(text_of("setting", name=error.name, value=value, remedy=translated(error.remedy)))
-    own = translated(str(error))
+        return escape_hidden_characters(
+            cli_text("setting", name=error.name, value=value, remedy=translate_cli_error(error.remedy))
+        )
+    own = translate_cli_error(str(error))
     if own != str(error) and not is_deciding:
-        return visible(own)
+        return escape_hidden_characters(own)
     if not is_explained(error):
-        return text_of("unexpected", type=type(error).__name__)
-    return visible(texts.error_text(error, reader, is_deciding=is_deciding))
+        return cli_text("unexpected", type=type(error).__name__)
+    return escape_hidden_characters(texts.error_text(error, reader, is_deciding=is_deciding))
 
 
-def field_text(error: FieldError) -> str:
+def cli_field_error_text(error: FieldError) -> str:
     """Return what is wrong with one field; English names the value and the remedy."""
-    reader = language()
-    own = translated(error.message) if error.code == "invalid" else error.message
-    return visible(own if reader == "en" or own != error.message else texts.field_text(error, reader))
+    reader = environment_language()
+    own = translate_cli_error(error.message) if error.code == "invalid" else error.message
+    return escape_hidden_characters(
+        own if reader == "en" or own != error.message else texts.field_error_text(error, reader)
+    )
 
 
 def usage_text(error: Exception) -> str | None:
@@ -52,7 +56,7 @@ def usage_text(error: Exception) -> str | None:
     """
     if not hasattr(error, "format_message"):
         return None
-    if language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
+    if environment_language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
         error.show()  # type: ignore[attr-defined]
         sys.exit(error.exit_code)  # type: ignore[attr-defined]
     param, context = getattr(error, "param", None), getattr(error, "ctx", None)
@@ -60,10 +64,10 @@ def usage_text(error: Exception) -> str | None:
     choices = "、".join(getattr(param and param.type, "choices", ()))
     kinds = [f"usage.{each.__name__}" for each in type(error).__mro__]
     kind = next((each for each in kinds if text_or(each, "")), "usage.UsageError")
-    text = text_of(f"{kind}_choices" if choices and kind == "usage.BadParameter" else kind, name=name, choices=choices)
-    return text_of("usage_help", text=text, command=context.command_path if context else "ringi")
+    text = cli_text(f"{kind}_choices" if choices and kind == "usage.BadParameter" else kind, name=name, choices=choices)
+    return cli_text("usage_help", text=text, command=context.command_path if context else "ringi")
 
 
 def is_explained(error: RingiError) -> bool:
     """Return whether the catalogue has a text for people; the other errors are for the operator of this machine."""
-    return texts.code_of(error) != "internal"
+    return texts.error_code(error) != "internal"

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ringi.base.settings import SettingError
-from ringi.cli.texts import language, text_of, translations
+from ringi.cli.texts import cli_text, cli_translations, environment_language
 
 MARKS = ("required", "default: ", "env var: ")
 """The words of Typer after the help of an option."""
@@ -50,14 +50,14 @@ class GroupWithHeadings(TyperGroup):
 
 def short_help(command: Any, width: int) -> str:
     """Return the help of a command in one line."""
-    if language() == "en":
+    if environment_language() == "en":
         return str(command.get_short_help_str(width))
     sentence = re.sub("。.*", "。", command.help, flags=re.DOTALL)
-    first, *rest = wrapped(sentence, width - 1)
+    first, *rest = wrap_wide_text(sentence, width - 1)
     return f"{first}…" if rest else first
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_wide_text(text: str, width: int) -> list[str]:
     """Return the lines of a text with Chinese or Japanese characters, which are twice as wide as others."""
     from rich.cells import cell_len
 
@@ -71,13 +71,13 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def translate_help(command: Any) -> None:
     """Set the help of a command, of its options and of the commands below it in the language of the environment."""
-    if (reader := language()) == "en":
+    if (reader := environment_language()) == "en":
         return
     option = command.get_help_option(typer.Context(command))
     for each in (command, *command.params, *([option] if option else [])):
         # Arguments without a description have no help.
         if text := getattr(each, "help", None):
-            each.help = translations("help").get(text, {}).get(reader, text)
+            each.help = cli_translations("help").get(text, {}).get(reader, text)
     for below in getattr(command, "commands", {}).values():
         translate_help(below)
     context = command.context_class
@@ -91,20 +91,20 @@ def _formatter(base: Any) -> Any:
     class Formatter(base):  # type: ignore[misc]
         def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
             for name in ("[OPTIONS]", "COMMAND [ARGS]"):
-                args = args.replace(name, text_of(f"help.{name}"))
-            super().write_usage(prog, args, text_of("help.usage"))
+                args = args.replace(name, cli_text(f"help.{name}"))
+            super().write_usage(prog, args, cli_text("help.usage"))
 
         def write_heading(self, heading: str) -> None:
-            super().write_heading(text_of(f"help.{heading.lower()}"))
+            super().write_heading(cli_text(f"help.{heading.lower()}"))
 
         def write_text(self, text: str) -> None:
-            paragraphs = (wrapped(each, self.width - self.current_indent) for each in text.split("\n\n"))
+            paragraphs = (wrap_wide_text(each, self.width - self.current_indent) for each in text.split("\n\n"))
             super().write_text("\n\n".join("\n".join([AS_IT_IS, *each]) for each in paragraphs))
 
         def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
             width = self.width - min(max(len(name) for name, _ in rows), col_max) - col_spacing - 2
             super().write_dl(
-                [(name, "\n".join([AS_IT_IS, *wrapped(_with_own_marks(text), width)])) for name, text in rows],
+                [(name, "\n".join([AS_IT_IS, *wrap_wide_text(_with_own_marks(text), width)])) for name, text in rows],
                 col_max,
                 col_spacing,
             )
@@ -116,7 +116,7 @@ def _with_own_marks(text: str) -> str:
     """Return the help of an option with the marks after it, such as `[default: 50]`, in the reader's language."""
     help, bracket, marks = text.rpartition("[")
     for mark in MARKS if bracket else ():
-        marks = marks.replace(mark, text_of(f"help.{mark.strip(': ')}"))
+        marks = marks.replace(mark, cli_text(f"help.{mark.strip(': ')}"))
     return f"{help}{bracket}{marks}"
 
 
@@ -127,7 +127,7 @@ def print_version(is_set: bool) -> None:
         raise typer.Exit
 
 
-def options(
+def global_options(
     version: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,

@@ -26,7 +26,7 @@ def key_table() -> dict[str, list[KeyRow]]:
     return table
 
 
-def keys_of(area: str, id: str) -> str:
+def terminal_keys_of_area(area: str, id: str) -> str:
     """Return the keys of the terminal that do something in an area, as Textual writes several."""
     return ",".join(next(row["terminal"] for row in key_table()[area] if row["id"] == id))
 

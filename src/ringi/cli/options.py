@@ -48,7 +48,7 @@ def parsed_json(name: str, text: str | None) -> Any:
         raise InvalidError.of(name, f"not JSON: {error}", "not_json") from error
 
 
-def read_json(name: str, path: Path) -> Any:
+def read_json_option(name: str, path: Path) -> Any:
     """Parse a JSON file; raise `InvalidError` with the name of the option."""
     try:
         return parsed_json(name, path.read_text("utf-8"))
@@ -69,7 +69,7 @@ def read_file(option: str) -> tuple[str, Path, bytes]:
         raise InvalidError.of("file", f"cannot read {name}: {error.strerror}", "unreadable_file") from error
 
 
-def names_in(text: str) -> tuple[str, ...]:
+def split_names(text: str) -> tuple[str, ...]:
     """Return names that are separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 

@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel
 
-from ringi.cli.format.output import say
-from ringi.cli.format.requests import line, public
-from ringi.cli.options import AsJson, By, OwnGroups, StoreUrl, Tenant, names_in
+from ringi.cli.format.output import print_json_or_text
+from ringi.cli.format.requests import request_as_public_json, request_line
+from ringi.cli.options import AsJson, By, OwnGroups, StoreUrl, Tenant, split_names
 from ringi.connect import Backend, inbox_on, is_server, open, open_backend, resolved_url, store_inbox
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
@@ -28,7 +28,7 @@ from ringi.inbox.inbox import StoreInbox
 T = TypeVar("T")
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run_on_event_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on an event loop and return its result."""
     try:
         import uvloop
@@ -62,7 +62,7 @@ class CommandSession:
             async with open(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
-        return run(opened())
+        return run_on_event_loop(opened())
 
     def work_on_store(self, work: Callable[[StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work that needs the store itself; a server is refused."""
@@ -71,7 +71,7 @@ class CommandSession:
             async with store_inbox(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
-        return run(opened())
+        return run_on_event_loop(opened())
 
     @property
     def is_remote(self) -> bool:
@@ -86,16 +86,16 @@ class CommandSession:
             async with open_backend(url) as backend, inbox_on(backend, tenant=self.tenant) as inbox:
                 return await work(backend, inbox)
 
-        return run(opened())
+        return run_on_event_loop(opened())
 
     def change(self, work: Callable[[Inbox], Awaitable[Request]]) -> None:
         """Change a request, and print its new state."""
         request = self.work(work)
-        self.say(public(request), line(request))
+        self.say(request_as_public_json(request), request_line(request))
 
     def say(self, data: object, text: str) -> None:
         """Print data as one line of JSON, or text."""
-        say(data, text, self.json)
+        print_json_or_text(data, text, self.json)
 
     def say_list(self, items: Sequence[BaseModel], text: str, next: str | None = None) -> None:
         """Print a list as one line of JSON, as the API writes it, or text."""
@@ -123,7 +123,7 @@ class MemberSession(NamedSession):
     @property
     def person(self) -> Person | None:
         """The person with the groups; None for a server."""
-        return person_of(self.by, self.groups)
+        return person_with_groups(self.by, self.groups)
 
     async def decider(self, inbox: Inbox, *, is_admin: bool = False) -> Caller:
         """Return the person, with those for whom the person stands now; None for a server."""
@@ -132,12 +132,12 @@ class MemberSession(NamedSession):
         return await inbox.absences.decider(decider_of(self.person)._replace(is_admin=is_admin))
 
 
-def person_of(name: str | None, groups: str) -> Person | None:
+def person_with_groups(name: str | None, groups: str) -> Person | None:
     """Return a person with groups, separated by commas; None if nothing is given."""
-    return Person(name or "", names_in(groups)) if name or groups else None
+    return Person(name or "", split_names(groups)) if name or groups else None
 
 
-def command_of(function: Callable[..., None]) -> Callable[..., None]:
+def with_session_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function as a command, which has the options of a session in place of the parameter `session`."""
     own = signature(function, eval_str=True).parameters
     if "session" not in own:

@@ -12,14 +12,21 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ringi.base.texts import LANGUAGES, Language, Patterns, pattern_of, patterns, recognized
+from ringi.base.texts import (
+    LANGUAGES,
+    Language,
+    Patterns,
+    placeholder_pattern,
+    translate_known_text,
+    translation_patterns,
+)
 from ringi.cli.keys import key_labels
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
 
 
-def language() -> Language:
+def environment_language() -> Language:
     """Return the language of the environment; English if Ringi has no texts in it."""
     locale = next((value for name in VARIABLES if (value := os.environ.get(name))), "")
     return next((name for name in LANGUAGES if locale.startswith(name)), "en")
@@ -34,37 +41,37 @@ def _sections() -> dict[str, dict[str, dict[str, str]]]:
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
+def cli_text_catalogue(language: str) -> Mapping[str, str]:
     """Return the texts of a language by their keys."""
     return {key: text[language] for key, text in _sections()["texts"].items()} | key_labels(language)
 
 
-def translations(section: str) -> Mapping[str, Mapping[str, str]]:
+def cli_translations(section: str) -> Mapping[str, Mapping[str, str]]:
     """Return the texts of `help` or `errors` in the other languages, by the English text."""
     return _sections()[section]
 
 
 @cache
 def _errors() -> Patterns:
-    own = [(pattern_of(text), others) for text, others in translations("errors").items()]
-    return [*own, *patterns("details")]
+    own = [(placeholder_pattern(text), others) for text, others in cli_translations("errors").items()]
+    return [*own, *translation_patterns("details")]
 
 
-def translated(text: str) -> str:
+def translate_cli_error(text: str) -> str:
     """Return an English error in the language of the environment; one without a translation is returned unchanged."""
-    return recognized(text, _errors(), language())
+    return translate_known_text(text, _errors(), environment_language())
 
 
-def text_of(key: str, /, **values: object) -> str:
+def cli_text(key: str, /, **values: object) -> str:
     """Return a text in the language of the environment."""
-    return catalogue(language())[key].format(**values)
+    return cli_text_catalogue(environment_language())[key].format(**values)
 
 
-def counted(key: str, number: int, **values: object) -> str:
+def cli_count_text(key: str, number: int, **values: object) -> str:
     """Return the text for a number of things."""
-    return text_of(f"{key}.one" if number == 1 else key, count=f"{number:,}", **values)
+    return cli_text(f"{key}.one" if number == 1 else key, count=f"{number:,}", **values)
 
 
 def text_or(key: str, default: str) -> str:
     """Return a text in the language of the environment, or the default if no text has this key."""
-    return catalogue(language()).get(key, default)
+    return cli_text_catalogue(environment_language()).get(key, default)

@@ -31,7 +31,9 @@ def command_for(verb: Callable[..., Any]) -> Callable[..., None]:
     place = Parameter.POSITIONAL_OR_KEYWORD
     own = [each for each in signature(verb, eval_str=True).parameters.values() if each.name not in ("self", "by")]
     options = [
-        Parameter(each.name, place, default=each.default, annotation=option_of(each.annotation, described[each.name]))
+        Parameter(
+            each.name, place, default=each.default, annotation=option_annotation(each.annotation, described[each.name])
+        )
         for each in own[1:]
     ]
     first = [Parameter("session", place, annotation=MemberSession), Parameter("id", place, annotation=RequestArgument)]
@@ -40,6 +42,6 @@ def command_for(verb: Callable[..., Any]) -> Callable[..., None]:
     return command
 
 
-def option_of(kind: Any, help: str) -> Any:
+def option_annotation(kind: Any, help: str) -> Any:
     """Return the annotation of an option."""
     return Annotated[kind, typer.Option(help=help)]

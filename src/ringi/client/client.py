@@ -96,7 +96,7 @@ class Client(Inbox):
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
         position = await self.transport.position(FEED) if after is None else after
-        path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
+        path, known = FEED if request_id is None else f"{request_path(request_id)}/events", set[Position]()
         async with aclosing(self.transport.positions(path, lambda: position or BEGINNING)) as positions:
             async for notified in positions:
                 # Events arrive in bursts, and the first notification fetches all of them.
@@ -118,7 +118,9 @@ class Client(Inbox):
 
     async def attachment(self, request: Request | str, number: int) -> bytes:
         id = id_of(request)
-        call = ApiCall("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
+        call = ApiCall(
+            "GET", f"{request_path(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True
+        )
         content: bytes = await self.transport.call(call)
         return content
 
@@ -153,7 +155,7 @@ class Client(Inbox):
         tenant = (await self.session())["tenant"]
         params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
         page = await self.transport.call(ApiCall("GET", "/v1/audit", request_id or "", params=params))
-        return [event_of(tenant, item) for item in page["items"]], page["next"]
+        return [event_from_server(tenant, item) for item in page["items"]], page["next"]
 
     async def _read_events(self, position: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
         events, next = await self._page(position, PAGE, request_id)
@@ -161,7 +163,7 @@ class Client(Inbox):
         return events, next or (events[-1].position if events else position), next is None
 
     async def _poll(self, id: str, seconds: float) -> Request:
-        call = ApiCall("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
+        call = ApiCall("GET", request_path(id), id, params={"wait": min(seconds, POLL_SECONDS)})
         return request_of(await self.transport.call(call, retry_for=seconds))
 
     async def perform(self, row: Operation, arguments: Mapping[str, Any]) -> Any:
@@ -283,7 +285,7 @@ def connected(url: str, token: str, *, retry_for: float = 30.0) -> Client:
     return made(url, token, retry_for=retry_for)
 
 
-def path_of(id: str) -> str:
+def request_path(id: str) -> str:
     """Return the URL path of a request."""
     return f"{REQUESTS}/{quote(id, safe='')}"
 
@@ -300,18 +302,18 @@ def call_of(row: Operation, fields: Mapping[str, Any]) -> ApiCall:
     path = row.path.format(id=quote(id, safe=""))
     body = jsonable(values[row.whole]) if row.whole else None
     if row.body and not row.whole:
-        body = dumped(row.parse({name: values[name] for name in names_in(row.body) & values.keys()}))
+        body = set_fields_as_json(row.parse({name: values[name] for name in names_in(row.body) & values.keys()}))
     parameters: dict[str, Any] = {}
     if row.parameters:
         own = {name: value for name, value in values.items() if name != "id"}
-        parameters = dumped(parse_body(row.parameters, own))
+        parameters = set_fields_as_json(parse_body(row.parameters, own))
     is_repeatable, kind = row.repeat == "safe", KINDS.get(row.room, row.room.removesuffix("s"))
     if row.method == "POST" and body is None:
         body = {}
     return ApiCall(row.method, path, id, body, parameters, is_repeatable=is_repeatable, kind=kind)
 
 
-def dumped(model: BaseModel) -> dict[str, Any]:
+def set_fields_as_json(model: BaseModel) -> dict[str, Any]:
     """Return what is set of a model as plain JSON data."""
     data: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return data
@@ -322,7 +324,7 @@ def request_of(body: object) -> Request:
     return Request.model_validate(body, extra="ignore")
 
 
-def event_of(tenant: str, item: Any) -> Event:
+def event_from_server(tenant: str, item: Any) -> Event:
     """Return an event from the audit trail of a server."""
     payload = {"actor": item["actor"], "changed": item["changed"]}
     return Event.model_validate({**item, "tenant": tenant, "payload": payload}, extra="ignore")

@@ -142,7 +142,7 @@ class Transport:
                             yield line[4:]
                         elif line.startswith(("event: heartbeat", "retry: ")):
                             yield ""
-                await policy.pause(unreachable(self.url, "the stream ended"))
+                await policy.pause(unreachable_server_error(self.url, "the stream ended"))
             except (httpx.ReadTimeout, TimeoutError):
                 if patience != POLL_SECONDS:
                     log.warning(HELD_BACK, path, self.url, patience, POLL_SECONDS)
@@ -161,7 +161,7 @@ class Transport:
                         raise SettingError("url", self.url, NO_POSITION.format(url=self.url + path))
                     return str(position)
             except (httpx.ReadTimeout, TimeoutError) as error:
-                await policy.pause(unreachable(self.url, type(error).__name__))
+                await policy.pause(unreachable_server_error(self.url, type(error).__name__))
             except UnavailableError as error:
                 await policy.pause(error)
 
@@ -178,12 +178,12 @@ class Transport:
             async with AsyncExitStack() as stack:
                 stack.push_async_exit(stream.__aexit__)
                 if not reply.is_success:
-                    raise error_of(self.url, call, reply, read_json(await reply.aread()))
+                    raise error_of(self.url, call, reply, read_reply_json(await reply.aread()))
                 yield reply
         except httpx.ReadTimeout:
             raise
         except LOST as error:
-            raise unreachable(self.url, str(error) or type(error).__name__) from error
+            raise unreachable_server_error(self.url, str(error) or type(error).__name__) from error
 
     async def _next(self, lines: AsyncIterator[str], patience: float) -> str | None:
         # The timeout of the connection stays the same as long as it is open, whatever it has sent.
@@ -197,7 +197,7 @@ class Transport:
             return None
         if call.is_raw and reply.is_success:
             return reply.content
-        body = read_json(reply.content)
+        body = read_reply_json(reply.content)
         if reply.is_success and isinstance(body, dict):
             return body
         raise error_of(self.url, call, reply, body)
@@ -212,7 +212,7 @@ class Transport:
                     call.method,
                     self.url + call.path,
                     params=dict(call.params),
-                    content=encode(call.body),
+                    content=encode_json_body(call.body),
                     headers=headers,
                     timeout=timeout,
                 )
@@ -220,10 +220,10 @@ class Transport:
             why = str(error) or type(error).__name__
             if not call.is_repeatable and not isinstance(error, NEVER_SENT):
                 raise LostReplyError(str(call), why) from error
-            raise unreachable(self.url, why) from error
+            raise unreachable_server_error(self.url, why) from error
 
 
-def read_json(content: bytes) -> Any:
+def read_reply_json(content: bytes) -> Any:
     """Return the JSON of a reply, None if it is not JSON."""
     try:
         return json.loads(content)
@@ -246,7 +246,7 @@ class RetryPolicy:
         await asyncio.sleep(seconds)
 
 
-def encode(body: Mapping[str, Any] | None) -> bytes | None:
+def encode_json_body(body: Mapping[str, Any] | None) -> bytes | None:
     """Return a body as bytes, or raise `InvalidError` if it is not portable JSON."""
     if body is None:
         return None
@@ -308,12 +308,12 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
 def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
-    refusal = ErrorReply(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))
+    refusal = ErrorReply(call, reply.status_code, problem, retry_after_of_header(reply.headers.get("retry-after")))
     code = problem.get("code")
     if reply.status_code == 429:
         return UnavailableError(refusal.detail or f"{call}: too many calls", refusal.retry_after, code="limit")
     if reply.status_code == 503 or (reply.status_code in GATEWAY and call.is_repeatable):
-        return unreachable(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
+        return unreachable_server_error(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
     if reply.status_code in GATEWAY:
         return LostReplyError(str(call), f"HTTP {reply.status_code}")
     if code not in ERROR_BY_CODE:
@@ -321,7 +321,7 @@ def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> Ri
     return ERROR_BY_CODE[code](refusal)
 
 
-def unreachable(url: str, why: object, retry_after: float = 0.0) -> UnavailableError:
+def unreachable_server_error(url: str, why: object, retry_after: float = 0.0) -> UnavailableError:
     """Return the error for a server that does not answer now."""
     what = f"{url} is not reachable ({why}): it is safe to try again later"
     return UnavailableError(what, retry_after, code="unreachable")
@@ -335,7 +335,7 @@ def unknown_error(reply: ErrorReply, code: str | None) -> HttpError:
     return HttpError(f"{reply.call}: {reply.status}: {reply.detail}", status=reply.status, code=code)
 
 
-def seconds_of(retry_after: str | None) -> float:
+def retry_after_of_header(retry_after: str | None) -> float:
     """Return the seconds of a Retry-After header, which contains a number or a date."""
     if not retry_after:
         return 0.0

@@ -183,7 +183,7 @@ class Store(ABC):
         return None
 
 
-async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
+async def skip_unreadable_records(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
     """Return the records that this version can read; an unreadable record is skipped.
 
     Args:
@@ -196,7 +196,7 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
     except UnreadableError:
         if len(keys) == 1:
             return []
-    return [record for key in keys for record in await readable(store, kind, [key])]
+    return [record for key in keys for record in await skip_unreadable_records(store, kind, [key])]
 
 
 async def find_record(store: Store, kind: type[R], key: Key) -> R | None:

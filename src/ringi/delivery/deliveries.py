@@ -121,7 +121,7 @@ class Deliveries:
 
 
 @asynccontextmanager
-async def delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliveries]:
+async def run_deliveries(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliveries]:
     """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(Settings.load())), asyncio.Event()
     check_trust()

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import httpx
 
-from ringi.base.alphabets import mixed_words, with_codes
-from ringi.base.texts import Language, translated
+from ringi.base.alphabets import mixed_words, with_code_points
+from ringi.base.texts import Language, translate_sentences
 from ringi.delivery.addresses import tls_error
 from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.webhooks import DeliveryResult
@@ -109,7 +109,7 @@ class Mailer:
         code: int | None = 250
         error: str | None = None
         try:
-            await asyncio.to_thread(self._send, compose(self._settings, mailbox, id, type, request))
+            await asyncio.to_thread(self._send, compose_mail(self._settings, mailbox, id, type, request))
         except smtplib.SMTPAuthenticationError as refused:
             code, error = (
                 refused.smtp_code,
@@ -150,19 +150,19 @@ class Mailer:
             server.close()
 
 
-def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
+def compose_mail(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
     """Return the mail. Arguments are excluded, because mailboxes are not confidential; display blocks are abridged."""
     texts, link = TEXTS[mailbox.language], f"{settings.page}/r/{quote(request.id, safe='')}"
     own = request.wording.title if request.wording else ()
-    title = one_line(translated(request.title, own, mailbox.language))
-    facts = [(texts["asked"], one_line(request.asked_by or ""))]
-    facts.append((texts["action"], one_line(request.action.name) if request.action else ""))
+    title = mail_line_of_text(translate_sentences(request.title, own, mailbox.language))
+    facts = [(texts["asked"], mail_line_of_text(request.asked_by or ""))]
+    facts.append((texts["action"], mail_line_of_text(request.action.name) if request.action else ""))
     facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     sections = ["\n".join(lines_of(block, texts)) for block in request.display or ()]
     mixed = mixed_words("\n".join([title, *(value for _, value in facts), *sections]))
     facts.append(
-        (texts["mixed"], "; ".join(dict.fromkeys(f"{word.text}: {with_codes(word.letters)}" for word in mixed)))
+        (texts["mixed"], "; ".join(dict.fromkeys(f"{word.text}: {with_code_points(word.letters)}" for word in mixed)))
     )
     lines = [f"{name}: {value}" for name, value in facts if value]
     blocks = "\n\n".join([f"{texts['shown']}:", *sections]) if sections else ""
@@ -200,17 +200,17 @@ class EncodedSubject(str):
         return f"{self.name}: {value}{policy.linesep}"
 
 
-def one_line(text: str) -> str:
+def mail_line_of_text(text: str) -> str:
     """Return an agent's text as one line, without characters that hide it, reverse it, or make it a link."""
     return " ".join(_plain(text).split())
 
 
 def lines_of(block: Block, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield the description of a block and then its content; images have no content."""
-    yield one_line(summary_of(block, texts))
+    yield mail_line_of_text(summary_of(block, texts))
     lines = _lines(block)
     for line in islice(lines, MOST_LINES):
-        yield f"  {cut(line, MOST_CHARACTERS)}".rstrip()
+        yield f"  {cut_with_ellipsis(line, MOST_CHARACTERS)}".rstrip()
     remaining = sum(1 for _ in lines)
     if remaining:
         yield f"  … {texts['more'].format(n=remaining)}"
@@ -220,16 +220,18 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case Table(columns=columns, rows=rows):
             for row in (columns, *rows):
-                yield " | ".join(cut(one_line("" if cell is None else str(cell)), MOST_CELL) for cell in row)
+                yield " | ".join(
+                    cut_with_ellipsis(mail_line_of_text("" if cell is None else str(cell)), MOST_CELL) for cell in row
+                )
         case Code(text=text):
             yield from map(_plain, text.splitlines())
         case Diff(before=before, after=after):
-            yield from changed(before.splitlines(), after.splitlines())
+            yield from changed_diff_lines(before.splitlines(), after.splitlines())
         case Link(url=url):
-            yield one_line(url)
+            yield mail_line_of_text(url)
 
 
-def changed(before: list[str], after: list[str]) -> Iterator[str]:
+def changed_diff_lines(before: list[str], after: list[str]) -> Iterator[str]:
     """Yield the removed and the added lines, without the lines that both texts begin or end with."""
     shorter = min(len(before), len(after))
     start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
@@ -238,7 +240,7 @@ def changed(before: list[str], after: list[str]) -> Iterator[str]:
     yield from (f"+ {_plain(line)}" for line in after[start : len(after) - end])
 
 
-def cut(text: str, limit: int) -> str:
+def cut_with_ellipsis(text: str, limit: int) -> str:
     """Return a text of at most `limit` characters, with an ellipsis if it was cut."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

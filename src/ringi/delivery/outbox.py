@@ -8,14 +8,14 @@ from datetime import timedelta
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import FailureLog, limited
+from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.contracts.backend import Backend, Job, Wakeup
 from ringi.domain.record import START, Event, Key, Position, parsed_number
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.feed import Feed
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 BATCH = 200
 CURSOR_SAVE_EVERY = 1_000
 """The number of events without receivers between two saves of the cursor."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ringi.base.extras import MissingExtraError, missing
+from ringi.base.extras import MissingExtraError, raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.errors import RingiError
 
@@ -90,5 +90,5 @@ def _webhook(key: str) -> Any:
     try:
         from standardwebhooks import Webhook
     except ModuleNotFoundError as error:
-        missing("signing deliveries", error)
+        raise_missing_extra("signing deliveries", error)
     return Webhook(checked_secret(key))

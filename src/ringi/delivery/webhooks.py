@@ -94,11 +94,11 @@ class Receivers:
             return Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
         for each in self._settings.endpoints:
             if name == each.name and each.url and each.receives_from(request.tenant):
-                return configured(each, each.url)
+                return receiver_of_endpoint(each, each.url)
         return None
 
 
-def configured(endpoint: Endpoint, url: str) -> Receiver:
+def receiver_of_endpoint(endpoint: Endpoint, url: str) -> Receiver:
     """Return a configured endpoint of the server as a receiver."""
     state_key = Key("", f"off/{endpoint.name}")
     return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, state_key)
@@ -110,7 +110,7 @@ def asked_webhook(request: Request, name: str) -> Webhook | None:
     return named.get(name)
 
 
-def queue_of(request: Request, name: str) -> tuple[str, str]:
+def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str]:
     """Return the kind of a receiver's jobs, and their partition key.
 
     A slow or dead receiver delays only deliveries with the same partition key.
@@ -166,7 +166,7 @@ class WebhookClient:
             async with asyncio.timeout(self._timeout):
                 response, reply = await self._post(receiver, id, body)
             wait = retry_after_seconds(response.headers, self._clock())
-            result = DeliveryResult(0.0, response.status_code, refusal_reason(response), wait, reply=reply)
+            result = DeliveryResult(0.0, response.status_code, webhook_refusal_reason(response), wait, reply=reply)
         except TimeoutError:
             result = DeliveryResult(0.0, error=f"no reply in {self._timeout:g} s")
         except RefusedAddressError as refused:
@@ -185,7 +185,7 @@ class WebhookClient:
         """Send an endpoint one signed test event and return the outcome; never raises."""
         data = {"title": f"A test of the endpoint {endpoint.name}"}
         body = json.dumps({"type": TEST, "timestamp": jsonable(self._clock()), "data": data}).encode()
-        return await self.call(configured(endpoint, url), f"test_{uuid.uuid4().hex}", body)
+        return await self.call(receiver_of_endpoint(endpoint, url), f"test_{uuid.uuid4().hex}", body)
 
     async def _post(self, receiver: Receiver, id: str, body: bytes) -> tuple[httpx.Response, bytes]:
         url = httpx.URL(receiver.url)
@@ -226,13 +226,13 @@ async def read_rest(response: httpx.Response) -> bytes:
     return reply[:MAX_REPLY_BYTES]
 
 
-def body_of(type: str, at: datetime, request: Request) -> bytes:
+def webhook_body(type: str, at: datetime, request: Request) -> bytes:
     """Return the body: the event, with its request in the present state."""
     data = request.for_readers().model_dump(mode="json", include=Request.public())
     return json.dumps({"type": type, "timestamp": jsonable(at), "data": data}, separators=(",", ":")).encode()
 
 
-def refusal_reason(response: httpx.Response) -> str | None:
+def webhook_refusal_reason(response: httpx.Response) -> str | None:
     """Return the reason why a reply does not count as accepted; None if it does."""
     if response.is_success:
         return None

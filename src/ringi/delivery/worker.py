@@ -15,7 +15,14 @@ from ringi.delivery.attempts import AttemptLog, DeliveryStatus, DeliveryTarget, 
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.webhooks import GONE, DeliveryResult, Receivers, WebhookClient, body_of, queue_of
+from ringi.delivery.webhooks import (
+    GONE,
+    DeliveryResult,
+    Receivers,
+    WebhookClient,
+    delivery_queue_of_receiver,
+    webhook_body,
+)
 from ringi.domain.events import WebhookEventName
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -47,7 +54,7 @@ class DeliveryTask(StrictModel):
     def job(self, request: Request) -> Job:
         """Return the job for this task."""
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
-        kind, partition = queue_of(request, self.endpoint)
+        kind, partition = delivery_queue_of_receiver(request, self.endpoint)
         return Job(key=key, kind=kind, partition_key=partition, payload=self.model_dump(mode="json"))
 
     def attempt(self, host: str, at: datetime, status: DeliveryStatus, **more: object) -> LoggedAttempt:
@@ -105,7 +112,7 @@ class DeliveryWorker:
             why = "the endpoint replied 410 Gone; request a redelivery to try it again"
             return await self._give_up(task, receiver.host, "disabled", why)
         at = self._clock()
-        result = await self._client.call(receiver, task.event, body_of(task.type, task.happened_at, request))
+        result = await self._client.call(receiver, task.event, webhook_body(task.type, task.happened_at, request))
         if result.is_delivered or result.code == GONE:
             await self._endpoint_state.set_off(receiver.state_key, receiver.address, off=result.code == GONE)
         await self._record(task, receiver.host, at, result, self._next_step(number, receiver.max_tries, result))

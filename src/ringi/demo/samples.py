@@ -39,9 +39,11 @@ async def begin_samples(runner: Runner) -> None:
     for thread_id, agent, input in SAMPLES:
         if agent in runner.startable:
             with contextlib.suppress(ConflictError):
-                await runner.start(runner.inbox.tenant, thread_id, agent, input, by=STARTER, check=refuse)
+                await runner.start(
+                    runner.inbox.tenant, thread_id, agent, input, by=STARTER, check=refuse_second_sample_run
+                )
 
 
-def refuse(thread: object) -> None:
+def refuse_second_sample_run(thread: object) -> None:
     """Refuse a second run of a sample: a person may have answered the first one long ago."""
     raise ConflictError(f"the sample has begun before: {thread!r}")

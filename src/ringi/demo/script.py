@@ -14,7 +14,7 @@ from ringi.testing import ScriptedModel
 REPLIES = toml_of("ringi.demo", "script.toml")["replies"]
 
 
-def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
+def scripted_demo_reply(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the next message of the model; it depends only on the messages."""
     if chat.is_chat(messages):
         return chat.reply(messages)
@@ -27,4 +27,4 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
 
 def scripted_model() -> ScriptedModel:
     """Return the scripted model."""
-    return ScriptedModel(script=say, delay=DELAY)
+    return ScriptedModel(script=scripted_demo_reply, delay=DELAY)

@@ -75,7 +75,7 @@ class Away(StrictModel):
     deputy_for: tuple[Absence, ...]
 
 
-def active(journal: Journal | None, now: datetime) -> list[Absence]:
+def active_absences(journal: Journal | None, now: datetime) -> list[Absence]:
     """Return the absences that have not ended.
 
     Args:
@@ -94,27 +94,27 @@ def away_of(absences: list[Absence], person: str) -> Away:
     return Away(absence=own, deputy_for=tuple(absence for absence in absences if absence.deputy == person))
 
 
-def begun(now: datetime, tenant: str = DEFAULT_TENANT, *, by: str) -> tuple[Journal, Event]:
+def begin_absence_journal(now: datetime, tenant: str = DEFAULT_TENANT, *, by: str) -> tuple[Journal, Event]:
     """Return the journal of a tenant in which nobody is away."""
     return Journal.begun(JOURNAL, RINGI, {PEOPLE: {}}, by=by, now=now, tenant=tenant)
 
 
-def left(journal: Journal, absence: Absence, now: datetime) -> tuple[Journal, Event]:
+def with_absence(journal: Journal, absence: Absence, now: datetime) -> tuple[Journal, Event]:
     """Return the journal after a person has left; an earlier absence of the person is replaced."""
-    people = {each.person: each for each in active(journal, now)} | {absence.person: absence}
+    people = {each.person: each for each in active_absences(journal, now)} | {absence.person: absence}
     entry = {"do": "away", "deputy": absence.deputy, "until": absence.until}
     return journal.written(entry, _state(people), by=absence.person, now=now)
 
 
-def returned(journal: Journal, person: str, now: datetime) -> tuple[Journal, Event | None]:
+def without_own_absence(journal: Journal, person: str, now: datetime) -> tuple[Journal, Event | None]:
     """Return the journal after a person has come back; unchanged and None if the person is not away."""
-    people = {each.person: each for each in active(journal, now)}
+    people = {each.person: each for each in active_absences(journal, now)}
     if people.pop(person, None) is None:
         return journal, None
     return journal.written({"do": "back"}, _state(people), by=person, now=now)
 
 
-def without(journal: Journal, gone: Collection[Absence], person: str, by: str, now: datetime) -> JournalChange:
+def without_absences(journal: Journal, gone: Collection[Absence], person: str, by: str, now: datetime) -> JournalChange:
     """Return the journal without some absences; unchanged and None if there are none.
 
     Args:
@@ -126,7 +126,7 @@ def without(journal: Journal, gone: Collection[Absence], person: str, by: str, n
     """
     if not gone:
         return journal, None
-    left = {each.person: each for each in active(journal, now) if each not in gone}
+    left = {each.person: each for each in active_absences(journal, now) if each not in gone}
     return journal.written({"do": "end", "person": person}, _state(left), by=by, now=now)
 
 

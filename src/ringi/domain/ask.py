@@ -32,7 +32,7 @@ from ringi.domain.voting import (
 )
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import json_schema
-from ringi.forms.form import Form, into
+from ringi.forms.form import Form, answers_as_model
 
 Decision = Literal["approve", "edit", "reject", "respond"]
 """A person's decision: approve, approve with changes (`edit`), reject, or answer a question (`respond`)."""
@@ -63,7 +63,7 @@ Outcome = Literal["committed", "failed", "unknown"]
 SHA256 = r"^sha256:[0-9a-f]{64}$"
 
 
-def form_of(value: object) -> object:
+def form_from_model(value: object) -> object:
     """Return the form for a pydantic model class; return any other value unchanged."""
     return Form.of(value) if isinstance(value, type) and issubclass(value, BaseModel) else value
 
@@ -177,7 +177,7 @@ class Ask(StrictModel):
     kind: Kind | None = None
     description: str | None = Field(default=None, max_length=20_000)
     action: Action | None = None
-    form: Annotated[Form | None, BeforeValidator(form_of)] = None
+    form: Annotated[Form | None, BeforeValidator(form_from_model)] = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     answer_schema: dict[str, Any] | None = None
     """JSON Schema of the one JSON value that `respond` may send as `data {"answer": …}`; `{}` allows any except
@@ -440,7 +440,7 @@ def _without_absent(body: object) -> object:
     return found
 
 
-def digest_of(ask: Ask) -> str:
+def request_content_digest(ask: Ask) -> str:
     """Return the digest of everything that a person sees, the allowed decisions, and the schemas."""
     content = ask.model_dump(
         mode="json",
@@ -570,7 +570,7 @@ class Response(StrictModel):
         Raises:
             InvalidError: The data does not fit the model; there is one error for each field.
         """
-        return into(model, self.data or {})
+        return answers_as_model(model, self.data or {})
 
     @property
     def winner(self) -> dict[str, Any]:

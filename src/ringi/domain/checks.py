@@ -188,7 +188,7 @@ class CheckReport(StrictModel):
         return any(each.alarm for each in (*self.tools, *self.people))
 
 
-def report_of(views: Iterable[CheckView]) -> CheckReport:
+def check_report(views: Iterable[CheckView]) -> CheckReport:
     """Return the report of checks.
 
     Args:

@@ -103,7 +103,7 @@ class Condition(PolicyData):
         # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
         if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
             raise FieldValidationError(empty[0], "is null: set it or remove it")
-        if reason := contradiction(self):
+        if reason := find_contradiction(self):
             raise FieldValidationError("", f"can never hold: {reason}")
         return self
 
@@ -143,7 +143,7 @@ def all_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
     return _all(condition.holds(argument_of(args, path)) for path, condition in where.items())
 
 
-def contradiction(*conditions: Condition) -> str | None:
+def find_contradiction(*conditions: Condition) -> str | None:
     """Return why no value can meet all these conditions; None if a value may."""
     return next(_contradictions(conditions), None)
 
@@ -167,7 +167,7 @@ def _contradictions(conditions: Sequence[Condition]) -> Iterator[str]:
     for path, of_item in ((path, each.any[path]) for each in conditions if each.any for path in each.any):
         # The item that meets `any` meets `all`, too.
         of_all = (each.all[path] for each in conditions if each.all and path in each.all)
-        if reason := contradiction(of_item, *of_all):
+        if reason := find_contradiction(of_item, *of_all):
             yield f"no item meets both any and all for {path!r}: {reason}"
 
 
@@ -231,10 +231,10 @@ def _total(items: Iterable[object], path: str) -> object:
     numbers = [item if path == ITEM else argument_of(item, path) for item in items]
     if not all(_type(number) is float for number in numbers):
         return MISSING
-    return float(sum_of(numbers))
+    return float(exact_decimal_sum(numbers))
 
 
-def sum_of(numbers: Iterable[Any]) -> int | float:
+def exact_decimal_sum(numbers: Iterable[Any]) -> int | float:
     """Return the sum of numbers as decimals: three times 0.1 is 0.3. Whole numbers have a whole sum."""
     numbers = list(numbers)
     is_whole = all(isinstance(number, int) for number in numbers)

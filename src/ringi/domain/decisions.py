@@ -25,7 +25,7 @@ IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
 
 
-def decide(
+def decide_request(
     request: R, answer: Answer, by: Decider, channel: str, now: datetime, ended_rules: tuple[str, ...] = ()
 ) -> tuple[R, Event | None]:
     """Return the request after an answer; see `Request.completed`."""
@@ -58,11 +58,13 @@ def decide(
         "authorised_digest": digest,
         "at": now,
         "override": answer.override,
-        "grant": grant_of(request, answer, now) if answer.grant else None,
+        "grant": grant_of_answer(request, answer, now) if answer.grant else None,
         "ended_rules": ended_rules,
     }
     if not request.quorum and not request.hold:
-        return completed(request, decision, now, **subjects_of(by.subject, absent.subject if absent else ""))
+        return complete_with_response(
+            request, decision, now, **subjects_of(by.subject, absent.subject if absent else "")
+        )
     for_subject = absent.subject or None if absent else None
     vote = Vote(**decision, subject=by.identity, stage=stage, for_subject=for_subject)
     if votes_count:
@@ -79,7 +81,7 @@ def decide(
     return completed_by_vote(request, vote, now)
 
 
-def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
+def grant_of_answer(request: RequestData, answer: Answer, now: datetime) -> Grant:
     """Return the grant of an answer; raise `InvalidError` if the answer or the request cannot have this one."""
     call = request.grantable_call
     if answer.decision != "approve" or call is None or answer.grant is None:
@@ -188,10 +190,10 @@ def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
     # Without a sign-in, the subject of a vote is the name.
     subjects = subjects_of(vote.subject if vote.subject != vote.responder else "", vote.for_subject or "")
     if not request.quorum or vote.decision not in AGREEING or vote.override:
-        return completed(request, decision, now, **subjects)
+        return complete_with_response(request, decision, now, **subjects)
     votes = with_vote(request.votes, vote)
     counted = [each.responder for each in votes if each.authorised_digest == vote.authorised_digest]
-    return completed(request, decision | {"voters": tuple(counted)}, now, votes=votes, **subjects)
+    return complete_with_response(request, decision | {"voters": tuple(counted)}, now, votes=votes, **subjects)
 
 
 def subjects_of(responder: str, absent: str) -> dict[str, str]:
@@ -206,7 +208,7 @@ def with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
     return (*others, Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields}))
 
 
-def completed(request: R, decision: dict[str, Any], now: datetime, **changes: object) -> tuple[R, Event]:
+def complete_with_response(request: R, decision: dict[str, Any], now: datetime, **changes: object) -> tuple[R, Event]:
     """Return the completed request with the response that has these fields."""
     free = {"claimed_by": None, "claimed_until": None}
     response = Response(**decision)
@@ -238,7 +240,7 @@ def is_same(answer: Answer, earlier: Response | Vote) -> bool:
     return words == (earlier.decision, earlier.args, earlier.message, earlier.override) and data == (earlier.data or {})
 
 
-def undo(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
+def undo_held_answer(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
     """Return the request without its held answer; see `Request.undone`."""
     held = request.held
     if held is None:
@@ -250,7 +252,7 @@ def undo(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
     return request.changed("unheld", by.name, now, held=None)
 
 
-def withdraw(request: R, person: str, by: str, now: datetime) -> tuple[R, Event | None]:
+def withdraw_person_decisions(request: R, person: str, by: str, now: datetime) -> tuple[R, Event | None]:
     """Return the request without what a person has decided on it; see `Request.withdrawn`."""
     votes = tuple(each for each in request.votes if not each.is_of(person))
     held = None if request.held and request.held.is_of(person) else request.held
@@ -270,7 +272,7 @@ def withdraw(request: R, person: str, by: str, now: datetime) -> tuple[R, Event 
     return after.model_copy(update={"votes": votes}), event
 
 
-def timed(request: R, now: datetime) -> tuple[R, Event | None]:
+def request_after_time_passes(request: R, now: datetime) -> tuple[R, Event | None]:
     """Return the request after what the clock may do; see `Request.timed`."""
     held = request.held
     if request.is_final:

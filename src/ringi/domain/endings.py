@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ringi.domain.record import Query, microseconds
+from ringi.domain.record import Query, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.errors import InvalidError
@@ -55,15 +55,15 @@ def ended_query(query: Query) -> EndedQuery:
     return EndedQuery(query.model_copy(update=plain), _place_in(query.before) if query.before else None)
 
 
-def place_of(request: Request) -> EndedPlace:
+def place_of_ended_request(request: Request) -> EndedPlace:
     """Return the place of an ended request."""
-    ended_at = microseconds(request.ended_at) if request.ended_at else 0
-    return EndedPlace(ended_at, microseconds(request.created_at), request.id)
+    ended_at = unix_microseconds(request.ended_at) if request.ended_at else 0
+    return EndedPlace(ended_at, unix_microseconds(request.created_at), request.id)
 
 
-def cursor_of(request: Request) -> str:
+def cursor_after_ended_request(request: Request) -> str:
     """Return the cursor of the page after this request."""
-    return ":".join(("ended", *map(str, place_of(request))))
+    return ":".join(("ended", *map(str, place_of_ended_request(request))))
 
 
 def _place_in(cursor: str) -> EndedPlace:

@@ -228,12 +228,12 @@ class GrantPage(StrictModel):
     next: None
 
 
-def begun_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
+def begin_grant_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
     """Return the journal of a tenant without grants, and its event."""
     return Journal.begun(JOURNAL, RINGI, {GRANTS: {}}, by=by, now=now, tenant=tenant)
 
 
-def read_entries(journal: Journal | None) -> dict[str, GrantEntry]:
+def read_grant_entries(journal: Journal | None) -> dict[str, GrantEntry]:
     """Return the grants in the journal of a tenant, by id.
 
     Args:
@@ -263,7 +263,7 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
     Raises:
         ConflictError: The tenant has too many grants.
     """
-    entries = {key: entry for key, entry in read_entries(journal).items() if now < entry.until}
+    entries = {key: entry for key, entry in read_grant_entries(journal).items() if now < entry.until}
     known = entries.get(id)
     if known and known.digest == grant.digest:
         return journal, None
@@ -285,7 +285,7 @@ def with_use(journal: Journal, id: str, digest: str, by: str, now: datetime) -> 
         by: The name of the asker.
         now: The current time.
     """
-    entries = read_entries(journal)
+    entries = read_grant_entries(journal)
     entry = entries.get(id)
     if entry is None or entry.digest != digest or entry.status(now) != "active":
         return journal, None
@@ -293,7 +293,7 @@ def with_use(journal: Journal, id: str, digest: str, by: str, now: datetime) -> 
     return _written(journal, {"do": "use", "request": id, "number": used.uses}, {**entries, id: used}, by, now)
 
 
-def revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
+def with_grant_revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
     """Return the journal with a grant revoked; unchanged and None if it was revoked before.
 
     Args:
@@ -305,7 +305,7 @@ def revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal,
     Raises:
         NotFoundError: There is no such grant, or it ended long ago.
     """
-    entries = read_entries(journal)
+    entries = read_grant_entries(journal)
     if id not in entries:
         raise NotFoundError("grant", id)
     if entries[id].revoked:
@@ -314,7 +314,7 @@ def revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal,
     return _written(journal, {"do": "revoke", "request": id}, after, by, now)
 
 
-def refuted(
+def with_refuted_rules_ended(
     journal: Journal, ids: Collection[str], request: str, by: str, now: datetime
 ) -> tuple[Journal, Event | None]:
     """Return the journal with rules ended, because people did not approve a call that they cover.
@@ -326,7 +326,7 @@ def refuted(
         by: The person who decided.
         now: The current time.
     """
-    entries = read_entries(journal)
+    entries = read_grant_entries(journal)
     ended = [id for id in ids if id in entries and not entries[id].revoked]
     if not ended:
         return journal, None

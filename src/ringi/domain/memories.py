@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel, Time
 from ringi.domain.ask import Answer, Decision, Remembered, unstorable_numbers
-from ringi.domain.record import SYSTEM, Event, cursor_of
+from ringi.domain.record import SYSTEM, Event, cursor_after_record
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.forms import json_schema
@@ -110,7 +110,7 @@ def is_category(category: object) -> bool:
     return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
 
 
-def memory_of(request: Request, person: str) -> Memory:
+def find_person_memory(request: Request, person: str) -> Memory:
     """Return this person's memory in a request, or raise `NotFoundError`, also for another person's memory."""
     response = request.response
     if not response or person_in(request) != person:
@@ -127,7 +127,7 @@ def memory_of(request: Request, person: str) -> Memory:
         answered_at=response.at,
         edited_at=memory.at if memory else None,
         thread_id=request.thread_id,
-        place=cursor_of(request),
+        place=cursor_after_record(request),
     )
 
 
@@ -140,11 +140,11 @@ def looked_for(id: str) -> Iterator[None]:
         raise NotFoundError("memory", id) from error
 
 
-def edited(
+def with_memory_edited(
     request: Request, data: dict[str, Any], by: str, now: datetime, expected_updated_at: datetime | None = None
 ) -> tuple[Request, Event | None]:
     """Return the request with its memory edited, or raise if the new answer is invalid."""
-    before = memory_of(request, by)
+    before = find_person_memory(request, by)
     fit = _checked(request, data)
     if fit == before.answer:
         return request, None
@@ -153,9 +153,9 @@ def edited(
     return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
 
 
-def forgotten(request: Request, by: str, now: datetime) -> tuple[Request, Event]:
+def with_memory_deleted(request: Request, by: str, now: datetime) -> tuple[Request, Event]:
     """Return the request with its memory deleted permanently; the answer is unchanged."""
-    memory_of(request, by)
+    find_person_memory(request, by)
     return request.changed("memory_deleted", by, now, memory=Remembered(data=None, at=now))
 
 

@@ -108,7 +108,7 @@ def find_pause(pauses: Sequence[Pause], agent: str | None, now: datetime) -> Pau
     return next((each for each in pauses if each.applies_to(agent) and not each.has_ended(now)), None)
 
 
-def begun_journal(tenant: str, now: datetime) -> tuple[Journal, Event]:
+def begin_pause_journal(tenant: str, now: datetime) -> tuple[Journal, Event]:
     """Return the journal of a tenant without pauses, and its event.
 
     Args:
@@ -138,7 +138,7 @@ def with_pause(journal: Journal, new: NewPause, id: str, by: str, now: datetime)
         return journal, None
     pause = Pause(id=id, agent=new.agent, reason=new.reason, by=by, since=now, until=new.until)
     entry = {"pause": id, "agent": new.agent, "until": new.until, "reason": new.reason}
-    return journal.written(entry, state_of([*pauses, pause]), by=by, now=now)
+    return journal.written(entry, pause_journal_state([*pauses, pause]), by=by, now=now)
 
 
 def same_pause(pauses: Sequence[Pause], new: NewPause, by: str) -> Pause | None:
@@ -162,9 +162,11 @@ def without_pause(journal: Journal, id: str, by: str, now: datetime) -> tuple[Jo
     pauses = pauses_in(journal, now)
     if all(each.id != id for each in pauses):
         raise NotFoundError("pause", id)
-    return journal.written({"resume": id}, state_of([each for each in pauses if each.id != id]), by=by, now=now)
+    return journal.written(
+        {"resume": id}, pause_journal_state([each for each in pauses if each.id != id]), by=by, now=now
+    )
 
 
-def state_of(pauses: Sequence[Pause]) -> dict[str, Any]:
+def pause_journal_state(pauses: Sequence[Pause]) -> dict[str, Any]:
     """Return the state of a journal with these pauses."""
     return {PAUSES: [pause.model_dump(mode="json") for pause in pauses]}

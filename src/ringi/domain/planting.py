@@ -91,7 +91,7 @@ def _correct_card(context: dict[str, Any]) -> None:
         card["above_limit"] = True
 
 
-def begun_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
+def begin_check_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
     """Return the journal of a tenant without checks, and its event."""
     return Journal.begun(JOURNAL, RINGI, {CHECKS: {}}, by=by, now=now, tenant=tenant)
 
@@ -115,7 +115,7 @@ def with_checks(journal: Journal, planted: Sequence[Request], by: str, now: date
     return journal.written({"do": "plant", "requests": list(new)}, {CHECKS: checks}, by=by, now=now)
 
 
-def view_of(request: Request) -> CheckView | None:
+def check_view(request: Request) -> CheckView | None:
     """Return a stored check for administrators and auditors; None if the request is none."""
     check, response = request.check, request.response
     if check is None or request.action is None:

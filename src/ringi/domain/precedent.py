@@ -79,7 +79,7 @@ def precedent_of(request: Request, ended: list[Request], now: datetime) -> Prece
     recent = [each for each in ended[:MOST_READ] if each.id != request.id and (each.ended_at or now) >= since]
     decided = [(each, outcome) for each in recent if (outcome := outcome_of(each))]
     counts = PrecedentCounts.model_validate(Counter(outcome for _, outcome in decided))
-    alike = (found for found in decided if kind_of(found[0]) == kind_of(request) and not found[0].erased)
+    alike = (found for found in decided if precedent_kind(found[0]) == precedent_kind(request) and not found[0].erased)
     is_partial = len(ended) > MOST_READ and ended[MOST_READ - 1].created_at >= since
     amounts = list(_amounts(request, decided))[:MOST_AMOUNTS]
     return Precedent(since=since, counts=counts, amounts=amounts, last=_last(alike), is_partial=is_partial)
@@ -95,7 +95,7 @@ def outcome_of(request: Request) -> PrecedentOutcome | None:
     return OUTCOMES.get(response.decision) if response and not response.responder.startswith(POLICY) else None
 
 
-def kind_of(request: Request) -> tuple[str | None, str | None, str]:
+def precedent_kind(request: Request) -> tuple[str | None, str | None, str]:
     """Return the kind of a request: its agent, its tool and its tier."""
     return request.agent, request.action.name if request.action else None, request.tier or "low"
 

@@ -358,12 +358,12 @@ class Query(StrictModel):
     limit: int = 50
 
 
-def cursor_of(record: Record) -> str:
+def cursor_after_record(record: Record) -> str:
     """Return the cursor of the page after this record: the record's position in the order of lists."""
-    return f"{microseconds(record.created_at)}:{quote(record.tenant, safe='')}:{record.id}"
+    return f"{unix_microseconds(record.created_at)}:{quote(record.tenant, safe='')}:{record.id}"
 
 
-def microseconds(at: datetime) -> int:
+def unix_microseconds(at: datetime) -> int:
     """Return the time as whole microseconds since 1970: integers sort correctly where texts do not."""
     return (at - EPOCH) // MICROSECOND
 
@@ -404,7 +404,7 @@ MAX_TERMS = 16
 """The maximum number of terms that narrow a search; the text itself is always compared."""
 
 
-def searchable(*texts: str | None) -> str:
+def normalize_for_search(*texts: str | None) -> str:
     """Return texts normalized for search: one width, one case, a space before each word."""
     plain = unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
     # Half of a surrogate pair is not valid text and would make the store's comparison fail.
@@ -435,7 +435,7 @@ def query_terms(text: str) -> tuple[str, ...]:
     if len(text) > MAX_SEARCH:
         why = f"search for {MAX_SEARCH} characters at most, not {len(text)}"
         raise InvalidError.of("text", why, "search_too_long", max=MAX_SEARCH)
-    return tuple(dict.fromkeys(searchable(term) for term in unicodedata.normalize("NFKC", text).split()))
+    return tuple(dict.fromkeys(normalize_for_search(term) for term in unicodedata.normalize("NFKC", text).split()))
 
 
 def index_terms(text: str) -> list[str]:

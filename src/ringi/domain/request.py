@@ -20,7 +20,7 @@ from ringi.domain.ask import (
     Decision,
     Receipt,
     Response,
-    digest_of,
+    request_content_digest,
 )
 from ringi.domain.checks import Check
 from ringi.domain.grants import Grant, GrantUse
@@ -101,10 +101,15 @@ class Request(RequestData):
             "allowed": ask.resolved_allowed,
             "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
             "missing": ask.quorum or None,
-            "agent": agent_of(ask, by, continuation),
+            "agent": agent_of_request(ask, by, continuation),
         }
         return cls.model_construct(
-            **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
+            **fields,
+            tenant=tenant,
+            created_at=now,
+            asked_by=by,
+            continuation=continuation,
+            digest=request_content_digest(ask),
         )
 
     @classmethod
@@ -253,7 +258,7 @@ class Request(RequestData):
         self.refuse_final()
         if answer.digest != self.digest:
             raise ConflictError.digest_mismatch(self.id, answer.digest)
-        return decisions.decide(self, answer, decider_of(by), channel, now, ended_rules)
+        return decisions.decide_request(self, answer, decider_of(by), channel, now, ended_rules)
 
     def is_repeat(self, answer: Answer, by: Decider | str) -> bool:
         """Return whether this answer is already on record, from the same person.
@@ -276,7 +281,7 @@ class Request(RequestData):
             ForbiddenError: Another person gave the answer.
         """
         self.refuse_final()
-        return decisions.undo(self, decider_of(by), now)
+        return decisions.undo_held_answer(self, decider_of(by), now)
 
     def withdrawn(self, person: str, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request without the votes and the held answer of a person, or of a deputy for the person.
@@ -291,7 +296,7 @@ class Request(RequestData):
         Returns:
             The request and its event; the request unchanged and None if it has nothing of the person.
         """
-        return (self, None) if self.is_final else decisions.withdraw(self, person, by, now)
+        return (self, None) if self.is_final else decisions.withdraw_person_decisions(self, person, by, now)
 
     def timed(self, now: datetime) -> tuple[Self, Event | None]:
         """Return the request after what the clock may do: a held answer is released, the request expires or escalates.
@@ -304,7 +309,7 @@ class Request(RequestData):
         Returns:
             The request and its event; the request unchanged and None if no time has come.
         """
-        return decisions.timed(self, now)
+        return decisions.request_after_time_passes(self, now)
 
     def claimed(self, by: Decider | str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return the request claimed by one person until the lease ends; claiming it again renews the lease.
@@ -518,7 +523,7 @@ class Request(RequestData):
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
 
-def agent_of(ask: Ask, by: str | None, continuation: Continuation | None) -> str | None:
+def agent_of_request(ask: Ask, by: str | None, continuation: Continuation | None) -> str | None:
     """Return the agent that asks: the run's; outside of runs the client that makes the call, or who asks."""
     if continuation:
         return continuation.target

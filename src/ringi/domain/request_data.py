@@ -29,7 +29,7 @@ from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block
 from ringi.domain.events import Webhook
 from ringi.domain.grants import FOLDER, GrantableCall
-from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, searchable, texts_in
+from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, normalize_for_search, texts_in
 from ringi.domain.voting import (
     GROUP,
     Escalation,
@@ -328,7 +328,7 @@ class RequestData(Record):
     def search_text(self) -> str:
         """The text that a search reads."""
         called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
-        return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
+        return normalize_for_search("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
         """Return whether another person holds an unexpired claim.

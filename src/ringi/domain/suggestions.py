@@ -120,7 +120,7 @@ class Suggested(NamedTuple):
         if new.until is not None and not now < new.until <= latest:
             raise InvalidError.of("until", f"give a time within {MAX_DAYS} days", "grant_until", days=MAX_DAYS)
         limits = {"max_uses": new.max_uses, "until": new.until or latest, "one_in": new.one_in}
-        return grant_of(self.suggestion.where, self.call, **limits)
+        return grant_for_similar_calls(self.suggestion.where, self.call, **limits)
 
 
 class Row(NamedTuple):
@@ -166,7 +166,7 @@ class Box(NamedTuple):
         return dict(sorted((ranges | values | identifiers).items()))
 
 
-def grant_of(where: Where, call: GrantableCall, **limits: Any) -> Grant:
+def grant_for_similar_calls(where: Where, call: GrantableCall, **limits: Any) -> Grant:
     """Return a grant for calls like one.
 
     Args:
@@ -179,7 +179,7 @@ def grant_of(where: Where, call: GrantableCall, **limits: Any) -> Grant:
     return Grant(**own, **everywhere, **limits, where=where, names=tuple(sorted(call.args)))
 
 
-def decided(requests: Iterable[Request]) -> Iterator[Decided]:
+def decided_calls(requests: Iterable[Request]) -> Iterator[Decided]:
     """Yield what people decided on calls, or left unanswered; not what rules and grants decided, nor checks.
 
     Args:
@@ -194,13 +194,13 @@ def decided(requests: Iterable[Request]) -> Iterator[Decided]:
             yield Decided(request.id, call, is_approved, response is not None)
 
 
-def suggested(requests: Sequence[Request]) -> list[Suggested]:
+def suggest_rules_for_tool(requests: Sequence[Request]) -> list[Suggested]:
     """Return the rules that the newest requests about one tool suggest.
 
     Args:
         requests: The newest requests about the tool, newest first.
     """
-    known = list(decided(requests))
+    known = list(decided_calls(requests))
     found, refused = suggested_from(known[:REPLAYED]), [each for each in known[REPLAYED:] if not each.is_approved]
     # Otherwise many harmless calls would push out of the replay what people refused before.
     return [each for each in found if not _covered(each.suggestion.where, each.call, refused)]
@@ -264,7 +264,7 @@ def _holds_elsewhere(group: Sequence[Decided], rows: Mapping[str, Row]) -> bool:
 
 def _covered(where: Where, example: GrantableCall, replay: Sequence[Decided]) -> list[Decided]:
     """Return the calls of a replay that a grant with these conditions would let through."""
-    grant = grant_of(where, example, until=NEVER, max_uses=MAX_USES)
+    grant = grant_for_similar_calls(where, example, until=NEVER, max_uses=MAX_USES)
     return [each for each in replay if grant.covers(each.call)]
 
 
@@ -297,7 +297,7 @@ def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
             values[name] = {key: known[key] for key in sorted(known)}
         elif are_numbers:
             ranges[name] = min(found), max(found)
-        elif pattern := pattern_of(found):
+        elif pattern := identifier_pattern(found):
             identifiers[name] = pattern
         else:
             return None
@@ -337,7 +337,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
-def pattern_of(found: Sequence[object]) -> str | None:
+def identifier_pattern(found: Sequence[object]) -> str | None:
     """Return the pattern of identifiers that differ only in their numbers; None if there is none.
 
     Args:

@@ -63,19 +63,19 @@ class ModelCalls(StrictModel):
             model=self.model,
             calls=self.calls + other.calls,
             unreported_calls=self.unreported_calls + other.unreported_calls,
-            input_tokens=sum_of(self.input_tokens, other.input_tokens),
-            cached_tokens=sum_of(self.cached_tokens, other.cached_tokens),
-            output_tokens=sum_of(self.output_tokens, other.output_tokens),
+            input_tokens=sum_of_known_numbers(self.input_tokens, other.input_tokens),
+            cached_tokens=sum_of_known_numbers(self.cached_tokens, other.cached_tokens),
+            output_tokens=sum_of_known_numbers(self.output_tokens, other.output_tokens),
             seconds=round(self.seconds + other.seconds, 3),
         )
 
 
-def sum_of(one: int | None, other: int | None) -> int | None:
+def sum_of_known_numbers(one: int | None, other: int | None) -> int | None:
     """Return the sum of the known numbers; None if both are unknown."""
     return other if one is None else one if other is None else one + other
 
 
-def is_empty(value: object) -> bool:
+def is_empty_field(value: object) -> bool:
     """Return whether a field is empty; then it is not stored."""
     return not value
 
@@ -89,13 +89,13 @@ class Run(StrictModel):
     input: dict[str, Any]
     by: str | None = None
     """The person or agent that started the run; None if nobody is known."""
-    subject: str = Field(default="", exclude_if=is_empty)
+    subject: str = Field(default="", exclude_if=is_empty_field)
     """The issuer and the subject of the sign-in of who started the run; empty if only the name is known."""
     attempt: int = 0
     """The number of times that an operator retried the run after an error."""
-    anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty_field)
     """The requests that an operator had asked again: their previous answers no longer count."""
-    back_to: str | None = Field(default=None, exclude_if=is_empty)
+    back_to: str | None = Field(default=None, exclude_if=is_empty_field)
     """The checkpoint from which the run continues next, instead of the newest one."""
 
 
@@ -108,11 +108,11 @@ class Failure(StrictModel):
 
     message: str
     code: str
-    answers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    answers: tuple[str, ...] = Field(default=(), exclude_if=is_empty_field)
     """The requests whose answers the run had just received: they can be asked again."""
-    asked_at: str | None = Field(default=None, exclude_if=is_empty)
+    asked_at: str | None = Field(default=None, exclude_if=is_empty_field)
     """The checkpoint at which they were asked, if the run has passed it."""
-    traceback: str | None = Field(default=None, exclude_if=is_empty)
+    traceback: str | None = Field(default=None, exclude_if=is_empty_field)
     """The location of the failure in the code, for operators only."""
 
 
@@ -145,9 +145,9 @@ class Thread(Record):
     """The workers that started the present stretch of the run without releasing it; reset to 0 at each pause."""
     outages: int | None = None
     """The attempts not counted because the store was unavailable; reset to None at each pause."""
-    images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty)
+    images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty_field)
     """The numbers of the images in its messages. An unlisted image belongs to a run that never started."""
-    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty)
+    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty_field)
     """The calls of models by the newest run. Renewals of the lease write it too, so only some events contain it."""
 
     @classmethod
@@ -179,7 +179,7 @@ class Thread(Record):
         Raises:
             InvalidError: The input of the run is not portable JSON.
         """
-        fields = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
+        fields = {"agent": agent, "title": thread_title(run.input), "run": run, "started_by": by, "images": images}
         thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **fields)
         return thread.created("started", by)
 
@@ -249,7 +249,7 @@ class Thread(Record):
         """
         if self.is_live:
             raise ConflictError.busy(self.id, self.status)
-        title = self.title or title_of(run.input)
+        title = self.title or thread_title(run.input)
         fields = {"agent": agent, "title": title, "run": run}
         known: dict[str, Any] = {"missed": None} if self.missed else {}
         known |= {"usage": None} if self.usage else {}
@@ -556,7 +556,7 @@ def conversation_stream(key: Key) -> Key:
     return Key(key.tenant, f"conversations/{key.id}")
 
 
-def title_of(input: dict[str, Any]) -> str | None:
+def thread_title(input: dict[str, Any]) -> str | None:
     """Return the first line of a person's first message, or of the query, shortened; None if there is neither."""
     query = input.get("query")
     texts = [message["content"] for message in words_in(input)] + ([query] if isinstance(query, str) else [])

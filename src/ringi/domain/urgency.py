@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ringi.base.clock import EPOCH
 from ringi.domain import endings
 from ringi.domain.ask import Priority
-from ringi.domain.record import MICROSECOND, Query, cursor_of, microseconds
+from ringi.domain.record import MICROSECOND, Query, cursor_after_record, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
@@ -75,12 +75,12 @@ class UrgentQuery(NamedTuple):
 
     def place_of(self, request: Request) -> UrgentPlace:
         """Return the place of a request."""
-        deadline = microseconds(request.deadline) if request.deadline else None
-        return self.place(deadline, rank_of(request), microseconds(request.created_at), request.id)
+        deadline = unix_microseconds(request.deadline) if request.deadline else None
+        return self.place(deadline, rank_of(request), unix_microseconds(request.created_at), request.id)
 
     def place(self, deadline: int | None, rank: int, created_at: int, id: str) -> UrgentPlace:
         """Return the place of a request with this deadline, rank and time of creation; times are microseconds."""
-        if deadline is not None and deadline <= microseconds(self.due_soon_until):
+        if deadline is not None and deadline <= unix_microseconds(self.due_soon_until):
             return UrgentPlace("due", deadline, created_at, id)
         return UrgentPlace("rank", rank, created_at, id)
 
@@ -96,7 +96,7 @@ class UrgentQuery(NamedTuple):
 
     def cursor_of(self, request: Request) -> str:
         """Return the cursor of the page after this request."""
-        return ":".join(("urgent", str(microseconds(self.now)), *map(str, self.place_of(request))))
+        return ":".join(("urgent", str(unix_microseconds(self.now)), *map(str, self.place_of(request))))
 
 
 def urgent_query(query: Query) -> UrgentQuery:
@@ -118,12 +118,12 @@ def urgent_query(query: Query) -> UrgentQuery:
     return UrgentQuery(pending, query.now, None)
 
 
-def place_of(query: Query, request: Request) -> str:
+def cursor_after_urgent_request(query: Query, request: Request) -> str:
     """Return the cursor of the page after this request, in the order of the query."""
     if endings.is_by_end(query):
-        return endings.cursor_of(request)
+        return endings.cursor_after_ended_request(request)
     if not is_urgent(query):
-        return cursor_of(request)
+        return cursor_after_record(request)
     return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
 
 
@@ -138,7 +138,7 @@ def is_urgent(query: Query) -> bool:
     return query.order == "urgent"
 
 
-def unordered(query: Query) -> Query:
+def query_for_count(query: Query) -> Query:
     """Return the query whose matches count: in another order, all its requests, from the first page on."""
     if endings.is_by_end(query):
         return endings.ended_query(query).query

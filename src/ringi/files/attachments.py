@@ -133,7 +133,7 @@ class Attachments(Files):
         """
         name, key = clean_name(name), request.key
         # In a thread: hashing ten megabytes must not block the event loop.
-        media_type = await asyncio.to_thread(checked_type, field_of(request, field), name, content)
+        media_type = await asyncio.to_thread(checked_type, find_file_field(request, field), name, content)
         sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
         parts = await asyncio.to_thread(list, chunks_of(content))
         file = None
@@ -167,7 +167,7 @@ class Attachments(Files):
         stored = await self.find(request.key, number)
         if not stored:
             raise NotFoundError("attachment", f"{request.id}/{number}")
-        named = [file for _, file in files_in(request, answer_of(request)) if file["number"] == number]
+        named = [file for _, file in files_in(request, request_answer_data(request)) if file["number"] == number]
         content = b"".join([part async for part in self.read(request.key, number)])
         if hashlib.sha256(content).hexdigest() != (named or [stored.file])[0]["sha256"]:
             raise UnreadableError("attachment", f"{request.id}/{number}", "its bytes are not those that were attached")
@@ -179,7 +179,7 @@ class Attachments(Files):
 
     def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file in parts; none if it does not exist."""
-        return parts_of(self._stream, file_key(key, number), "attachment", f"{key.id}/{number}")
+        return read_file_bytes(self._stream, file_key(key, number), "attachment", f"{key.id}/{number}")
 
     async def check(
         self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
@@ -208,7 +208,7 @@ class Attachments(Files):
 
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
         """Yield the faults of the files that the answer of a request names."""
-        for field, file in files_in(request, answer_of(request)):
+        for field, file in files_in(request, request_answer_data(request)):
             if wrong := await self._misfit(request.key, file):
                 yield f"the file attached as {field} {wrong}"
 
@@ -222,7 +222,7 @@ class Attachments(Files):
 
     async def erase(self, request: Request, keep: Collection[int] = ()) -> None:
         """Delete all files of an ended request except those in `keep`, and accept no more."""
-        index = index_key(request.key)
+        index = file_index_key(request.key)
         last = await self._stream.append(index, [], fence=ERASED)
         try:
             numbers = {upload.number for upload in await self._uploads(request.key) if not upload.is_gone}
@@ -234,24 +234,24 @@ class Attachments(Files):
 
     async def end(self, request: Request) -> None:
         """Delete the files that the answer of an ended request does not name; if that fails, a later erasure does."""
-        if self._opened and fields_of(request):
+        if self._opened and file_fields_of_request(request):
             try:
                 await self.erase(request, numbers_in(request))
             except RingiError:
                 log.exception("files attached to %s and never sent are left until it is erased", request.id)
 
     async def _numbered(self, key: Key, field: str, by: str, size: int) -> int:
-        index, uploads = index_key(key), await self._uploads(key)
+        index, uploads = file_index_key(key), await self._uploads(key)
         earlier = {each.number for each in uploads if (each.field, each.by) == (field, by) and not each.is_gone}
         left = [each._replace(is_gone=each.is_gone or each.number in earlier) for each in uploads]
-        refuse_beyond(left, field, by, size)
+        refuse_files_beyond_limit(left, field, by, size)
         if gone := [number for number in sorted(earlier) if await self._is_replaced(key, number)]:
             await self._stream.append(index, [StreamItem({"gone": gone})], fence=0)
         number = await self._stream.append(index, [StreamItem({"size": size, "field": field, "by": by})], fence=0)
         try:
             # Others may have attached files at the same time: each sees all entries before its own.
             before = [each for each in await self._uploads(key) if each.number < number]
-            refuse_beyond(before, field, by, size)
+            refuse_files_beyond_limit(before, field, by, size)
         except InvalidError:
             await self._stream.append(index, [StreamItem({"gone": [number]})], fence=0)
             raise
@@ -267,7 +267,7 @@ class Attachments(Files):
     async def _uploads(self, key: Key) -> list[IndexedFile]:
         found, gone, after = list[IndexedFile](), set[int](), 0
         with damage_as_unreadable("attachments", key.id):
-            while items := await self._stream.read(index_key(key), after):
+            while items := await self._stream.read(file_index_key(key), after):
                 for item in items:
                     event = item.event
                     if "gone" in event:
@@ -287,7 +287,7 @@ def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
         raise UnreadableError(kind, id, f"{type(error).__name__}: it was damaged") from error
 
 
-def index_key(key: Key) -> Key:
+def file_index_key(key: Key) -> Key:
     """Return the key of the stream that numbers the files of a request; no thread can have this id."""
     return Key(key.tenant, f"attachments/{key.id}")
 
@@ -303,7 +303,7 @@ def chunks_of(content: bytes) -> Iterator[dict[str, Any]]:
         yield {"data": base64.b64encode(content[start : start + CHUNK]).decode()}
 
 
-async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
+async def read_file_bytes(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
     """Yield the bytes in a file's stream in parts; none if the stream is empty."""
     after = 1
     while True:
@@ -317,15 +317,15 @@ async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerat
         after = items[-1].number
 
 
-def fields_of(request: Request) -> dict[str, Attachment]:
+def file_fields_of_request(request: Request) -> dict[str, Attachment]:
     """Return the file fields of a request."""
     fields = request.form.fields if request.form else ()
     return {field.name: field for field in fields if isinstance(field, Attachment)}
 
 
-def field_of(request: Request, name: str) -> Attachment:
+def find_file_field(request: Request, name: str) -> Attachment:
     """Return the file field of this name, or raise `InvalidError`."""
-    fields = fields_of(request)
+    fields = file_fields_of_request(request)
     if name not in fields:
         known = ", ".join(fields) or "there is none"
         raise InvalidError.of("field", f"{safe_repr(name)} is not a file field: choose one of the form's ({known})")
@@ -334,19 +334,19 @@ def field_of(request: Request, name: str) -> Attachment:
 
 def files_in(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
     """Yield the files that an answer names, with their fields; invalid references are left to the form's validation."""
-    for name, field in fields_of(request).items():
+    for name, field in file_fields_of_request(request).items():
         with suppress(FieldValidationError):
             yield name, field.accept((data or {}).get(name))
 
 
-def answer_of(request: Request) -> Mapping[str, Any] | None:
+def request_answer_data(request: Request) -> Mapping[str, Any] | None:
     """Return the data of a request's answer."""
     return request.response.data if request.response else None
 
 
 def numbers_in(request: Request) -> set[int]:
     """Return the numbers of the files that a request's answer names."""
-    return {file["number"] for _, file in files_in(request, answer_of(request))}
+    return {file["number"] for _, file in files_in(request, request_answer_data(request))}
 
 
 def names_files(data: Mapping[str, Any] | None) -> bool:
@@ -368,7 +368,7 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
     return media_type
 
 
-def refuse_beyond(uploads: Sequence[IndexedFile], field: str, by: str, size: int) -> None:
+def refuse_files_beyond_limit(uploads: Sequence[IndexedFile], field: str, by: str, size: int) -> None:
     """Raise `InvalidError` if another file of this size exceeds the limits of a person or of the request."""
     for some, people in (([upload for upload in uploads if upload.by == by], 1), (uploads, PEOPLE)):
         sizes = [upload.size for upload in some if not upload.is_gone]

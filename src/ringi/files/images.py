@@ -20,7 +20,7 @@ from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.thread import FenceError
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
-from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, parts_of
+from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, read_file_bytes
 from ringi.forms.field_parts import AttachedFile, attached_file
 
 MAX_IMAGES = 4
@@ -56,7 +56,9 @@ class Images(Files):
         """
         await self.unlisted(key, images, listed)
         sizes = [len(image.content) for image in images]
-        last = await self._stream.append(index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence)
+        last = await self._stream.append(
+            image_index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence
+        )
         files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
         try:
             for file, image in zip(files, images, strict=True):
@@ -74,7 +76,9 @@ class Images(Files):
         Raises `InvalidError` if the thread cannot take the new images in addition to the listed ones.
         """
         known = await self._sizes(key)
-        refuse_beyond([known[number] for number in known if number in listed], [len(image.content) for image in new])
+        refuse_images_beyond_limit(
+            [known[number] for number in known if number in listed], [len(image.content) for image in new]
+        )
         return [number for number in known if number not in listed]
 
     async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
@@ -83,7 +87,7 @@ class Images(Files):
             with suppress(FenceError):
                 await self._stream.delete(image_key(key, number), fence=fence + 1)
         with suppress(FenceError):
-            await self._stream.append(index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
+            await self._stream.append(image_index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
 
     async def find(self, key: Key, number: int) -> AttachedFile:
         """Return the metadata of an image, or raise `NotFoundError`."""
@@ -117,8 +121,8 @@ class Images(Files):
             numbers = [item.number async for item in self._index(key)]
         except UnreadableError:
             # Damaged, but its end is known.
-            numbers = list(range(1, await self._stream.append(index_key(key), [], fence=fence) + 1))
-        return [*(image_key(key, number) for number in numbers), index_key(key)] if numbers else []
+            numbers = list(range(1, await self._stream.append(image_index_key(key), [], fence=fence) + 1))
+        return [*(image_key(key, number) for number in numbers), image_index_key(key)] if numbers else []
 
     async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
         with damage_as_unreadable("image", f"{key.id}/{number}"):
@@ -127,7 +131,7 @@ class Images(Files):
 
     def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of an image in parts; none if it does not exist."""
-        return parts_of(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
+        return read_file_bytes(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
 
     async def _sizes(self, key: Key) -> dict[int, int]:
         items = [item async for item in self._index(key)]
@@ -141,7 +145,7 @@ class Images(Files):
         after = 0
         while True:
             with damage_as_unreadable("images", key.id):
-                items = await self._stream.read(index_key(key), after)
+                items = await self._stream.read(image_index_key(key), after)
             if not items:
                 return
             for item in items:
@@ -149,7 +153,7 @@ class Images(Files):
             after = items[-1].number
 
 
-def index_key(key: Key) -> Key:
+def image_index_key(key: Key) -> Key:
     """Return the key of the stream that numbers the images of a thread; no thread can have this id."""
     return Key(key.tenant, f"images/{key.id}")
 
@@ -173,7 +177,7 @@ def refuse_many(count: int) -> None:
         raise InvalidError.of(FIELD, why, "too_many_images", max=MAX_IMAGES)
 
 
-def check(images: Sequence[NewImage]) -> None:
+def check_images(images: Sequence[NewImage]) -> None:
     """Raise `InvalidError` for an invalid or too large image, or for too many in one message."""
     refuse_many(len(images))
     for image in images:
@@ -190,7 +194,7 @@ def check(images: Sequence[NewImage]) -> None:
             raise InvalidError.of(FIELD, what, "image_pixels")
 
 
-def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
+def refuse_images_beyond_limit(known: Sequence[int], sizes: Sequence[int]) -> None:
     """Raise `InvalidError` if a thread with images of the known sizes cannot take more images of these sizes."""
     remedy = "send the message without images, or begin another conversation"
     if len(known) + len(sizes) > MAX_OF_THREAD:

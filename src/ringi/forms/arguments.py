@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ringi.base.validation import MAX_ERRORS, path_of
+from ringi.base.validation import MAX_ERRORS, field_path
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.json_schema import InstanceCheck, check_instance, check_schema
 
@@ -47,7 +47,7 @@ def nested_paths(value: object, path: str) -> Iterator[str]:
     """Yield the path of every nested value."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, each in members:
-        place = path_of(path, [name])
+        place = field_path(path, [name])
         yield place
         yield from nested_paths(each, place)
 
@@ -82,7 +82,7 @@ class CallCheck:
     def __call__(self, args: dict[str, Any]) -> None:
         """Raise `InvalidError` unless the arguments are valid."""
         if self._names is not None:
-            refuse_unknown(args, self._names)
+            refuse_unknown_arguments(args, self._names)
         if self._check is not None:
             self._check(args, field="args")
 
@@ -96,9 +96,9 @@ def is_usable(schema: Schema) -> bool:
     return True
 
 
-def refuse_unknown(args: Mapping[str, object], names: Container[str]) -> None:
+def refuse_unknown_arguments(args: Mapping[str, object], names: Container[str]) -> None:
     """Raise `InvalidError` for each argument whose name is not in `names`."""
-    unknown = [FieldError(path_of("args", [name]), UNKNOWN, "unexpected") for name in args if name not in names]
+    unknown = [FieldError(field_path("args", [name]), UNKNOWN, "unexpected") for name in args if name not in names]
     if unknown:
         raise InvalidError(unknown[:MAX_ERRORS])
 

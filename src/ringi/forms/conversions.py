@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from ringi.base.canonical_json import JsonObject
-from ringi.base.validation import path_of, safe_repr
+from ringi.base.validation import field_path, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.json_schema import check_schema
 
@@ -82,7 +82,7 @@ _NOT_BLANK = r"\S"
 _REMARKS = {"$comment", "deprecated", "readOnly", "writeOnly", "examples"}
 
 
-def schema_of(fields: Sequence[Mapping[str, Any]]) -> JsonObject:
+def form_json_schema(fields: Sequence[Mapping[str, Any]]) -> JsonObject:
     """Return the JSON Schema (2020-12) of the answers to a form's fields, which are passed as JSON."""
     return {
         "$schema": _DIALECT,
@@ -99,10 +99,10 @@ def fields_of_model(model: type[BaseModel]) -> list[JsonObject]:
         schema = model.model_json_schema(schema_generator=_PlainSchema)
     except PydanticInvalidForJsonSchema as error:
         raise InvalidError.of(model.__name__, f"has no JSON Schema ({error.message}): use plain types") from None
-    return fields_of(schema, field=model.__name__, within="")
+    return fields_from_json_schema(schema, field=model.__name__, within="")
 
 
-def fields_of(schema: object, *, field: str, within: str = "properties") -> list[JsonObject]:
+def fields_from_json_schema(schema: object, *, field: str, within: str = "properties") -> list[JsonObject]:
     """Return the fields for a flat JSON Schema object; raise InvalidError that names each unsupported part."""
     check_schema(schema, field=field)
     assert isinstance(schema, dict)
@@ -114,7 +114,7 @@ def fields_of(schema: object, *, field: str, within: str = "properties") -> list
     definitions = {**schema.get("$defs", {}), **schema.get("definitions", {})}
     fields: list[JsonObject] = []
     for name, part in schema.get("properties", {}).items():
-        path = path_of(field, [*([within] if within else []), name])
+        path = field_path(field, [*([within] if within else []), name])
         try:
             fields.append(_Reader(part, definitions, path).field(name, name in schema.get("required", ())))
         except InvalidError as error:
@@ -130,7 +130,7 @@ def _foreign(schema: Mapping[str, object], known: set[str]) -> list[str]:
 
 def _misfits(path: str, schema: Mapping[str, object], known: set[str]) -> list[FieldError]:
     return [
-        FieldError(path_of(path, [key]), f"does not fit a form: {_REMEDIES.get(key, 'remove it')}")
+        FieldError(field_path(path, [key]), f"does not fit a form: {_REMEDIES.get(key, 'remove it')}")
         for key in _foreign(schema, known)
     ]
 
@@ -316,7 +316,7 @@ class _Reader:
         return str(widget)
 
     def _refuse(self, keyword: str, message: str) -> NoReturn:
-        raise InvalidError.of(path_of(self.path, [keyword] if keyword else []), message)
+        raise InvalidError.of(field_path(self.path, [keyword] if keyword else []), message)
 
 
 def _besides_null(schema: JsonObject) -> tuple[str, JsonObject] | None:

@@ -15,8 +15,8 @@ from ringi.base.validation import (
     check_moment,
     check_number,
     check_text,
+    field_path,
     is_on_step,
-    path_of,
     safe_repr,
 )
 from ringi.forms.field_parts import (
@@ -63,7 +63,7 @@ class _Field(StrictModel):
 
     @classmethod
     def _error_root(cls, arguments: dict[str, Any]) -> str:
-        return path_of("", [arguments.get("name") or cls.__name__])
+        return field_path("", [arguments.get("name") or cls.__name__])
 
     def accept(self, value: object) -> Any:
         """Return the answer to store.

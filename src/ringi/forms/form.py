@@ -11,7 +11,7 @@ from pydantic import BaseModel, model_validator
 
 from ringi.base.canonical_json import JsonObject
 from ringi.base.model import StrictModel, without_nulls
-from ringi.base.validation import FieldValidationError, invalid_error, path_of, safe_repr
+from ringi.base.validation import FieldValidationError, field_path, invalid_error, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
 from ringi.forms.field_parts import Option
@@ -107,11 +107,11 @@ class Form(StrictModel):
         Raises:
             InvalidError: A part of the schema has no form field; there is one error for each.
         """
-        return cls.parse({"fields": conversions.fields_of(schema, field="schema")})
+        return cls.parse({"fields": conversions.fields_from_json_schema(schema, field="schema")})
 
     def json_schema(self) -> JsonObject:
         """Return the JSON Schema of an answer; `from_json_schema` converts it back to this form."""
-        return conversions.schema_of(self.model_dump(mode="json")["fields"])
+        return conversions.form_json_schema(self.model_dump(mode="json")["fields"])
 
     def check(self, data: object) -> JsonObject:
         """Return the answers to store.
@@ -140,7 +140,7 @@ class Form(StrictModel):
                 errors.append(error.at(field.name))
         unknown = [name for name in data or {} if name not in {field.name for field in self.fields}]
         errors += [
-            FieldError(path_of("", [n]), "is not a field of this form: remove it", "unexpected")
+            FieldError(field_path("", [n]), "is not a field of this form: remove it", "unexpected")
             for n in unknown[:MAX_UNKNOWN]
         ]
         if errors:
@@ -148,7 +148,7 @@ class Form(StrictModel):
         return answers
 
 
-def into(model: type[M], data: object) -> M:
+def answers_as_model(model: type[M], data: object) -> M:
     """Return the answers as an instance of the pydantic model from which the form was made.
 
     Values are not coerced, but a day becomes a `date` and an option its Enum member. None means no answer.

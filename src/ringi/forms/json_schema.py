@@ -19,7 +19,7 @@ from ringi.base.validation import (
     check_finite,
     check_text,
     check_whole,
-    path_of,
+    field_path,
     pattern_rule,
     plain_limit,
     safe_name,
@@ -171,7 +171,7 @@ def check_json(
         nodes, bytes = nodes + 1, bytes + 2 + _length(item, path)
         if bytes > max_bytes:
             raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it", "too_large")
-        stack.extend((child, path_of(path, [key]), level + 1) for key, child in _members(item, path))
+        stack.extend((child, field_path(path, [key]), level + 1) for key, child in _members(item, path))
     return Size(nodes, bytes)
 
 
@@ -274,7 +274,7 @@ def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     try:
         validator = jsonschema_rs.validator_for(schema, pattern_options=_engine(), validate_formats=True, offline=True)
     except jsonschema_rs.ValidationError as error:
-        raise InvalidError.of(path_of(field, error.instance_path), _refusal(error)) from None
+        raise InvalidError.of(field_path(field, error.instance_path), _refusal(error)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise InvalidError.of(field, f"is not a valid JSON Schema ({_clipped(str(error))}): correct it") from None
     return validator, weight
@@ -292,7 +292,7 @@ def _weigh(schema: dict[str, Any], field: str) -> _Weight:
     parts = {"#": _part({k: v for k, v in schema.items() if k not in (*_DEFINITIONS, "$schema")}, field)}
     for section in _DEFINITIONS:
         for name, part in _entries(schema.get(section)):
-            parts[f"#/{section}/{name}"] = _part(part, path_of(field, [section, name]))
+            parts[f"#/{section}/{name}"] = _part(part, field_path(field, [section, name]))
     weight = _unfold(parts, field)
     if weight.keywords > MAX_KEYWORDS:
         raise InvalidError.of(field, f"expands to {safe_repr(weight.keywords)} keywords: use at most {MAX_KEYWORDS}")
@@ -339,10 +339,10 @@ def _part(schema: object, field: str) -> _Definition:
 def _subschemas(schema: dict[str, Any], path: str) -> Iterator[tuple[object, str]]:
     for key, part in schema.items():
         if key in _MAPS:
-            yield from ((sub, path_of(path, [key, name])) for name, sub in _entries(part))
+            yield from ((sub, field_path(path, [key, name])) for name, sub in _entries(part))
         elif key in _NESTED:
             subs = part if isinstance(part, list) else [part]
-            yield from ((sub, path_of(path, [key])) for sub in subs)
+            yield from ((sub, field_path(path, [key])) for sub in subs)
 
 
 def _entries(part: object) -> Iterable[tuple[str, object]]:
@@ -394,13 +394,13 @@ def _explain(
 
 
 def _problems(error: jsonschema_rs.ValidationError, field: str) -> Iterator[FieldError]:
-    path = path_of(field, error.instance_path)
+    path = field_path(field, error.instance_path)
     match error.kind:
         case Kind.Required(name):
-            yield FieldError(path_of(path, [name]), "is missing: add it", "required")
+            yield FieldError(field_path(path, [name]), "is missing: add it", "required")
         case Kind.AdditionalProperties(names):
             why = "is not in the schema: remove it"
-            yield from (FieldError(path_of(path, [name]), why, "unexpected") for name in names)
+            yield from (FieldError(field_path(path, [name]), why, "unexpected") for name in names)
         case _:
             yield FieldError(path, f"{_clipped(error.message)}: send a value that fits", *_rule_of(error))
 

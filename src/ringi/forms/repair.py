@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ringi.base.validation import path_of, safe_repr
+from ringi.base.validation import field_path, safe_repr
 from ringi.forms.field_parts import MAX_LABEL, NAME, Option
 from ringi.forms.form import FIELDS, MAX_FIELDS
 
@@ -33,7 +33,7 @@ class RepairResult(NamedTuple):
         return None if data is None else {self.names.get(name, name): value for name, value in data.items()}
 
 
-def repair(fields: object) -> RepairResult:
+def repair_form_fields(fields: object) -> RepairResult:
     """Return the fields that a model wrote, repaired; a valid field is returned unchanged.
 
     Nulls, unknown keys and duplicate options are dropped. A slider without both bounds becomes a number. A field with
@@ -55,7 +55,7 @@ def drop_unknown(entry: object, names: Collection[str], path: str, changes: list
     if not isinstance(entry, dict):
         return entry
     present = {name: value for name, value in entry.items() if value is not None}
-    changes += [f"{path_of(path, [name])}: is unknown and was left out" for name in present if name not in names]
+    changes += [f"{field_path(path, [name])}: is unknown and was left out" for name in present if name not in names]
     return {name: value for name, value in present.items() if name in names}
 
 

@@ -73,7 +73,7 @@ class _Call(NamedTuple):
     """The bytes that its blocks may have as JSON."""
 
 
-def view_of(name: str, args: Mapping[str, Any], folder: str | None) -> CallView:
+def call_view(name: str, args: Mapping[str, Any], folder: str | None) -> CallView:
     """Return the title and the display blocks of a call; without blocks if its kind is unknown.
 
     A long text is shortened with a mark in it; the arguments themselves are not changed. To show what a call changes in

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
-from ringi.base.canonical_json import digest, hashed, jsonable
+from ringi.base.canonical_json import digest, jsonable, short_json_hash
 from ringi.base.clock import utc_now
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.grants import FOLDER
@@ -21,9 +21,9 @@ from ringi.domain.record import AGENT
 from ringi.domain.request import CLIENT, Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError, WaitTimeoutError
 from ringi.forms.form import Form
-from ringi.gateways.call_views import view_of
+from ringi.gateways.call_views import call_view
 from ringi.inbox.api import Inbox
-from ringi.integrations.askers import Call, InboxAsker, InboxOptions
+from ringi.integrations.askers import GatedFunctionCall, InboxAsker, InboxOptions
 from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
 from ringi.policy.rules import Policy, Rule
@@ -64,7 +64,7 @@ class ClientSession(NamedTuple):
         return {CLIENT: self.client, **({FOLDER: self.folder} if self.folder else {})}
 
 
-def environment() -> dict[str, str]:
+def gated_program_environment() -> dict[str, str]:
     """Return the variables of this process for a program behind a gate, which must not reach the inbox that decides."""
     return {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
 
@@ -126,7 +126,7 @@ class ClientGate:
             WaitTimeoutError: Nobody answered in time; the request stays open.
             RingiError: The call cannot be authorized now.
         """
-        call = Call(name, dict(args))
+        call = GatedFunctionCall(name, dict(args))
         more = own_files_rules(call)
         policy = self._current_policy(more)
         if policy.decide(*call).effect == "allow":
@@ -134,7 +134,7 @@ class ClientGate:
             return Authorized(call.args)
         options = InboxOptions(self._inbox, None, timeout)
         # An approval under another rule may be that of other people.
-        base = hashed(self._scope, *call, jsonable(policy.rule_of(*call)))
+        base = short_json_hash(self._scope, *call, jsonable(policy.rule_of(*call)))
         asker = ClientAsker(self, options, base, attempt or uuid.uuid4().hex, schema, on_wait)
         asker.number = self._numbers.get(asker.base, 0)
         try:
@@ -172,7 +172,7 @@ class ClientGate:
         return with_rules(policy, more) if more else self._asking[1]
 
     async def _begin(
-        self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy, policy: Policy
+        self, call: GatedFunctionCall, granted: Authorized, asker: ClientAsker, before: Policy, policy: Policy
     ) -> Authorized:
         if granted.request is None:
             return granted  # By now a rule allows it.
@@ -184,7 +184,7 @@ class ClientGate:
         return granted
 
 
-def own_files_rules(call: Call) -> tuple[Rule, ...]:
+def own_files_rules(call: GatedFunctionCall) -> tuple[Rule, ...]:
     """Return the rule for a call that names the files of Ringi or the settings of a client: it always asks."""
     names_own_files = OWN_FILES.search(json.dumps(call.args, ensure_ascii=False))
     return (Rule(tools=(call.name,), name=OWN_FILES_RULE),) if names_own_files else ()
@@ -227,7 +227,7 @@ class ClientAsker(InboxAsker):
     def asks(self) -> bool:
         return True
 
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+    async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         while True:
             self._earlier = None
             try:
@@ -244,7 +244,7 @@ class ClientAsker(InboxAsker):
         action, session = question.action, self._gate.session
         if action is None:
             return question
-        view = view_of(action.name, action.args, session.folder)
+        view = call_view(action.name, action.args, session.folder)
         allowed = question.resolved_allowed
         is_own_title = question.title != f"Run {action.name}?"
         return with_schema(
@@ -289,7 +289,7 @@ class ClientAsker(InboxAsker):
         return receipt is not None and receipt.is_begun_by(self.attempt) and is_recent
 
     def _id(self, name: str) -> str:
-        return f"call-{hashed(self.base, self.number)}"
+        return f"call-{short_json_hash(self.base, self.number)}"
 
 
 class FormResult(NamedTuple):
@@ -304,7 +304,7 @@ class FormResult(NamedTuple):
         return {"action": self.action, **({"content": self.content} if self.action == "accept" else {})}
 
 
-async def ask_form(
+async def ask_client_form(
     inbox: Inbox,
     session: ClientSession,
     message: str,
@@ -339,13 +339,13 @@ async def ask_form(
     )
     response = None
     with suppress(WaitTimeoutError):
-        response = (await answered(inbox, session, ask, place, timeout)).response
+        response = (await ask_client_question(inbox, session, ask, place, timeout)).response
     if response is None:
         return FormResult("cancel")
     return FormResult("accept", response.data or {}) if response.decision == "respond" else FormResult("decline")
 
 
-async def answered(
+async def ask_client_question(
     inbox: Inbox, session: ClientSession, ask: Ask, place: tuple[str, ...], timeout: float | None
 ) -> Request:
     """Return the ended request of a question; the same question in the same place that is still open is used again.
@@ -353,7 +353,7 @@ async def answered(
     Raises:
         WaitTimeoutError: Nobody answered in time; the request stays open.
     """
-    key = hashed(session.thread_id, *place, digest(ask.model_dump(mode="json")))
+    key = short_json_hash(session.thread_id, *place, digest(ask.model_dump(mode="json")))
     for number in itertools.count():
         known = ask.model_copy(update={"id": f"ask-{key}-{number}", "thread_id": session.thread_id})
         request = await inbox.submit(known)

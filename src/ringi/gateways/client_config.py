@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ringi.base.canonical_json import unique_keys
-from ringi.base.extras import missing
+from ringi.base.canonical_json import refuse_repeated_json_keys
+from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError
 
 ClientSettings = dict[str, Any]
@@ -69,7 +69,9 @@ def change_json(path: Path, change: Callable[[ClientSettings], ClientSettings]) 
     """
     before = read_text(path)
     settings = (
-        _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=unique_keys)) if before else {}
+        _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=refuse_repeated_json_keys))
+        if before
+        else {}
     )
     after = change(json.loads(json.dumps(settings)))
     if after == settings:
@@ -94,7 +96,7 @@ def change_toml(path: Path, table: str, name: str, settings: ClientSettings | No
     try:
         import tomlkit
     except ModuleNotFoundError as error:
-        missing("the configuration in TOML", error)
+        raise_missing_extra("the configuration in TOML", error)
     before = read_text(path)
     document: Any = _parsed(path, before, "TOML", tomlkit.parse)
     current = document.get(table, {})

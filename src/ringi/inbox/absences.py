@@ -27,7 +27,7 @@ class Absences:
 
     async def active(self) -> list[Absence]:
         """Return the absences that have not ended."""
-        return absence.active(await self._journal(), self._clock())
+        return absence.active_absences(await self._journal(), self._clock())
 
     async def of(self, person: str) -> Away:
         """Return a person's own absence, and those in which the person is the deputy."""
@@ -45,15 +45,15 @@ class Absences:
             InvalidError: The deputy or the end is invalid.
         """
         new = new.checked(self._clock())
-        begun = absence.begun(self._clock(), self._key.tenant, by=new.person)
-        await change_journal(self._store, self._key, begun, lambda old: absence.left(old, new, self._clock()))
+        begun = absence.begin_absence_journal(self._clock(), self._key.tenant, by=new.person)
+        await change_journal(self._store, self._key, begun, lambda old: absence.with_absence(old, new, self._clock()))
         return new
 
     async def end(self, person: str) -> None:
         """Record that a person is back; nothing changes if the person was not away."""
         if await self._journal() is not None:
             await change_record(
-                self._store, Journal, self._key, lambda old: absence.returned(old, person, self._clock())
+                self._store, Journal, self._key, lambda old: absence.without_own_absence(old, person, self._clock())
             )
 
     async def end_of(self, person: str, by: str) -> None:
@@ -64,10 +64,10 @@ class Absences:
         """
 
         def step(old: Journal) -> absence.JournalChange:
-            gone = [each for each in absence.active(old, self._clock()) if each.person == person]
+            gone = [each for each in absence.active_absences(old, self._clock()) if each.person == person]
             if not gone:
                 raise NotFoundError("absence", person)
-            return absence.without(old, gone, person, by, self._clock())
+            return absence.without_absences(old, gone, person, by, self._clock())
 
         try:
             await change_record(self._store, Journal, self._key, step)

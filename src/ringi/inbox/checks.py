@@ -10,11 +10,19 @@ from typing import Any
 
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
-from ringi.contracts.store import find_record, readable
+from ringi.contracts.store import find_record, skip_unreadable_records
 from ringi.domain.ask import parse_body
-from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, report_of
+from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, check_report
 from ringi.domain.journal import Journal
-from ringi.domain.planting import JOURNAL, begun_journal, check_from, checks_in, is_template, view_of, with_checks
+from ringi.domain.planting import (
+    JOURNAL,
+    begin_check_journal,
+    check_from,
+    check_view,
+    checks_in,
+    is_template,
+    with_checks,
+)
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, decider_of
@@ -49,7 +57,7 @@ class InboxChecks(InboxPart, api.Checks):
         planted = [self._check_from(recipe, recent[recipe.tool]) for recipe in chosen]
         if planted:
             step = partial(with_checks, planted=[request for request, _ in planted], by=person.name, now=inbox.clock())
-            begun = begun_journal(inbox.tenant, inbox.clock(), person.name)
+            begun = begin_check_journal(inbox.tenant, inbox.clock(), person.name)
             # First: a check that is not on record could be mistaken for a real request.
             await change_journal(self._inbox.store, Key(self._inbox.tenant, JOURNAL), begun, step)
         for request, event in planted:
@@ -62,8 +70,8 @@ class InboxChecks(InboxPart, api.Checks):
     async def report(self) -> CheckReport:
         journal = await find_record(self._inbox.store, Journal, Key(self._inbox.tenant, JOURNAL))
         keys = [Key(self._inbox.tenant, id) for id in checks_in(journal)]
-        found = [view_of(request) for request in await readable(self._inbox.store, Request, keys)]
-        return report_of(view for view in found if view)
+        found = [check_view(request) for request in await skip_unreadable_records(self._inbox.store, Request, keys)]
+        return check_report(view for view in found if view)
 
     def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> Planted:
         templates = [request for request in recent if is_template(request, recipe)][:NEWEST]

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import rate_limited_logger
 from ringi.contracts.backend import EVENTS, Notifier, Wakeup
-from ringi.contracts.store import Store, readable
+from ringi.contracts.store import Store, skip_unreadable_records
 from ringi.domain.record import Event, Key, Position, topic_of
 from ringi.domain.request import Request
 from ringi.errors import RingiError
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 TOPIC = EVENTS
 """The topic that is notified when there may be new events."""
 BATCH = 500
@@ -108,7 +108,7 @@ class Feed:
         newest = {Key(event.tenant, event.record_id): event for event in events}
         found = [request for event in newest.values() if (request := self.written(event))]
         missing = newest.keys() - {request.key for request in found}
-        return found + await readable(self._store, Request, list(missing))
+        return found + await skip_unreadable_records(self._store, Request, list(missing))
 
     async def __aenter__(self) -> Self:
         return self

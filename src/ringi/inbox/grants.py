@@ -8,17 +8,17 @@ from functools import partial
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.contracts.store import Store, change_record, find_record, readable
+from ringi.contracts.store import Store, change_record, find_record, skip_unreadable_records
 from ringi.domain.grants import (
     JOURNAL,
     Grant,
     GrantEntry,
     GrantUse,
-    begun_journal,
-    read_entries,
-    refuted,
-    revoked,
+    begin_grant_journal,
+    read_grant_entries,
     with_grant,
+    with_grant_revoked,
+    with_refuted_rules_ended,
     with_use,
 )
 from ringi.domain.journal import Journal
@@ -60,7 +60,7 @@ class GrantJournals:
         answer, now = answered.response or answered.held, self._clock()
         if answer is None or answer.grant is None or answer.grant.until <= now:
             return
-        begun = begun_journal(answered.tenant, now, answer.responder)
+        begun = begin_grant_journal(answered.tenant, now, answer.responder)
         step = partial(with_grant, id=answered.id, grant=answer.grant, by=answer.responder, now=now)
         await change_journal(self._store, Key(answered.tenant, JOURNAL), begun, step)
         self.refresh(answered.tenant)
@@ -81,7 +81,7 @@ class GrantJournals:
             return None
         now = self._clock()
         try:
-            entries = read_entries(await self._watch.find(request.tenant))
+            entries = read_grant_entries(await self._watch.find(request.tenant))
         except UnreadableError:
             log.exception("a person is asked, because the grants cannot be read")
             return None
@@ -89,7 +89,7 @@ class GrantJournals:
         if of_tool and (stored := await find_record(self._store, Request, request.key)):
             return stored if stored.is_final and stored.digest == request.digest else None
         keys = {Key(request.tenant, id): entry for id, entry in of_tool.items() if entry.status(now) == "active"}
-        for granting in await readable(self._store, Request, list(keys)):
+        for granting in await skip_unreadable_records(self._store, Request, list(keys)):
             made = person_and_grant(granting, keys[granting.key])
             if made and made[1].covers(call) and not request.excludes(made[0], granting.responder_subject):
                 if made[1].must_ask(granting.seed, request.id):
@@ -106,10 +106,12 @@ class GrantJournals:
         call = request.grantable_call
         if call is None or request.is_check:
             return []
-        now, entries = self._clock(), read_entries(await self._watch.read(request.tenant))
+        now, entries = self._clock(), read_grant_entries(await self._watch.read(request.tenant))
         rules = {Key(request.tenant, id): entry for id, entry in entries.items() if entry.one_in}
         of_tool = {key: entry for key, entry in rules.items() if entry.tool == call.tool and not entry.revoked}
-        found = await readable(self._store, Request, [key for key, entry in of_tool.items() if entry.until > now])
+        found = await skip_unreadable_records(
+            self._store, Request, [key for key, entry in of_tool.items() if entry.until > now]
+        )
         made = ((each, person_and_grant(each, of_tool[each.key])) for each in found)
         return [each.id for each, granted in made if granted and granted[1].covers(call)]
 
@@ -124,7 +126,7 @@ class GrantJournals:
         """
         ids = await self.rules_covering(decided)
         if ids:
-            step = partial(refuted, ids=ids, request=decided.id, by=by, now=self._clock())
+            step = partial(with_refuted_rules_ended, ids=ids, request=decided.id, by=by, now=self._clock())
             await change_record(self._store, Journal, Key(decided.tenant, JOURNAL), step)
             self.refresh(decided.tenant)
             failpoint("rule.after_refute")
@@ -147,7 +149,7 @@ class GrantJournals:
         use = request.response and request.response.grant_use
         if not use:
             return False
-        entry = read_entries(await self._watch.read(request.tenant)).get(use.id)
+        entry = read_grant_entries(await self._watch.read(request.tenant)).get(use.id)
         if entry is None or entry.digest != use.digest or entry.revoked or entry.until <= self._clock():
             return True
         granting = await find_record(self._store, Request, Key(request.tenant, use.id))
@@ -156,7 +158,7 @@ class GrantJournals:
     async def entries(self, tenant: str) -> dict[str, GrantEntry]:
         """Return the grants of a tenant that have not ended by time, by id, also those without effect."""
         now = self._clock()
-        entries = read_entries(await self._watch.read(tenant))
+        entries = read_grant_entries(await self._watch.read(tenant))
         return {id: entry for id, entry in entries.items() if now < entry.until}
 
     async def revoke(self, key: Key, by: str) -> None:
@@ -169,7 +171,7 @@ class GrantJournals:
         Raises:
             NotFoundError: There is no such grant.
         """
-        step = partial(revoked, id=key.id, by=by, now=self._clock())
+        step = partial(with_grant_revoked, id=key.id, by=by, now=self._clock())
         try:
             await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
         except NotFoundError:
@@ -201,7 +203,7 @@ class GrantJournals:
         if before.version == after.version:
             return None
         failpoint("grant.after_use")
-        return GrantUse(id=key.id, digest=entry.digest, number=read_entries(after)[key.id].uses)
+        return GrantUse(id=key.id, digest=entry.digest, number=read_grant_entries(after)[key.id].uses)
 
 
 def person_and_grant(request: Request, entry: GrantEntry) -> tuple[str, Grant] | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
-from ringi.base.metrics import Metrics, seconds
+from ringi.base.metrics import Metrics, seconds_between_clocks
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store, change_record
@@ -27,7 +27,7 @@ from ringi.domain.grants import NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.reviews import review_of
-from ringi.domain.urgency import own_query, place_of
+from ringi.domain.urgency import cursor_after_urgent_request, own_query
 from ringi.domain.voting import Caller, Decider, decider_of
 from ringi.errors import ConflictError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import names_files
@@ -292,7 +292,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         own = own_query(query, self.tenant, self.clock())
         found = await self.store.find(Request, own.model_copy(update={"limit": own.limit + 1}))
         has_more = len(found) > own.limit > 0
-        return Page(found[: own.limit], place_of(own, found[own.limit - 1]) if has_more else None)
+        return Page(found[: own.limit], cursor_after_urgent_request(own, found[own.limit - 1]) if has_more else None)
 
     async def search(self, query: Query) -> list[Request]:
         """Return this tenant's matching requests, newest first, unless the query has another order.
@@ -481,7 +481,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
                 await wakeup.wait(seconds_left)
                 has_slept = True
         if has_slept and ended.ended_at:
-            self.metrics.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
+            self.metrics.woken.labels("wait").observe(seconds_between_clocks(self.clock() - ended.ended_at))
         return ended
 
     async def save_unchained(self, id: str, step: RequestStep) -> Request:
@@ -569,9 +569,11 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         if not after.ended_at or after.is_check:
             return
         if not before.ended_at:
-            self.metrics.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))
+            self.metrics.answered.labels(after.kind, after.status).observe(
+                seconds_between_clocks(after.ended_at - after.created_at)
+            )
         elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
-            self.metrics.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
+            self.metrics.woken.labels("run").observe(seconds_between_clocks(after.acknowledged_at - after.ended_at))
 
     async def notify(self, request: Request) -> None:
         self.feed.keep(request)

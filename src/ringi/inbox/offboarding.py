@@ -11,7 +11,7 @@ from ringi.contracts.backend import ABSENCES
 from ringi.contracts.store import change_record
 from ringi.domain import absence
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Key, Query, cursor_of
+from ringi.domain.record import Event, Key, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, NotFoundError
@@ -61,8 +61,10 @@ async def _end_absences(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     gone: list[absence.Absence] = []
 
     def step(journal: Journal) -> absence.JournalChange:
-        gone[:] = [each for each in absence.active(journal, inbox.clock()) if person in (each.person, each.deputy)]
-        return absence.without(journal, gone, person, by, inbox.clock())
+        gone[:] = [
+            each for each in absence.active_absences(journal, inbox.clock()) if person in (each.person, each.deputy)
+        ]
+        return absence.without_absences(journal, gone, person, by, inbox.clock())
 
     try:
         await change_record(inbox.store, Journal, Key(inbox.tenant, absence.JOURNAL), step)
@@ -114,7 +116,7 @@ async def _pending(inbox: StoreInbox, query: Query) -> AsyncIterator[Request]:
     while found := await inbox.search(query):
         for request in found:
             yield request
-        query = query.model_copy(update={"before": cursor_of(found[-1])})
+        query = query.model_copy(update={"before": cursor_after_record(found[-1])})
 
 
 HOLDINGS = (

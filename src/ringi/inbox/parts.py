@@ -106,24 +106,26 @@ class InboxMemories(InboxPart, api.Memories):
     async def list(self, person: str | None = None, *, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         name = decider_of(person).name
         found = await self._inbox.page(Query(remembered_by=name, limit=limit, before=cursor))
-        return Page((memories.memory_of(request, name) for request in found), found.next)
+        return Page((memories.find_person_memory(request, name) for request in found), found.next)
 
     async def get(self, id: str, person: str | None = None) -> Memory:
         with memories.looked_for(id):
-            return memories.memory_of(await self._inbox.get(id), decider_of(person).name)
+            return memories.find_person_memory(await self._inbox.get(id), decider_of(person).name)
 
     async def edit(
         self, id: str, data: dict[str, Any], *, told_at: datetime | None = None, by: Caller = None
     ) -> Memory:
         name, clock = decider_of(by).name, self._inbox.clock
         with memories.looked_for(id):
-            new = await self._inbox.change(id, lambda old: memories.edited(old, data, name, clock(), told_at))
-        return memories.memory_of(new, name)
+            new = await self._inbox.change(
+                id, lambda old: memories.with_memory_edited(old, data, name, clock(), told_at)
+            )
+        return memories.find_person_memory(new, name)
 
     async def delete(self, id: str, *, by: Caller = None) -> None:
         name, clock = decider_of(by).name, self._inbox.clock
         with memories.looked_for(id):
-            await self._inbox.change(id, lambda request: memories.forgotten(request, name, clock()))
+            await self._inbox.change(id, lambda request: memories.with_memory_deleted(request, name, clock()))
 
 
 class InboxTrail(InboxPart, api.Trail):

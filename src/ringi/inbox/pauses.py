@@ -12,7 +12,7 @@ from ringi.domain.pauses import (
     JOURNAL,
     NewPause,
     Pause,
-    begun_journal,
+    begin_pause_journal,
     find_pause,
     read_pauses,
     same_pause,
@@ -58,7 +58,7 @@ async def begin_pause(store: Store, tenant: str, new: NewPause, *, by: str, cloc
     def step(journal: Journal) -> tuple[Journal, Event | None]:
         return with_pause(journal, new, id, by, clock())
 
-    after = await change_journal(store, Key(tenant, JOURNAL), begun_journal(tenant, clock()), step)
+    after = await change_journal(store, Key(tenant, JOURNAL), begin_pause_journal(tenant, clock()), step)
     pause = same_pause(read_pauses(after), new, by)
     assert pause
     return pause

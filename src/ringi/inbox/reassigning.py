@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ringi.domain.ask import parse_body
 from ringi.domain.people import Reassignment, reassigned_from
-from ringi.domain.record import START, Event, Query, cursor_of
+from ringi.domain.record import START, Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ConflictError
@@ -83,7 +83,7 @@ class PeopleOperations(InboxCore):
                 await self.mark(request)
             if len(found) < query.limit:
                 return
-            query = query.model_copy(update={"before": cursor_of(found[-1])})
+            query = query.model_copy(update={"before": cursor_after_record(found[-1])})
 
     async def note_person(self, name: str, groups: Sequence[str] = ()) -> None:
         """Record that a person has a token or has signed in, so that the name is known.

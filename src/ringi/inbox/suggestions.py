@@ -18,7 +18,7 @@ from ringi.domain.decisions import MCP, refuse_deputy, refuse_sign_in
 from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Page, Query
 from ringi.domain.request import Request
-from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided, suggested
+from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided_calls, suggest_rules_for_tool
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox import api
@@ -79,7 +79,7 @@ class InboxSuggestions(InboxPart, api.Suggestions):
     async def _end_if_refused(self, grant: Grant) -> None:
         """End a rule if people refused a call that it covers while it was switched on: they found no rule to end."""
         requests = await self._ended(grant.tool)
-        wrong = {each.request for each in decided(requests) if not each.is_approved and grant.covers(each.call)}
+        wrong = {each.request for each in decided_calls(requests) if not each.is_approved and grant.covers(each.call)}
         if refused := next((each for each in requests if each.id in wrong), None):
             await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
 
@@ -89,7 +89,7 @@ class InboxSuggestions(InboxPart, api.Suggestions):
             requests = await self._ended(tool)
             by_id = {request.id: request for request in requests}
             # Beside the event loop: it tries each rule on hundreds of requests.
-            for found in await asyncio.to_thread(suggested, requests):
+            for found in await asyncio.to_thread(suggest_rules_for_tool, requests):
                 template = by_id[found.suggestion.template]
                 with suppress(NotFoundError, ForbiddenError):
                     self._inbox.check(template)

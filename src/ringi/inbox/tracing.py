@@ -18,7 +18,7 @@ from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from ringi.domain.record import microseconds
+from ringi.domain.record import unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls, Run, Thread
 
@@ -196,4 +196,4 @@ def _attributes_of_run(thread: Thread) -> dict[str, str]:
 
 
 def _nanoseconds(at: datetime | None) -> int | None:
-    return microseconds(at) * 1000 if at else None
+    return unix_microseconds(at) * 1000 if at else None

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
-from ringi.base.canonical_json import digest, hashed
+from ringi.base.canonical_json import digest, short_json_hash
 from ringi.base.settings import hitl_enabled
 from ringi.connect import open
 from ringi.domain.ask import Ask, Outcome
@@ -25,7 +25,7 @@ from ringi.runtimes.gated_tools import AskFirst, GatedCall
 log = logging.getLogger(__name__)
 
 
-class Call(NamedTuple):
+class GatedFunctionCall(NamedTuple):
     """A call of a gated function."""
 
     name: str
@@ -54,12 +54,12 @@ class Asker(ABC):
         return hitl_enabled()
 
     async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
         """Return facts about a call."""
         return await afind_facts(functions, names, *call)
 
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+    async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         """Return the facts that people were shown with exactly this call; None if nobody was asked about it."""
         return None
 
@@ -93,7 +93,7 @@ class NoAsker(Asker):
     """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
 
     async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
         return find_facts(functions, names, *call)
 
@@ -125,7 +125,7 @@ class InboxAsker(Asker):
         self._stack, self._options, self._inbox, self._key = stack, options, options.inbox, key
         self._earlier: Request | None = None
 
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+    async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         if self._key is None:
             return None
         try:
@@ -141,7 +141,7 @@ class InboxAsker(Asker):
             log.warning("%s: a client cannot record the denial by %r", question.title, denial.rule)
             return f"policy:{denial.rule}"
         call = (question.action.name, question.action.args) if question.action else ()
-        id = f"p-{hashed('deny', denial.rule, self._key, *call)}"
+        id = f"p-{short_json_hash('deny', denial.rule, self._key, *call)}"
         request = await inbox.submit_denied(
             question.model_copy(update={"id": id}), rule=denial.rule, reason=denial.reason, by=self.by
         )
@@ -163,7 +163,7 @@ class InboxAsker(Asker):
                 # Another process may have asked about the same call at the same moment, with newer facts.
                 if error.code != "different" or not question.id or not question.action:
                     raise
-                request = await self._stored(question.id, Call(question.action.name, question.action.args))
+                request = await self._stored(question.id, GatedFunctionCall(question.action.name, question.action.args))
         if not request.is_final:
             await self._begin_wait(request)
         ended = await inbox.wait(request, self._options.timeout)
@@ -199,7 +199,7 @@ class InboxAsker(Asker):
             self._inbox = await self._stack.enter_async_context(open(self._options.url))
         return self._inbox
 
-    async def _stored(self, id: str, call: Call) -> Request:
+    async def _stored(self, id: str, call: GatedFunctionCall) -> Request:
         request = await (await self._opened()).get(id)
         if request.action is None or digest([request.action.name, request.action.args]) != digest([*call]):
             raise ConflictError.different(id)
@@ -211,7 +211,7 @@ class InboxAsker(Asker):
         return question.model_copy(update={"id": self._id(question.action.name)})
 
     def _id(self, name: str) -> str:
-        return f"gate-{hashed(name, self._key)}"
+        return f"gate-{short_json_hash(name, self._key)}"
 
 
 class HostAsker(Asker):

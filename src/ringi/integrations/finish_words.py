@@ -21,16 +21,16 @@ class TextDecision(NamedTuple):
 
 def parse_decision(text: str) -> TextDecision:
     """Return the decision in a text; only a single word of consent completes the task."""
-    word = normalize(text)
+    word = normalize_finish_words(text)
     if word in COMPLETE:
         return TextDecision("complete")
     if word in UPDATE:
         return TextDecision("update")
     first, *rest = re.split("[:：]", text, maxsplit=1)
-    task = rest[0].strip() if rest and normalize(first) in UPDATE else ""
+    task = rest[0].strip() if rest and normalize_finish_words(first) in UPDATE else ""
     return TextDecision("update", task) if task else TextDecision("unclear")
 
 
-def normalize(text: str) -> str:
+def normalize_finish_words(text: str) -> str:
     """Return a text without irrelevant differences: width, case, blanks, and trailing marks."""
     return unicodedata.normalize("NFKC", text).casefold().strip().rstrip(MARKS).strip()

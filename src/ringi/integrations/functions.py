@@ -18,11 +18,11 @@ from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import Inbox
-from ringi.integrations.askers import Asker, Call, CallAsker, InboxAsker, InboxOptions, NoAsker
+from ringi.integrations.askers import Asker, CallAsker, GatedFunctionCall, InboxAsker, InboxOptions, NoAsker
 from ringi.integrations.signatures import CallSignature, is_json
-from ringi.policy.question import FactFunction, edit_denial, question_of, with_schema
+from ringi.policy.question import FactFunction, edit_denial, question_about_call, with_schema
 from ringi.policy.rules import Policy, Rule
-from ringi.runs.context import APPROVAL, setting
+from ringi.runs.context import APPROVAL, set_context_variable
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ def gate(
             raise InvalidError.of("args", why)
         refuse_other_inbox(inbox, is_async=True)
         options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
-        return _authorized_args(subject, args, rules_of(policy, subject), facts, when, key, options)
+        return _authorized_args(subject, args, policy_or_none(policy, subject), facts, when, key, options)
     if callable(subject) and not isinstance(subject, Policy):
         return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
     if policy is not None:
@@ -175,14 +175,14 @@ def _gated(
     if not (signature.names - {"args"}).isdisjoint(parameters_of(when)):
         raise InvalidError.of("when", WHEN)
     own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
-    gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature, when)
+    gate = FunctionGate(own_name, policy_or_none(policy, own_name), facts, signature, when)
     gate.check_policy(signature.names)
 
     async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
         options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
         granted = await gate.authorize(signature.bind(args, kwargs), key, options)
         try:
-            with setting(APPROVAL, granted.request):
+            with set_context_variable(APPROVAL, granted.request):
                 result = await signature.call(function, granted.args)
         except Exception as error:
             await granted.report_error(error)
@@ -195,7 +195,7 @@ def _gated(
         options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
         granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
         try:
-            with setting(APPROVAL, granted.request):
+            with set_context_variable(APPROVAL, granted.request):
                 result = signature.call(function, granted.args)
         except Exception as error:
             granted.run(functools.partial(granted.report_error, error))
@@ -228,7 +228,7 @@ async def _authorized_args(
     return granted.args
 
 
-def rules_of(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
+def policy_or_none(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
     """Return the policy in plain data; one that always asks for None."""
     return Policy(rules=(Rule(tools=(name,)),)) if policy is None else policy_of(policy)
 
@@ -328,8 +328,8 @@ class FunctionGate:
         Raises:
             NotAuthorizedError: The call may not run.
         """
-        call = Call(self._name, args)
-        if run := current_run():
+        call = GatedFunctionCall(self._name, args)
+        if run := current_ringi_run():
             from ringi.integrations.run_askers import RunAsker
 
             return await self.authorize_at(call, RunAsker(*run))
@@ -339,12 +339,12 @@ class FunctionGate:
             if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
                 return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
-            return await self.authorize_at(call, InboxAsker(stack, options, key_of(key, args)))
+            return await self.authorize_at(call, InboxAsker(stack, options, gated_call_question_key(key, args)))
 
     def authorize_blocking(self, args: JsonObject, key: RequestKey | None, options: InboxOptions) -> Authorized:
         """Do the same without await."""
-        call = Call(self._name, args)
-        if run := current_run():
+        call = GatedFunctionCall(self._name, args)
+        if run := current_ringi_run():
             from ringi.integrations.run_askers import BlockingRunAsker
 
             granted = without_await(self.authorize_at(call, BlockingRunAsker(*run)))
@@ -361,14 +361,14 @@ class FunctionGate:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
         signature = self._signature
         args = signature.bind((), dict(call.args)) if signature else dict(call.args)
-        asker, of_function = CallAsker(call), Call(self._name, args)
+        asker, of_function = CallAsker(call), GatedFunctionCall(self._name, args)
         if not call.is_approved:
             return (await self.authorize_at(of_function, asker)).args
         await self._refuse_denied(of_function, asker)
         return args
 
     async def _authorize_in_tool(
-        self, call: Call, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]
+        self, call: GatedFunctionCall, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]
     ) -> Authorized:
         tool_call.suspend = None  # A second call in the same tool would ask after the effects of the first.
         try:
@@ -377,7 +377,7 @@ class FunctionGate:
         except AskFirst as error:
             suspend(error.question)
 
-    async def authorize_at(self, call: Call, asker: Asker) -> Authorized:
+    async def authorize_at(self, call: GatedFunctionCall, asker: Asker) -> Authorized:
         """Authorize a call, and ask in a given place.
 
         Args:
@@ -399,7 +399,7 @@ class FunctionGate:
             await asker.check_pauses(is_gated=False)
             asker.begin()
             return Authorized(call.args, asker)
-        question = question_of(self._policy, rule if effect == "ask" else None, *call, facts=facts)
+        question = question_about_call(self._policy, rule if effect == "ask" else None, *call, facts=facts)
         question = asker.completed(with_schema(question, self._signature.schema if self._signature else None))
         request = await asker.approve(question, approver) if approver and earlier is None else None
         request = request or await asker.ask(question)
@@ -411,16 +411,16 @@ class FunctionGate:
         asker.begin()
         return Authorized(granted, asker, request)
 
-    async def _refuse_denied(self, call: Call, asker: Asker) -> dict[str, Any]:
+    async def _refuse_denied(self, call: GatedFunctionCall, asker: Asker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
         facts = await self._find(asker, self._policy.facts_of_denial(*call), call)
         denial = self._policy.denial(*call, facts)
         if denial is None:
             return facts
-        id = await asker.deny(asker.completed(question_of(self._policy, None, *call, facts=facts)), denial)
+        id = await asker.deny(asker.completed(question_about_call(self._policy, None, *call, facts=facts)), denial)
         raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
 
-    async def _find(self, asker: Asker, names: Collection[str], call: Call) -> dict[str, Any]:
+    async def _find(self, asker: Asker, names: Collection[str], call: GatedFunctionCall) -> dict[str, Any]:
         return await asker.find_facts(self._facts, sorted(names), call)
 
     def _granted(self, request: Request) -> JsonObject:
@@ -441,17 +441,17 @@ class FunctionGate:
         return args
 
 
-def current_run() -> Any:
+def current_ringi_run() -> Any:
     """Return the context of the run of Ringi in which this code runs, and the configuration of its step, if any."""
     # Without this module, Ringi runs no graph in this process, and LangGraph may be missing.
     if "ringi.runtimes.langgraph.graph_run" not in sys.modules:
         return None
     from ringi.integrations import run_askers
 
-    return run_askers.current_run()
+    return run_askers.current_graph_run()
 
 
-def key_of(key: RequestKey | None, args: JsonObject) -> str | None:
+def gated_call_question_key(key: RequestKey | None, args: JsonObject) -> str | None:
     """Return the key of a call's question.
 
     Raises:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ringi.base.canonical_json import jsonable
-from ringi.domain.ask import Ask, AskOptions, digest_of
+from ringi.domain.ask import Ask, AskOptions, request_content_digest
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.runs.context import find_run_context
@@ -74,7 +74,7 @@ def ask_question(question: Ask) -> Request:
     Returns:
         The ended request.
     """
-    digest = digest_of(question)
+    digest = request_content_digest(question)
 
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:
         # Without it an answer could reach another question if the node took another branch meanwhile.

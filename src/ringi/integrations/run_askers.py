@@ -12,12 +12,12 @@ from langgraph.errors import GraphBubbleUp
 from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.integrations.askers import Call, HostAsker
+from ringi.integrations.askers import GatedFunctionCall, HostAsker
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import FactFunction, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
-from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, place_of
+from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, call_place_in_step
 from ringi.runtimes.langgraph.graph_run import ASKS
 
 log = logging.getLogger(__name__)
@@ -43,11 +43,11 @@ class RunAsker(HostAsker):
     def asks(self) -> bool:
         return hitl_enabled() if self._is_asking is None else bool(self._is_asking)
 
-    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+    async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         return self._host.facts_of(NO_CALL_ID, call_digest(*call))
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await self._host.approve(question, rule, place_of(self._config, content_digest(question)))
+        return await self._host.approve(question, rule, call_place_in_step(self._config, content_digest(question)))
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
@@ -63,7 +63,7 @@ class BlockingRunAsker(RunAsker):
     """Does the same without await, for functions that are not async."""
 
     async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
         return find_facts(functions, names, *call)
 
@@ -75,10 +75,12 @@ class BlockingRunAsker(RunAsker):
         self._host.check_pauses_without_await(is_gated=is_gated)
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return self._host.approve_without_await(question, rule, place_of(self._config, content_digest(question)))
+        return self._host.approve_without_await(
+            question, rule, call_place_in_step(self._config, content_digest(question))
+        )
 
 
-def current_run() -> tuple[RunContext, Any] | None:
+def current_graph_run() -> tuple[RunContext, Any] | None:
     """Return the context of the run in which this code runs, with the configuration of its step; None without one."""
     try:
         config = get_config()

@@ -30,7 +30,7 @@ class CallSignature:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._signature = inspect.signature(function)
-        self.schema = schema_of(function, self._signature)
+        self.schema = function_arguments_schema(function, self._signature)
 
     @cached_property
     def _check_schema(self) -> CallCheck | None:
@@ -124,7 +124,7 @@ def is_json(value: object) -> bool:
     return True
 
 
-def schema_of(function: Callable[..., Any], signature: inspect.Signature) -> JsonObject | None:
+def function_arguments_schema(function: Callable[..., Any], signature: inspect.Signature) -> JsonObject | None:
     """Return the JSON Schema of a function's arguments; None if an annotation has none.
 
     Args:

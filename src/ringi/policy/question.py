@@ -26,7 +26,7 @@ UNKNOWN = object()
 """Stands for a fact whose function failed."""
 
 
-def question_of(
+def question_about_call(
     policy: Policy,
     rule: Rule | None,
     tool: str,
@@ -135,7 +135,7 @@ def look_up(name: str, function: FactFunction | None, tool: str, args: dict[str,
         return UNKNOWN
     try:
         found = function(copy.deepcopy(args))
-        return found if inspect.isawaitable(found) else portable(found)
+        return found if inspect.isawaitable(found) else portable_json_value(found)
     except Exception:
         log.exception("the fact %r about a call of %s is unknown", name, tool)
         return UNKNOWN
@@ -151,13 +151,13 @@ async def alook_up(name: str, function: FactFunction | None, tool: str, args: di
     if not inspect.isawaitable(found):
         return found
     try:
-        return portable(await found)
+        return portable_json_value(await found)
     except Exception:
         log.exception("the fact %r about a call of %s is unknown", name, tool)
         return UNKNOWN
 
 
-def portable(value: object) -> Any:
+def portable_json_value(value: object) -> Any:
     """Return a value as JSON; raise `InvalidError` if other systems would read another value."""
     result = jsonable(value)
     canonical(result)

@@ -14,9 +14,18 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
-from ringi.base.validation import FieldValidationError, Name, path_of, safe_repr
+from ringi.base.validation import FieldValidationError, Name, field_path, safe_repr
 from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Priority
-from ringi.domain.conditions import MISSING, Args, Condition, PolicyData, Where, all_hold, argument_of, contradiction
+from ringi.domain.conditions import (
+    MISSING,
+    Args,
+    Condition,
+    PolicyData,
+    Where,
+    all_hold,
+    argument_of,
+    find_contradiction,
+)
 from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
 
@@ -258,7 +267,7 @@ class Policy(PolicyData):
         for place, name in self._rule_names():
             if name in seen:
                 raise FieldValidationError(
-                    path_of("", [*place, "name"]),
+                    field_path("", [*place, "name"]),
                     f"{safe_repr(name)} is the name of two rules: give each rule its own name",
                 )
             seen.add(name)
@@ -282,7 +291,7 @@ class Policy(PolicyData):
             for position, auto in enumerate(rule.auto_approve):
                 for name, of_rule, own in (("where", rule.where, auto.where), ("facts", rule.facts, auto.facts)):
                     for path in sorted(own.keys() & of_rule.keys()):
-                        if reason := contradiction(of_rule[path], own[path]):
+                        if reason := find_contradiction(of_rule[path], own[path]):
                             place = f"rules[{number}].auto_approve[{position}].{name}.{path}"
                             yield place, f"can never hold where the rule applies: {reason}"
 
@@ -437,7 +446,7 @@ class Policy(PolicyData):
         for tool, card in self.cards.items():
             if only is not None and tool not in only:
                 continue
-            place = path_of("", ["cards", tool])
+            place = field_path("", ["cards", tool])
             _check_arguments(arguments, tool, card.arguments, place, place)
 
     def _named(self) -> Iterable[tuple[str, str, Where, Where]]:

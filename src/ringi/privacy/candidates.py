@@ -105,7 +105,7 @@ def by_age(
     ended = [r for r in requests if r.ended_at and r.ended_at < before]
     ended = [request for request in ended if is_over(thread_of(request))]
     also = [thread for request in ended if (thread := thread_of(request))]
-    over = [thread for thread in unique([*threads, *also]) if is_over(thread) and not thread.erased]
+    over = [thread for thread in without_repeated_records([*threads, *also]) if is_over(thread) and not thread.erased]
     return ErasureCandidates(ended, over, {})
 
 
@@ -161,12 +161,12 @@ def lifted_keys(events: Sequence[Event]) -> list[Key]:
     """Return the keys of the requests whose legal holds these events lift."""
     entries = [event for event in events if (event.record, event.record_id) == (Journal.record, LEGAL_HOLDS)]
     changes = [(event.tenant, event.changed.get("entry") or {}) for event in entries]
-    return unique_keys(
+    return without_repeated_keys(
         [Key(tenant, str(each["request"])) for tenant, each in changes if each.get("change") == "lifted"]
     )
 
 
-def unique_keys(keys: Sequence[Key]) -> list[Key]:
+def without_repeated_keys(keys: Sequence[Key]) -> list[Key]:
     """Return the keys without duplicates."""
     return list(dict.fromkeys(keys))
 
@@ -181,16 +181,16 @@ def thread_key(request: Request) -> Key | None:
     return Key(request.tenant, request.continuation.key) if request.continuation else None
 
 
-def keys_of(events: Sequence[Event], kind: str) -> list[Key]:
+def record_keys_of_events(events: Sequence[Event], kind: str) -> list[Key]:
     """Return the keys of these events' records of one kind."""
-    return list(dict.fromkeys(key_of(event) for event in events if event.record == kind))
+    return list(dict.fromkeys(record_key_of_event(event) for event in events if event.record == kind))
 
 
-def key_of(event: Event) -> Key:
+def record_key_of_event(event: Event) -> Key:
     """Return the key of an event's record."""
     return Key(event.tenant, event.record_id)
 
 
-def unique(records: Sequence[R]) -> list[R]:
+def without_repeated_records(records: Sequence[R]) -> list[R]:
     """Return the records without duplicates."""
     return list({record.key: record for record in records}.values())

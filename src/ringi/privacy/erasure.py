@@ -10,11 +10,11 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-from ringi.audit.verify import misfits
+from ringi.audit.verify import audit_record
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import FailureLog
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import R, Store, change_record, find_record, readable
+from ringi.contracts.store import R, Store, change_record, find_record, skip_unreadable_records
 from ringi.domain.ask import REVIEW
 from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
 from ringi.domain.journal import Journal
@@ -28,13 +28,13 @@ from ringi.domain.record import (
     Record,
     UnreadableError,
     WaitingErasure,
-    cursor_of,
+    cursor_after_record,
 )
 from ringi.domain.request import Request
 from ringi.domain.reviews import overridden_key, review_key
 from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, state_streams
 from ringi.errors import ConflictError, NotFoundError
-from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
+from ringi.files.attachments import Attachments, damage_as_unreadable, file_fields_of_request, numbers_in
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
     Erasure,
@@ -44,21 +44,21 @@ from ringi.privacy.candidates import (
     by_person,
     held_id,
     is_of,
-    key_of,
-    keys_of,
     lifted_keys,
+    record_key_of_event,
+    record_keys_of_events,
     thread_key,
-    unique,
-    unique_keys,
     without_held,
+    without_repeated_keys,
+    without_repeated_records,
     without_reviewed,
 )
 from ringi.privacy.redaction import (
     changes_of,
+    event_names_person,
     has_spoken,
     is_bare,
     left_of,
-    names,
     newer_fields,
     thread_without_content,
     unknown_in,
@@ -110,7 +110,7 @@ class Eraser:
                 raise newer_fields(request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
-            redacted_events = [event for event in history if person is None or names(event, person)]
+            redacted_events = [event for event in history if person is None or event_names_person(event, person)]
             if not (changes or redacted_events or (person and await self._is_beside(key, person))):
                 return request
             is_done = is_bare(request, person)
@@ -202,7 +202,7 @@ class Eraser:
                     return
                 raise
             history, changes = await self._history(thread), thread_without_content(thread)
-            if thread.erased and not (person and any(names(event, person) for event in history)):
+            if thread.erased and not (person and any(event_names_person(event, person) for event in history)):
                 await self._forget_late(key, thread.fence)
                 return
             if thread.is_live:
@@ -224,7 +224,7 @@ class Eraser:
         for _ in range(TRIES):
             journal = await self._store.get(Journal, *key)
             history = await self._history(journal)
-            named = [event for event in history if names(event, person)]
+            named = [event for event in history if event_names_person(event, person)]
             if not named or await self._saved(journal, erased, journal.without(named, person), named, history, person):
                 return
         raise ConflictError.too_often(Journal.record, key.id)
@@ -267,45 +267,60 @@ class Eraser:
         return left
 
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> ErasureCandidates:
-        wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
+        wanted = [
+            event
+            for event in events
+            if (event_names_person(event, sweep.person) if sweep.person else event.type in ENDS)
+        ]
         # A hold that was lifted after the retention had passed the request's end.
         lifted = lifted_keys(events) if sweep.before else []
-        lifted_requests = await readable(self._store, Request, lifted)
+        lifted_requests = await skip_unreadable_records(self._store, Request, lifted)
         lifted += [key for each in lifted_requests if (key := overridden_key(each))]
         of_lifted = [key for each in lifted_requests if (key := thread_key(each))]
-        threads = await readable(self._store, Thread, unique_keys([*keys_of(wanted, Thread.record), *of_lifted]))
+        threads = await skip_unreadable_records(
+            self._store, Thread, without_repeated_keys([*record_keys_of_events(wanted, Thread.record), *of_lifted])
+        )
         asked = await self._found_beside(events, sweep.person) if sweep.person else []
-        keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked, *lifted])
-        requests = await readable(self._store, Request, list(keys))
+        keys = dict.fromkeys([*record_keys_of_events(wanted, Request.record), *asked, *lifted])
+        requests = await skip_unreadable_records(self._store, Request, list(keys))
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]
-        requests = [request for request in unique(requests) if not is_bare(request, sweep.person)]
+        requests = [request for request in without_repeated_records(requests) if not is_bare(request, sweep.person)]
         at = {key for request in requests if (key := thread_key(request))}
-        of_requests = {thread.key: thread for thread in await readable(self._store, Thread, list(at))}
+        of_requests = {thread.key: thread for thread in await skip_unreadable_records(self._store, Thread, list(at))}
         if sweep.before:
             return by_age(requests, threads, of_requests, sweep.before)
-        spoken = {key_of(event) for event in wanted if event.actor == sweep.person}
+        spoken = {record_key_of_event(event) for event in wanted if event.actor == sweep.person}
         more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
-        more += await readable(self._store, Thread, [key for thread in more if (key := thread.parent)])
-        found = unique([*threads, *more])
+        more += await skip_unreadable_records(self._store, Thread, [key for thread in more if (key := thread.parent)])
+        found = without_repeated_records([*threads, *more])
         beside = await self._beside(events, sweep.person, {thread.key for thread in found})
-        due = by_person(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
-        return due._replace(journals=await readable(self._store, Journal, keys_of(wanted, Journal.record)))
+        due = by_person(
+            requests, without_repeated_records([*found, *beside]), set(record_keys_of_events(wanted, Thread.record))
+        )
+        return due._replace(
+            journals=await skip_unreadable_records(self._store, Journal, record_keys_of_events(wanted, Journal.record))
+        )
 
     async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
         """Return the threads that runs of this person's threads started: they received the same data."""
-        begun = keys_of([event for event in events if event.actor.startswith(THREAD)], Thread.record)
-        threads = [thread for thread in await readable(self._store, Thread, begun) if thread.parent]
+        begun = record_keys_of_events([event for event in events if event.actor.startswith(THREAD)], Thread.record)
+        threads = [thread for thread in await skip_unreadable_records(self._store, Thread, begun) if thread.parent]
         keys = list(dict.fromkeys(key for thread in threads if (key := thread.parent)))
         parents = [
-            each for each in await readable(self._store, Thread, keys) if each.key in found or is_of(each, person)
+            each
+            for each in await skip_unreadable_records(self._store, Thread, keys)
+            if each.key in found or is_of(each, person)
         ]
         of_person = {parent.key for parent in parents}
         return [thread for thread in threads if thread.parent in of_person]
 
     async def _found_beside(self, events: Sequence[Event], person: str) -> list[Key]:
         """Return the keys of requests in this part whose data beside the record names a person: no event records it."""
-        keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
+        keys, found = (
+            record_keys_of_events([event for event in events if event.type == CREATED], Request.record),
+            list[Key](),
+        )
         for n in range(0, len(keys), AT_ONCE):
             some = keys[n : n + AT_ONCE]
             is_theirs = await asyncio.gather(*(self._may_be_beside(key, person) for key in some))
@@ -337,7 +352,7 @@ class Eraser:
         query = Query(tenant=thread.tenant, thread_id=thread.id, limit=BATCH)
         while page := await self._store.find(Request, query):
             found += [request for request in page if thread_key(request) == thread.key]
-            query = query.model_copy(update={"before": cursor_of(page[-1])})
+            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return found
 
     async def _thread_of(self, request: Request, erased: Erased) -> None:
@@ -353,7 +368,7 @@ class Eraser:
             await self._stream.delete(deliveries_of(*key), fence=0)
 
     async def _forget_files(self, request: Request, changes: dict[str, Any]) -> None:
-        if self._stream and fields_of(request):
+        if self._stream and file_fields_of_request(request):
             left = request.model_copy(update={"response": changes.get("response", request.response)})
             await self.attachments.erase(request, numbers_in(left))
 
@@ -409,7 +424,7 @@ class Eraser:
 
         Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
-        if found := misfits(record, history):
+        if found := audit_record(record, history):
             what = f"{record.record} {record.id!r} was not erased: {found[0].what}"
             raise ConflictError(f"{what}; run `ringi verify` first")
         left = {event.version: left_of(event, person) for event in redacted_events}
@@ -444,7 +459,7 @@ async def find_reviews(store: Store, requests: Sequence[Request]) -> dict[Key, R
         requests: The requests.
     """
     keys = {request.key: key for request in requests if (key := review_key(request))}
-    found = {review.key: review for review in await readable(store, Request, list(set(keys.values())))}
+    found = {review.key: review for review in await skip_unreadable_records(store, Request, list(set(keys.values())))}
     return {key: found[review] for key, review in keys.items() if review in found}
 
 

@@ -26,7 +26,7 @@ WORKED = frozenset(f"thread.{what}" for what in _STEPS)
 NAMES = ("assignee", "claimed_by", "asked_by", "started_by", "starter")
 
 
-def nameless(name: str | None) -> str | None:
+def name_unless_person(name: str | None) -> str | None:
     """Return the remaining part of a name: the whole name if it is not a person's."""
     is_persons = name is not None and name != SYSTEM and not name.startswith((AGENT, POLICY))
     return ERASED_PERSON if is_persons else name
@@ -36,10 +36,10 @@ def left_of(event: Event, person: str | None = None) -> dict[str, Any]:
     """Return the remaining payload of an event: the actor, unless it is this person's name, or any person's."""
     if event.type in WORKED or person not in (None, event.actor):
         return {"actor": event.actor}
-    return {"actor": nameless(event.actor)}
+    return {"actor": name_unless_person(event.actor)}
 
 
-def names(event: Event, person: str) -> bool:
+def event_names_person(event: Event, person: str) -> bool:
     """Return whether an event names a person outside of free text."""
     return event.actor == person or person in _named(event.changed)
 
@@ -77,13 +77,15 @@ def request_without_content(request: Request) -> dict[str, Any]:
     """Return the changes that erase a request's content; its end, outcome and digest stay."""
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
     nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation", "seed"))
-    people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
+    people: dict[str, Any] = {
+        name: name_unless_person(getattr(request, name)) for name in ("assignee", "asked_by", "starter")
+    }
     people |= dict.fromkeys(SUBJECTS, "")
     # The name of a client is text of the agent; the name of an agent of a run is not.
     people["agent"] = request.continuation.target if request.continuation else None
     people |= {"votes": tuple(map(vote_without_words, request.votes)), "held": None, "escalation": ()}
     # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
-    people["seen_by"] = tuple(map(nameless, request.seen_by))
+    people["seen_by"] = tuple(map(name_unless_person, request.seen_by))
     free = {"claimed_by": None, "claimed_until": None}
     answer: dict[str, Any] = {"response": without_words(request.response)}
     for name in ("check", "check_result"):
@@ -150,23 +152,26 @@ def without_words(response: Response | None) -> Response | None:
         # That there was an override, and for which reason, can still be proven: see `is_overridden`.
         override = sha256_of(override.encode())
     remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
-    names = {"stands_for": nameless(response.stands_for), "voters": tuple(map(str, map(nameless, response.voters)))}
+    names = {
+        "stands_for": name_unless_person(response.stands_for),
+        "voters": tuple(map(str, map(name_unless_person, response.voters))),
+    }
     remaining |= {"released_at": response.released_at, "override": override}
-    return Response(responder=str(nameless(response.responder)), **names, **remaining)
+    return Response(responder=str(name_unless_person(response.responder)), **names, **remaining)
 
 
 def vote_without_words(vote: Vote) -> Vote:
     """Return a vote without names and free text: its decision, time, stage and authorization digest."""
     nothing = dict.fromkeys(("data", "args", "message", "override", "for_subject"))
-    names = {"responder": str(nameless(vote.responder)), "subject": ERASED_PERSON}
-    return vote.model_copy(update={**nothing, **names, "stands_for": nameless(vote.stands_for)})
+    names = {"responder": str(name_unless_person(vote.responder)), "subject": ERASED_PERSON}
+    return vote.model_copy(update={**nothing, **names, "stands_for": name_unless_person(vote.stands_for)})
 
 
 def thread_without_content(thread: Thread) -> dict[str, Any]:
     """Return the changes that erase a thread's content; the fence stops a worker that still runs it."""
     run = thread.run
     if run:
-        run = run.model_copy(update={"input": {}, "by": nameless(run.by), "subject": ""})
+        run = run.model_copy(update={"input": {}, "by": name_unless_person(run.by), "subject": ""})
     nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
     status = "idle" if thread.status == "error" else thread.status
     return {
@@ -175,7 +180,7 @@ def thread_without_content(thread: Thread) -> dict[str, Any]:
         "values": {},
         **nothing,
         "status": status,
-        "started_by": nameless(thread.started_by),
+        "started_by": name_unless_person(thread.started_by),
         "fence": thread.fence + 1,
     }
 

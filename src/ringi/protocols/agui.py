@@ -55,7 +55,7 @@ from ringi.server.sse.run_output import (
     ImageLocation,
     RunHistory,
     interrupt_id_of,
-    messages_of,
+    messages_of_runs,
     newest_runs,
     open_interrupts,
     pause_asking,
@@ -166,7 +166,7 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return context._replace(error=event_json(RunErrorEvent(message=str(error), code=status_of(error)[1])))
+            return context._replace(error=agui_event_json(RunErrorEvent(message=str(error), code=status_of(error)[1])))
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -180,7 +180,7 @@ class AguiRoutes:
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
             raise ConflictError.ended(stale.id, stale.status)
-        answers = [answer_of(request, entry) for entry, request in asked]
+        answers = [answer_from_agui(request, entry) for entry, request in asked]
         ids = {entry.interrupt_id for entry in resume}
         after, pause_ids = await pause_asking(self._backend, thread, ids)
         if not (asked or pause_ids):
@@ -213,15 +213,15 @@ class AguiRoutes:
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: StreamConnection, context: AguiContext) -> None:
-        connection.goodbye = encode_event(
-            event_json(RunErrorEvent(message="the server is stopping", code="unavailable")), 0
+        connection.goodbye = encode_agui_event(
+            agui_event_json(RunErrorEvent(message="the server is stopping", code="unavailable")), 0
         )
         if context.thread_id:
             await self._send_history(connection, context)
         elif context.thread:
             await self._send_run(connection, context, context.thread)
         elif context.error:
-            await connection.write(encode_event(context.error, 0))
+            await connection.write(encode_agui_event(context.error, 0))
         connection.goodbye = b""
         connection.end()
 
@@ -238,12 +238,12 @@ class AguiRoutes:
                 if item.number <= context.after:
                     continue
                 has_begun = True
-                await connection.write(encode_event(with_run_id(event, context.run_id), item.number))
+                await connection.write(encode_agui_event(with_run_id(event, context.run_id), item.number))
                 await self._correct(connection, context, thread, message, item)
                 if event["type"] in ENDS:
                     return
         await connection.write(
-            b"".join(encode_event(event, 0) for event in cancellation_events(thread.id, context.run_id, has_begun))
+            b"".join(encode_agui_event(event, 0) for event in cancellation_events(thread.id, context.run_id, has_begun))
         )
 
     async def _send_history(self, connection: StreamConnection, context: AguiContext) -> None:
@@ -255,13 +255,15 @@ class AguiRoutes:
             messages = [message.model_dump() for message in user_messages(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
-        values = [event_json(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
+        values = [agui_event_json(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
         snapshot = snapshot_of(runs, ImageLocation(context.base, context.thread_id))
-        await connection.write(b"".join(encode_event(event, 0) for event in (event_json(begin), snapshot, *values)))
-        end = event_json(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
+        await connection.write(
+            b"".join(encode_agui_event(event, 0) for event in (agui_event_json(begin), snapshot, *values))
+        )
+        end = agui_event_json(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
         if thread and is_live:
             end = await self._send_live(connection, context, thread)
-        await connection.write(encode_event(with_run_id(end, context.run_id), 0))
+        await connection.write(encode_agui_event(with_run_id(end, context.run_id), 0))
 
     async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> AguiEvent:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
@@ -276,7 +278,7 @@ class AguiRoutes:
                     return item.event
                 pause = item.event if open_interrupts(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
-                    await connection.write(encode_event(item.event, 0))
+                    await connection.write(encode_agui_event(item.event, 0))
                     await self._correct(connection, context, thread, message, item)
         (end,) = cancellation_events(thread.id, context.run_id, has_begun=True)
         return end
@@ -295,7 +297,7 @@ class AguiRoutes:
         if about in message.superseded - message.open_texts:
             size = self._settings.max_list
             runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
-            await connection.write(encode_event(snapshot_of(runs, ImageLocation(context.base, thread.id)), 0))
+            await connection.write(encode_agui_event(snapshot_of(runs, ImageLocation(context.base, thread.id)), 0))
 
     async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: AguiEvent) -> AguiEvent:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
@@ -316,7 +318,7 @@ class AguiRoutes:
 def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> AguiEvent:
     """Return all messages of runs as one event."""
     # A plain dict: the models of AG-UI would add fields that its older clients refuse.
-    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, location)}
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of_runs(runs, location)}
 
 
 def newest_message(turn: AguiTurn) -> dict[str, Any]:
@@ -327,7 +329,7 @@ def newest_message(turn: AguiTurn) -> dict[str, Any]:
     return last
 
 
-def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
+def answer_from_agui(request: Request, entry: Resume) -> dict[str, Any] | None:
     """Return an entry as the body of an answer; None for an entry without an answer, which leaves the question open."""
     payload = entry.payload
     head = {"digest": (entry.metadata or {}).get("digest", request.digest)}
@@ -377,7 +379,7 @@ def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[Ag
     """Return the final events of a run that was canceled while it waited, or before it began."""
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
-    return [event_json(end)] if has_begun else [event_json(begin), event_json(end)]
+    return [agui_event_json(end)] if has_begun else [agui_event_json(begin), agui_event_json(end)]
 
 
 def repeat_questions(pause: AguiEvent, context: AguiContext) -> bytes:
@@ -385,15 +387,15 @@ def repeat_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
     left = [each for each in open_interrupts(pause) if each["id"] in (context.still_open or ())]
     end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
-    return encode_event(event_json(begin), 0) + encode_event(end, 0)
+    return encode_agui_event(agui_event_json(begin), 0) + encode_agui_event(end, 0)
 
 
-def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> AguiEvent:
+def agui_event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> AguiEvent:
     """Return an event as JSON data."""
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def encode_event(event: AguiEvent, number: int) -> bytes:
+def encode_agui_event(event: AguiEvent, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
     return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
 

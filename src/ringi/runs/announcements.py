@@ -43,12 +43,12 @@ class AgentDescription(StrictModel):
 DESCRIPTIONS: TypeAdapter[list[AgentDescription]] = TypeAdapter(list[AgentDescription])
 
 
-def serialize(agents: Mapping[str, Agent]) -> str:
+def serialize_announcement(agents: Mapping[str, Agent]) -> str:
     """Serialize the announcement of a worker."""
     return DESCRIPTIONS.dump_json([AgentDescription.of(agent) for agent in agents.values()]).decode()
 
 
-def parse(announcements: Iterable[str]) -> Mapping[str, Sequence[AgentDescription]]:
+def parse_announcements(announcements: Iterable[str]) -> Mapping[str, Sequence[AgentDescription]]:
     """Return the distinct descriptions of each agent by name, in the order of the announcements.
 
     Announcements of a newer version that this version cannot read are skipped.

@@ -71,7 +71,7 @@ def approval_ask(
     if not decisions:
         problem = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
         raise InvalidError.of("allowed", f"{name!r}: {problem}: allow one of {', '.join(offered)}")
-    action = {"name": name, "args": storable, "schema": None if why else checkable(args_schema)}
+    action = {"name": name, "args": storable, "schema": None if why else checkable_schema(args_schema)}
     text = clean_text((UNAPPROVABLE.format(why=why) if why else "") + (description or ""))[:20_000] or None
     return parse_body(Ask, {"title": title[:500], "description": text, "action": action, "allowed": decisions})
 
@@ -81,16 +81,16 @@ def storable_args(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     try:
         canonical(args)
     except InvalidError as error:
-        return {clean_text(name): as_text(each) for name, each in args.items()}, error.errors[0].message
+        return {clean_text(name): storable_value_as_text(each) for name, each in args.items()}, error.errors[0].message
     return args, None
 
 
-def as_text(value: Any) -> Any:
+def storable_value_as_text(value: Any) -> Any:
     """Return a value, with parts that have no digest converted to text."""
     if isinstance(value, dict):
-        return {clean_text(str(name)): as_text(each) for name, each in value.items()}
+        return {clean_text(str(name)): storable_value_as_text(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [as_text(each) for each in value]
+        return [storable_value_as_text(each) for each in value]
     try:
         canonical(value)
     except InvalidError:
@@ -98,7 +98,7 @@ def as_text(value: Any) -> Any:
     return value
 
 
-def checkable(schema: Schema | None) -> Schema | None:
+def checkable_schema(schema: Schema | None) -> Schema | None:
     """Return a schema that can check arguments here; the graph's own check follows."""
     try:
         json_schema.check_schema(schema, field="schema")

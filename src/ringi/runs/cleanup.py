@@ -86,7 +86,7 @@ async def close_requests(
 ) -> None:
     """Cancel the open ones among these requests, and acknowledge all, with what became of their calls."""
     for request in requests:
-        await cancel_quietly(inbox, request, SYSTEM, reason)
+        await cancel_unless_ended(inbox, request, SYSTEM, reason)
         known = request if request.is_final else None
         await inbox.acknowledge(request.id, SYSTEM, known, receipts.get(request.id))
 
@@ -95,7 +95,7 @@ async def withdraw_requests(backend: Backend, inbox: StoreInbox, thread: Thread,
     """Cancel the requests of the thread's newest run; the calls that they gate will not run."""
     for request in await open_requests(backend, thread):
         if request.run_id == thread.run_id:
-            await cancel_quietly(inbox, request, by, reason)
+            await cancel_unless_ended(inbox, request, by, reason)
 
 
 async def close_orphans(
@@ -160,7 +160,7 @@ async def notify_watchers(backend: Backend, thread: Thread) -> None:
         await backend.notifier.publish(topic)
 
 
-async def cancel_quietly(inbox: StoreInbox, request: Request, by: str, reason: str) -> None:
+async def cancel_unless_ended(inbox: StoreInbox, request: Request, by: str, reason: str) -> None:
     """Cancel a request unless it has already ended."""
     if request.is_final:
         return

@@ -9,12 +9,12 @@ from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from ringi.base.canonical_json import digest, hashed
+from ringi.base.canonical_json import digest, short_json_hash
 from ringi.base.loops import running_loop
 from ringi.base.outages import OutageError, report_outages
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import Question
-from ringi.domain.ask import Ask, Outcome, Receipt, digest_of
+from ringi.domain.ask import Ask, Outcome, Receipt, request_content_digest
 from ringi.domain.record import POLICY, THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
@@ -216,7 +216,7 @@ class RunContext:
             The approved request.
         """
         # A rule of another name, after a deploy, approves the same call: its effect keeps the key.
-        id = f"p-{hashed(checkpoint_thread(self.key), self.run_id, place, content_digest(ask))}"
+        id = f"p-{short_json_hash(checkpoint_thread(self.key), self.run_id, place, content_digest(ask))}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             try:
@@ -242,7 +242,7 @@ class RunContext:
         """
         self._refuse(ask)
         call = (ask.action.name, ask.action.args) if ask.action else ()
-        id = f"p-{hashed(checkpoint_thread(self.key), 'deny', rule, *call)}"
+        id = f"p-{short_json_hash(checkpoint_thread(self.key), 'deny', rule, *call)}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             return await self.inbox.submit_denied(complete, rule=rule, reason=reason, by=self.by)
@@ -331,12 +331,12 @@ def request_id(key: Key, run_id: str, question: Question, position: int, refusal
     """
     where = [run_id, question.place] if question.place else [question.id]
     more = [{"position": position, "refusals": refusals}] if position or refusals else []
-    return f"q-{hashed(checkpoint_thread(key), *where, question.digests[position], *more)}"
+    return f"q-{short_json_hash(checkpoint_thread(key), *where, question.digests[position], *more)}"
 
 
 def content_digest(ask: Ask) -> str:
     """Return the digest of a question without the id of its call, which a repeated model draws anew."""
-    return digest_of(with_call_id(ask, None))
+    return request_content_digest(with_call_id(ask, None))
 
 
 def with_call_id(ask: Ask, id: Any) -> Ask:
@@ -379,7 +379,7 @@ def idempotency_key() -> str | None:
 
 
 @contextmanager
-def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+def set_context_variable(variable: ContextVar[T], value: T) -> Iterator[None]:
     """Set a context variable in the body of the `with` statement."""
     token = variable.set(value)
     try:
@@ -425,7 +425,7 @@ class CallOutcomes:
             suspensions: The errors by which the framework pauses the call: then its outcome is open.
         """
         try:
-            with setting(APPROVAL, request):
+            with set_context_variable(APPROVAL, request):
                 yield
         except suspensions:
             raise

@@ -22,7 +22,7 @@ from ringi.contracts.runtime import (
     Standing,
     UnreadAnswersError,
 )
-from ringi.domain.ask import Continuation, digest_of
+from ringi.domain.ask import Continuation, request_content_digest
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
@@ -58,7 +58,7 @@ FIRST_FENCE = 1
 MAX_SWALLOWED = 10
 
 
-async def advance(
+async def advance_leased_thread(
     runner: Runner, inbox: StoreInbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
 ) -> None:
     """Execute the next stretch of a leased thread.
@@ -339,7 +339,7 @@ class RunExecutor:
                 return await self._inbox.submit(ask, **asker, is_known=is_known)
             except ConflictError as error:
                 # A deploy may have changed the tool's schema or the policy since: it is the same question.
-                is_same = digest_of(question.asks[position]) == question.digests[position]
+                is_same = request_content_digest(question.asks[position]) == question.digests[position]
                 if error.code != "different" or (is_same and not self._view.agent.policy):
                     raise
                 return await self._inbox.get(id)

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
-from ringi.base.extras import MissingExtraError, missing
+from ringi.base.extras import MissingExtraError, raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.contracts.runtime import AgentSettings, Description, Runtime
 
@@ -48,7 +48,7 @@ def find_runtime(agent: AgentSettings) -> Served:
     for point in (*OWN, *sorted(entry_points(group=GROUP), key=lambda point: point.name)):
         try:
             # Another package may have imported a part of a framework that is not installed itself.
-            runtime = load(point) if sys.modules.get(point.name) else None
+            runtime = load_runtime(point) if sys.modules.get(point.name) else None
         except MissingExtraError as error:
             missed = error
             continue
@@ -64,10 +64,10 @@ def find_runtime(agent: AgentSettings) -> Served:
 
 
 @cache
-def load(point: EntryPoint) -> Runtime:
+def load_runtime(point: EntryPoint) -> Runtime:
     """Return the runtime of an entry point."""
     try:
         runtime: Runtime = point.load()()
     except ModuleNotFoundError as error:
-        missing(f"agents of {point.name}", error)
+        raise_missing_extra(f"agents of {point.name}", error)
     return runtime

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from ringi.base.clock import Clock
-from ringi.base.log_limit import limited
+from ringi.base.log_limit import rate_limited_logger
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key, UnreadableError
 from ringi.domain.thread import FenceError, ModelCalls, Thread
 from ringi.errors import NotFoundError, UnavailableError
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 Put = Callable[[Thread, Event | None], Awaitable[None]]
 LEASE_SECONDS = 6.0
 """Seconds until another worker may take the thread of a dead worker."""
@@ -98,7 +98,7 @@ class PendingReleases:
 
 
 @asynccontextmanager
-async def leased(
+async def hold_thread_lease(
     store: Store,
     clock: Clock,
     key: Key,

@@ -97,7 +97,7 @@ class LoopWatch:
         frame = sys._current_frames().get(self._loop_thread)
         if frame is None:
             return
-        location, agent = location_of(frame), agent_of(frame)
+        location, agent = location_of(frame), agent_of_frame(frame)
         if agent is None or location in self._logged or len(self._logged) >= MAX_LOCATIONS:
             return  # Without an agent it is Ringi or Python, such as a slow first import.
         self._logged.add(location)
@@ -109,7 +109,7 @@ class LoopWatch:
         )
 
 
-def callers(frame: FrameType | None) -> Iterator[FrameType]:
+def frames_in_event_loop(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield a frame and its callers within the event loop."""
     while frame and frame.f_code.co_filename not in LOOPS:
         yield frame
@@ -118,7 +118,7 @@ def callers(frame: FrameType | None) -> Iterator[FrameType]:
 
 def location_of(frame: FrameType) -> str:
     """Return the innermost line outside libraries, else the innermost line."""
-    locations = (each for each in callers(frame) if is_agent_code(each.f_code.co_filename))
+    locations = (each for each in frames_in_event_loop(frame) if is_agent_code(each.f_code.co_filename))
     innermost = next(locations, frame)
     return f"{innermost.f_code.co_filename}:{innermost.f_lineno} in {innermost.f_code.co_name}"
 
@@ -128,11 +128,11 @@ def is_agent_code(file: str) -> bool:
     return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(PACKAGE_FOLDER) or file.startswith(EXAMPLES))
 
 
-def agent_of(frame: FrameType) -> str | None:
+def agent_of_frame(frame: FrameType) -> str | None:
     """Return the name of the agent whose code runs in a frame; None outside runs."""
     from ringi.runs.context import find_run_context  # Without LangGraph this line is not reached.
 
-    for each in callers(frame):
+    for each in frames_in_event_loop(frame):
         config: Any = each.f_locals.get("config")
         if isinstance(config, dict) and (context := find_run_context(config)):
             return context.agent

@@ -88,13 +88,18 @@ async def begin_run_with_images(
             # Images of others may belong to a run that is about to begin. Reserve only once, or no run would ever
             # begin.
             if known is None or known.erased or (others and not has_reserved):
-                known, has_reserved = await reserve(backend, known, key, agent, by=by, now=clock()), True
+                known, has_reserved = (
+                    await reserve_thread_for_images(backend, known, key, agent, by=by, now=clock()),
+                    True,
+                )
                 await images.release(key, others, fence=known.fence + 1)
             return await store_and_begin(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
 
 
-async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime) -> Thread:
+async def reserve_thread_for_images(
+    backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime
+) -> Thread:
     """Save the thread without a run, so that no run can begin with images stored earlier.
 
     An erasure finds the thread by this event. Images are therefore stored only in threads that an erasure can find.

@@ -11,14 +11,14 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
-from ringi.base.canonical_json import unique_keys
+from ringi.base.canonical_json import refuse_repeated_json_keys
 from ringi.base.validation import FieldValidationError, safe_repr
-from ringi.domain.ask import Ask, Decision, digest_of
+from ringi.domain.ask import Ask, Decision, request_content_digest
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
 from ringi.forms import fields
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair
+from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair_form_fields
 from ringi.runs.text_calls import OPENING_TAG, split_calls
 
 KEY = "hitl_request"
@@ -174,13 +174,13 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
     request = {name: value for name, value in request.items() if value is not None}
     if request.get("type", "form") != "form":
         raise InvalidError.of(f"{KEY}.type", f"{safe_repr(request['type'])} is unknown: use 'form'")
-    repaired, changes = repair(request.get("fields")), list[str]()
+    repaired, changes = repair_form_fields(request.get("fields")), list[str]()
     parts = {name: request[name] for name in PARTS if name in request}
     if "actions" in parts:
         parts["actions"] = buttons_of(parts["actions"], changes)
     parts |= {"context": allowed_context(request.get("context")), "kind": "form", "expires_in": expires_in}
     ask = Ask.parse({**parts, "form": {"fields": repaired.fields}}).checked(max_fields=max_fields)
-    digest_of(ask)
+    request_content_digest(ask)
     return ModelAsk(ask, repaired._replace(changes=(*repaired.changes, *changes[:MAX_CHANGES])))
 
 
@@ -203,7 +203,7 @@ def _refuse_number(text: str) -> None:
     raise FieldValidationError("", f"{text} is not a number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_number, strict=False)
+DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated_json_keys, parse_constant=_refuse_number, strict=False)
 
 
 class VisibleText:

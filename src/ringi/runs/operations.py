@@ -10,7 +10,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
 from ringi.connect import Backend
 from ringi.contracts.store import Store, change_record
-from ringi.domain.record import Event, Key, Query, cursor_of
+from ringi.domain.record import Event, Key, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
@@ -42,7 +42,7 @@ class Trouble(StrictModel):
     """True if the run failed on an answer that can be asked again."""
 
 
-async def troubles(
+async def runs_needing_attention(
     store: Store,
     visible: Query,
     *,
@@ -57,13 +57,15 @@ async def troubles(
     """
     records = await _find_records(store, visible, limit + 1, cursor)
     page = records[:limit]
-    next = f"{page[-1].record}:{cursor_of(page[-1])}" if len(records) > limit else None
+    next = f"{page[-1].record}:{cursor_after_record(page[-1])}" if len(records) > limit else None
     keys = {_thread_key(record) for record in page if isinstance(record, Request)}
     threads = {thread.key: thread for thread in await store.get_many(Thread, list(keys))}
     return [trouble for record in page if (trouble := _trouble(record, threads, deployed))], next
 
 
-async def retry(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+async def retry_failed_run(
+    backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None
+) -> Thread:
     """Retry a thread's run from its last checkpoint, and return the thread at once; a worker continues the run.
 
     Decisions of people count; requests that ended without a decision are asked again. A thread that needs no attention
@@ -96,7 +98,7 @@ async def retry(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str,
     return thread
 
 
-async def ask_again(
+async def ask_run_questions_again(
     backend: Backend, inbox: StoreInbox, thread_id: str, *, by: str, reason: str | None = None
 ) -> Thread:
     """Ask a thread's last questions again after its run failed on the answers; a worker continues the run.

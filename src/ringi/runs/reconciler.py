@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from ringi.base.clock import Clock
-from ringi.base.log_limit import FailureLog, limited
-from ringi.connect import Backend, repeat
+from ringi.base.log_limit import FailureLog, rate_limited_logger
+from ringi.connect import Backend, repeat_work
 from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, partition_key_of, resume_key
 from ringi.contracts.store import R, Store
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
-from ringi.domain.record import Event, Query, cursor_of
+from ringi.domain.record import Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.inbox.feed import Feed
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 RUNNER = "langgraph"
 KINDS = (RUN, RESUME)
 """The job kinds of processes that run agents."""
@@ -70,7 +70,7 @@ class Reconciler:
 
         The latter covers lost events.
         """
-        await repeat(partial(self._follow, feed), self._every)
+        await repeat_work(partial(self._follow, feed), self._every)
 
     async def reconcile(self) -> None:
         """Submit the missing jobs once."""
@@ -146,4 +146,4 @@ async def record_pages(store: Store, kind: type[R], query: Query) -> AsyncIterat
         yield found
         if len(found) < query.limit:
             return
-        query = query.model_copy(update={"before": cursor_of(found[-1])})
+        query = query.model_copy(update={"before": cursor_after_record(found[-1])})

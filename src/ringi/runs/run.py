@@ -16,7 +16,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import NotFoundError
-from ringi.policy.question import FactFunction, afind_facts, edit_denial, people_of, question_of
+from ringi.policy.question import FactFunction, afind_facts, edit_denial, people_of, question_about_call
 from ringi.policy.rules import OTHERWISE, Denial, Policy
 from ringi.runs.agent import Agent
 from ringi.runs.context import RunContext
@@ -174,7 +174,7 @@ class CallPolicy:
         call = ask.action.name, ask.action.args
         effect, rule, _ = self._policy.decide(*call, facts)
         rule = rule if effect == "ask" else None
-        question = question_of(self._policy, rule, *call, facts=facts, context=ask.context)
+        question = question_about_call(self._policy, rule, *call, facts=facts, context=ask.context)
         # If the policy allows the call, the agent asks.
         changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
         if rule:

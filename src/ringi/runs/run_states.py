@@ -89,7 +89,7 @@ class RunStates:
         return Found((fence, number), "".join(item.event["text"] for item in items))
 
 
-def json_text(value: Any) -> str:
+def storable_json_text(value: Any) -> str:
     """Return a value of the agent as JSON, without characters that a store refuses."""
     with suppress(ValueError):
         return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()

@@ -20,7 +20,7 @@ from ringi.errors import (
     InvalidError,
     NotFoundError,
 )
-from ringi.files.images import FIELD, NewImage, check, check_newest, refuse_names
+from ringi.files.images import FIELD, NewImage, check_images, check_newest, refuse_names
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.journals import JournalWatch
@@ -52,7 +52,7 @@ class Runner:
 
     async def announced_agents(self) -> Mapping[str, Sequence[AgentDescription]]:
         """The agents of all workers on the store, by name: each description in use, the newest worker's first."""
-        return announcements.parse(await self.backend.jobs.announced())
+        return announcements.parse_announcements(await self.backend.jobs.announced())
 
     async def available_agents(self) -> dict[str, AgentDescription]:
         """The agents that people and programs may start, by name: those of this process and those announced by workers.
@@ -194,7 +194,7 @@ class Runner:
                 why = f"agent {agent!r} does not accept images; send the message without them"
                 raise InvalidError.of(FIELD, why, "images_not_accepted")
             check_newest(input)
-            check(images)
+            check_images(images)
 
     async def _begin(
         self, key: Key, agent: str, run: Run, by: str, *, once: bool, check: Callable[[Thread], object]

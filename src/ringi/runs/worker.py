@@ -16,7 +16,7 @@ from itertools import count
 from ringi.base.clock import delay_after
 from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
-from ringi.connect import Backend, repeat
+from ringi.connect import Backend, repeat_work
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, JobNotDueError
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -28,8 +28,8 @@ from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, prune_checkpoints, requests_of_thread
-from ringi.runs.executor import advance
-from ringi.runs.lease import Lease, PendingReleases, leased
+from ringi.runs.executor import advance_leased_thread
+from ringi.runs.lease import Lease, PendingReleases, hold_thread_lease
 from ringi.runs.loop_watch import LoopWatch
 from ringi.runs.messages import ImageMemory
 from ringi.runs.reconciler import KINDS, Reconciler
@@ -70,8 +70,8 @@ class Worker(Runner):
             what = "agents run without asking anybody, and calls that need consent run as they are"
             log.warning("RINGI_ENABLED is off: %s", what)
         reconciler = Reconciler(self.backend, self.inbox.clock)
-        settling = repeat(self._pending_releases.settle, self.backend.notifier.recheck_after)
-        announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
+        settling = repeat_work(self._pending_releases.settle, self.backend.notifier.recheck_after)
+        announcing = repeat_work(self._announce, ANNOUNCED_SECONDS / 3)
         tasks = (reconciler.run(self.inbox.feed), settling, announcing)
         background = [asyncio.create_task(task) for task in tasks]
         try:
@@ -83,10 +83,12 @@ class Worker(Runner):
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             with suppress(RingiError):
-                await self.backend.jobs.announce(self._owner, announcements.serialize(self.agents), 0)
+                await self.backend.jobs.announce(self._owner, announcements.serialize_announcement(self.agents), 0)
 
     async def _announce(self) -> None:
-        await self.backend.jobs.announce(self._owner, announcements.serialize(self.agents), ANNOUNCED_SECONDS)
+        await self.backend.jobs.announce(
+            self._owner, announcements.serialize_announcement(self.agents), ANNOUNCED_SECONDS
+        )
 
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
@@ -102,10 +104,10 @@ class Worker(Runner):
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
             pending, put = self._pending_releases, self.backend.put_fenced
-            async with leased(store, clock, key, lease_owner, pending, leases, thread, put) as lease:
+            async with hold_thread_lease(store, clock, key, lease_owner, pending, leases, thread, put) as lease:
                 # A thread that has changed since it was read may have other requests too.
                 is_current = lease.thread.version == thread.version + 1
-                await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)
+                await advance_leased_thread(self, inbox, lease, self._image_memory, unsettled if is_current else None)
         except ConflictError as error:
             if error.code != "busy":
                 raise
@@ -136,7 +138,7 @@ class Worker(Runner):
         # After an outage of all workers the first one waits for the others, regardless of its length.
         is_new = time.monotonic() - self._began < MISSING_SECONDS
         since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
-        return agent in announcements.parse(await self.backend.jobs.announced(since))
+        return agent in announcements.parse_announcements(await self.backend.jobs.announced(since))
 
 
 def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS, longest: float = math.inf) -> JobNotDueError:

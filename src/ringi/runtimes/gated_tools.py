@@ -177,7 +177,7 @@ async def denial_of(run: Any, tool: str, args: Mapping[str, Any]) -> Denial | No
     return denial
 
 
-def arguments_of(schema: Mapping[str, Any] | None) -> Arguments:
+def schema_argument_names(schema: Mapping[str, Any] | None) -> Arguments:
     """Return the names of the arguments of a tool with this JSON Schema."""
     properties = (schema or {}).get("properties")
     if not isinstance(properties, Mapping) or (schema or {}).get("additionalProperties"):

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from ringi.base.canonical_json import jsonable
 from ringi.base.settings import SettingError
 from ringi.contracts.runtime import Question, Standing, WorkerRun
-from ringi.domain.ask import Ask, Decision, digest_of
+from ringi.domain.ask import Ask, Decision, request_content_digest
 from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import NotAuthorizedError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
 from ringi.runs.context import content_digest
-from ringi.runs.run_states import clean_json, json_text
+from ringi.runs.run_states import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
@@ -106,22 +106,25 @@ def refuse_settings(agent: Any, framework: str, options: Collection[str]) -> Non
             raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: remove it")
 
 
-def messages_of(input: Any) -> list[Message]:
+def run_input_messages(input: Any) -> list[Message]:
     """Return the input of a run as messages: `{"messages": […]}`, text, or any other JSON as text."""
     if isinstance(input, Mapping) and isinstance(input.get("messages"), Sequence):
-        return [Message(str(each.get("role", "user")), text_of(each.get("content"))) for each in input["messages"]]
-    return [Message("user", input if isinstance(input, str) else json_text(input))]
+        return [
+            Message(str(each.get("role", "user")), message_content_text(each.get("content")))
+            for each in input["messages"]
+        ]
+    return [Message("user", input if isinstance(input, str) else storable_json_text(input))]
 
 
-def text_of(content: Any) -> str:
+def message_content_text(content: Any) -> str:
     """Return the text of a message's content."""
     if isinstance(content, str) or not isinstance(content, Sequence):
-        return content if isinstance(content, str) else json_text(content)
+        return content if isinstance(content, str) else storable_json_text(content)
     texts = (each.get("text", "") for each in content if each.get("type") in TEXT_BLOCKS)
     return "\n".join(texts)
 
 
-def args_of(text: str | dict[str, Any] | None) -> dict[str, Any] | None:
+def parse_call_arguments(text: str | dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the arguments of a call, which a model writes as a JSON object; None if they are no JSON object."""
     if text is None or text == "":
         return {}
@@ -142,7 +145,7 @@ def unique_ids(ids: Sequence[str]) -> list[str]:
     return unique
 
 
-def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[str, Any]:
+def question_to_json(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[str, Any]:
     """Return a question as JSON, for the state of a pause.
 
     Args:
@@ -154,14 +157,14 @@ def stored_question(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[st
     return {"id": id, PLACE: place, GATED: is_gated, "ask": ask.model_dump(mode="json", by_alias=True)}
 
 
-def read_question(stored: Mapping[str, Any]) -> Question:
+def question_from_json(stored: Mapping[str, Any]) -> Question:
     """Return one question of the state of a pause."""
     ask, is_gated, place = Ask.parse_stored(stored["ask"]), stored[GATED], stored[PLACE]
-    digest = content_digest(ask) if place else digest_of(ask)
+    digest = content_digest(ask) if place else request_content_digest(ask)
     return Question(stored["id"], (ask,), (digest,), place=place, has_recipients=is_gated, must_ask=is_gated)
 
 
-def counted(model: str, calls: int, seconds: float, *, read: int, cached: int, written: int) -> ModelCalls:
+def model_usage_or_zeros(model: str, calls: int, seconds: float, *, read: int, cached: int, written: int) -> ModelCalls:
     """Return the use of a model; a provider without a report gives zeros."""
     tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
     reported = tokens if read + written > 0 else {"unreported_calls": calls}
@@ -171,7 +174,7 @@ def counted(model: str, calls: int, seconds: float, *, read: int, cached: int, w
 def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
     """Return what people see of an ended run."""
     value = agent.output(result) if agent.output else {"output": output}
-    values: dict[str, Any] = clean_json(json.loads(json_text(value)))
+    values: dict[str, Any] = clean_json(json.loads(storable_json_text(value)))
     return values
 
 
@@ -193,7 +196,7 @@ class StoredRun:
         if data is None:
             return Standing("new")
         if "questions" in data:
-            return Standing("paused", tuple(map(read_question, data["questions"])), values={})
+            return Standing("paused", tuple(map(question_from_json, data["questions"])), values={})
         return Standing("done", values=data["values"])
 
     async def rewind(self, position: str) -> None:

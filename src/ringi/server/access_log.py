@@ -16,7 +16,7 @@ from ringi.domain.record import Key
 from ringi.errors import RingiError
 from ringi.inbox.journals import EntryAndState, write_entry
 from ringi.server.auth.authenticator import READERS, Principal, base_of
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 
 LOG = "access-log"
 """The id of the journal, in each tenant."""
@@ -85,7 +85,7 @@ class RecordingSender:
                 await self._log.record(self._readers[0], recorded_path(self._scope))
             except RingiError as error:
                 self._is_refused = True
-                await response_of(error)(self._scope, _nothing, self._send)
+                await problem_response(error)(self._scope, _nothing, self._send)
         if not self._is_refused:
             await self._send(message)
 

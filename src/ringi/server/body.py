@@ -27,10 +27,10 @@ async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
         raw = await http.body()
     except ClientDisconnect:
         raise MalformedError("the body is shorter than its length: send the complete body") from None
-    return parse_json(raw, max_depth=max_depth) if raw else {}
+    return parse_strict_json(raw, max_depth=max_depth) if raw else {}
 
 
-def parse_json(raw: bytes, *, max_depth: int) -> Any:
+def parse_strict_json(raw: bytes, *, max_depth: int) -> Any:
     """Return strict JSON: no duplicate names, no NaN, limited depth, and only text that can be encoded again."""
     try:
         value = STRICT.decode(raw.decode("utf-8"))

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from ringi.audit.seals import Sealer
 from ringi.errors import RingiError
 from ringi.server.app import App
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 from ringi.server.refusals import RefusalError
 from ringi.server.settings import ServerSettings
 
@@ -80,7 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Close the connection; a caller without a reply receives the error."""
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete or not cycle.response_started:
-            self.transport.write(raw_response(error))
+            self.transport.write(error_response_bytes(error))
         if self.transport.get_write_buffer_size():
             self.transport.abort()  # A regular close would wait for a peer that does not read.
         else:
@@ -117,9 +117,9 @@ def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:
     return type("ServerProtocol", (BoundedProtocol,), fields)
 
 
-def raw_response(error: Exception) -> bytes:
+def error_response_bytes(error: Exception) -> bytes:
     """Return the complete error response after which the connection is closed."""
-    response = response_of(error)
+    response = problem_response(error)
     lines = [f"HTTP/1.1 {response.status_code} Refused".encode(), *(b": ".join(pair) for pair in response.raw_headers)]
     return b"\r\n".join([*lines, b"connection: close", b"", bytes(response.body)])
 

@@ -10,8 +10,8 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from ringi.base.settings import SettingError
-from ringi.connect import home
-from ringi.delivery.deliveries import delivering
+from ringi.connect import home_folder
+from ringi.delivery.deliveries import run_deliveries
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
 from ringi.server.app import App
@@ -19,7 +19,7 @@ from ringi.server.auth.authenticator import Keys
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, own_protocols
 from ringi.server.identity import Oidc, TrustedProxy
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 from ringi.server.refusals import RefusalError
 from ringi.server.serve import open_components
 from ringi.server.settings import ServerSettings
@@ -61,9 +61,9 @@ class EmbeddedApp:
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
             open_components(self._parts["agents"], self._url, **options) as (parts, _worker),
-            delivering(parts["backend"], parts["inbox"]) as deliveries,
+            run_deliveries(parts["backend"], parts["inbox"]) as deliveries,
         ):
-            keys = Keys.load(home())
+            keys = Keys.load(home_folder())
             self._app = App(
                 ServerComponents(**parts, keys=keys, settings=self._settings, deliveries=deliveries), extensions
             )
@@ -81,7 +81,7 @@ class EmbeddedApp:
         if self._base_path and not scope.get("root_path"):
             scope = {**scope, "root_path": self._base_path}
         if self._app is None:
-            await response_of(RefusalError(503, "not_open", NOT_OPEN))(scope, receive, send)
+            await problem_response(RefusalError(503, "not_open", NOT_OPEN))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -47,11 +47,11 @@ class AskLimits:
                 what = f"{caller.name!r} has {self._max_open} open requests: wait for answers, or cancel some"
                 raise UnavailableError(what, 30, code="limit")
         except UnavailableError as error:
-            if error.code != "limit" or id is None or not await exists(inbox, id):
+            if error.code != "limit" or id is None or not await request_exists(inbox, id):
                 raise
 
 
-async def exists(inbox: StoreInbox, id: str) -> bool:
+async def request_exists(inbox: StoreInbox, id: str) -> bool:
     """Return whether a request exists: repeating it creates none, and a replaying agent must not be stopped."""
     try:
         await inbox.get(id)

@@ -16,7 +16,7 @@ from ringi.server.access_log import AccessLog, with_access_log
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
 from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 from ringi.server.refusals import MalformedError, RefusalError
 from ringi.server.settings import ServerSettings
 from ringi.server.uploads import MAX_BODY
@@ -77,7 +77,7 @@ class SecurityMiddleware:
             if not isinstance(error, RingiError):
                 log.exception("%s %s failed", scope["method"], scope["path"])
             if not sender.is_started:
-                await response_of(error)(scope, receive, sender)
+                await problem_response(error)(scope, receive, sender)
 
     def _check_call(self, scope: Scope, receive: Receive) -> Receive:
         self._check_host([value for name, value in scope["headers"] if name == b"host"])

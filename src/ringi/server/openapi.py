@@ -53,7 +53,7 @@ def route_docs(
         types[file] = {"schema": {"type": "string"}}
     content = {"content": types} if types else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
-    metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
+    metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem_response_docs()}}
     return metadata | ({"openapi_extra": body_docs(body)} if body else {})
 
 
@@ -62,7 +62,7 @@ def body_docs(model: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema_reference(model)}}}}
 
 
-def problem() -> dict[str, Any]:
+def problem_response_docs() -> dict[str, Any]:
     """Return the description of an error response."""
     return {
         "description": "Refused",
@@ -154,7 +154,7 @@ def verb_operation(row: Operation) -> dict[str, Any]:
     file = "application/octet-stream" if row.reply is bytes else None
     docs = route_docs(reply, *row.statuses, body=row.body.__name__ if row.body else None, file=file)
     doc = " ".join((getdoc(row.verb) or "").partition("\n\n")[0].split())
-    parameters = parameters_of(row)
+    parameters = verb_parameter_docs(row)
     return {
         "tags": [row.room],
         "operationId": f"{row.room}_{row.name}",
@@ -166,7 +166,7 @@ def verb_operation(row: Operation) -> dict[str, Any]:
     }
 
 
-def parameters_of(row: Operation) -> list[dict[str, Any]]:
+def verb_parameter_docs(row: Operation) -> list[dict[str, Any]]:
     """Return the parameters of a verb in the path beside its id, and in the query."""
     schema = row.parameters.model_json_schema() if row.parameters else {}
     found = []
@@ -209,7 +209,11 @@ def stream_docs(
         **schema: What is known of the events.
     """
     events = {"text/event-stream": {"schema": {"type": "string", **schema}}}
-    responses = {"200": {"description": output, "content": events}, "default": problem(), **(others or {})}
+    responses = {
+        "200": {"description": output, "content": events},
+        "default": problem_response_docs(),
+        **(others or {}),
+    }
     about = {"operationId": id, "summary": summary, "tags": [tag], "parameters": parameters, "responses": responses}
     return about | (body_docs(body) if body else {})
 

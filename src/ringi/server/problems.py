@@ -49,7 +49,7 @@ def status_of(error: Exception) -> tuple[int, str]:
     return (STATUSES[code], code) if code else INTERNAL
 
 
-def document(status: int, code: str, detail: str, **more: object) -> dict[str, Any]:
+def problem_document(status: int, code: str, detail: str, **more: object) -> dict[str, Any]:
     """Return a problem document."""
     title = HTTPStatus(status).phrase
     return {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **more}
@@ -59,7 +59,7 @@ def document_of(error: Exception) -> dict[str, Any]:
     """Return the public problem document of an error; an unexpected error reveals nothing."""
     status, code = status_of(error)
     if (status, code) == INTERNAL:
-        return document(500, code, "an internal error occurred and was logged; retrying may help")
+        return problem_document(500, code, "an internal error occurred and was logged; retrying may help")
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
     if isinstance(error, InvalidError):
         more["errors"] = [{**each._asdict(), "params": dict(each.params)} for each in error.errors]
@@ -67,10 +67,10 @@ def document_of(error: Exception) -> dict[str, Any]:
         state = error.status if code == "final" else ""
         details = {name: getattr(error, name) for name in ("winner", "claimed_by", "review", "responder", "until")}
         more |= {name: jsonable(value) for name, value in {"state": state, **details}.items() if value}
-    return document(status, code, str(error), **more)
+    return problem_document(status, code, str(error), **more)
 
 
-def response_of(error: Exception) -> HttpResponse:
+def problem_response(error: Exception) -> HttpResponse:
     """Return the response for an error."""
     headers = {}
     if isinstance(error, UnavailableError | RefusalError) and error.retry_after is not None:
@@ -87,7 +87,7 @@ def _response(body: dict[str, Any], headers: dict[str, str] | None = None) -> Ht
 
 async def on_error(http: HttpRequest, error: Exception) -> HttpResponse:
     """Respond to an error of Ringi."""
-    return response_of(error)
+    return problem_response(error)
 
 
 async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
@@ -100,7 +100,7 @@ async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers = {"allow": ", ".join(allowed_methods(http))}
-    return _response(document(error.status_code, code, detail), headers)
+    return _response(problem_document(error.status_code, code, detail), headers)
 
 
 def allowed_methods(http: HttpRequest) -> list[str]:
@@ -119,9 +119,9 @@ async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpRespo
     try:
         http.app.state.auth.caller(http.scope)
     except RingiError as refusal:
-        return response_of(refusal)
+        return problem_response(refusal)
     found = [
         FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"], *rule_of(each))
         for each in error.errors()
     ]
-    return response_of(InvalidError(found))
+    return problem_response(InvalidError(found))

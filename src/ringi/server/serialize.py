@@ -35,7 +35,7 @@ SIGN_INS = ("subject", "for_subject")
 M = TypeVar("M", bound=BaseModel)
 
 
-def view(model: type[M], source: object, **more: Any) -> M:
+def to_api_model(model: type[M], source: object, **more: Any) -> M:
     """Return a model of the API with the attributes of an object.
 
     Args:
@@ -50,12 +50,12 @@ def view(model: type[M], source: object, **more: Any) -> M:
 
 def public_request(request: Request) -> BaseModel:
     """Return the public part of a request."""
-    return view(schemas.PublicRequest, request.for_readers())
+    return to_api_model(schemas.PublicRequest, request.for_readers())
 
 
 def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
     """Return a thread in a list."""
-    return view(schemas.ThreadSummary, thread, **_failure(thread))
+    return to_api_model(schemas.ThreadSummary, thread, **_failure(thread))
 
 
 def thread_view(
@@ -67,7 +67,7 @@ def thread_view(
         "usage": [usage_view(usage, prices) for usage in thread.usage or ()],
         "traceback": thread.error.traceback if thread.error else None,
     }
-    return view(schemas.ThreadView, thread, **_failure(thread), **more)
+    return to_api_model(schemas.ThreadView, thread, **_failure(thread), **more)
 
 
 def usage_view(usage: ModelCalls, prices: Prices | None) -> schemas.PricedCalls:
@@ -75,7 +75,7 @@ def usage_view(usage: ModelCalls, prices: Prices | None) -> schemas.PricedCalls:
     price = prices.models.get(usage.model) if prices else None
     cost = price.cost(usage) if price else None
     currency = prices.currency if prices and cost is not None else None
-    return view(schemas.PricedCalls, usage, cost=cost, currency=currency)
+    return to_api_model(schemas.PricedCalls, usage, cost=cost, currency=currency)
 
 
 def _failure(thread: thread.Thread) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def audit_event(event: Event) -> AuditEvent:
     """Return an event of the audit trail."""
     hidden = PRIVATE | {"tenant"}
     changed = {name: for_readers(name, value) for name, value in event.changed.items() if name not in hidden}
-    return view(AuditEvent, event, changed=changed)
+    return to_api_model(AuditEvent, event, changed=changed)
 
 
 def for_readers(name: str, value: Any) -> Any:
@@ -104,7 +104,7 @@ def for_readers(name: str, value: Any) -> Any:
 
 def memory_view(memory: memories.Memory) -> BaseModel:
     """Return a memory."""
-    return view(schemas.MemoryView, memory)
+    return to_api_model(schemas.MemoryView, memory)
 
 
 def request_json(request: Request) -> bytes:
@@ -152,7 +152,7 @@ PUBLIC_FORMS: dict[Any, PublicForm] = {
 """The public form of each result: the server does not start with a verb whose result has none."""
 
 
-def event_json(event: Event, request: bytes) -> bytes:
+def feed_event_json(event: Event, request: bytes) -> bytes:
     """Return an event of the feed, with the current version of its request."""
     # All readers share the bytes of the request.
     return _event_json(event, exclude={"request", "gone"})[:-1] + b',"request":' + request + b"}"
@@ -169,7 +169,7 @@ def tenant_event_json(event: Event, type: TenantEventName) -> bytes:
 
 
 def _event_json(event: Event, *, exclude: set[str], gone: str | None = None, **more: Any) -> bytes:
-    return model_json(view(schemas.FeedEvent, event, request=None, gone=gone, **more), exclude=exclude)
+    return model_json(to_api_model(schemas.FeedEvent, event, request=None, gone=gone, **more), exclude=exclude)
 
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:

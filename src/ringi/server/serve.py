@@ -22,8 +22,8 @@ from ringi.audit.seals import Sealer
 from ringi.base.extras import UnsupportedError
 from ringi.base.loops import cancel_all, end_task
 from ringi.base.settings import SettingError
-from ringi.connect import LOOPBACK, home, inbox_on, repeat
-from ringi.delivery.deliveries import delivering
+from ringi.connect import LOOPBACK, home_folder, inbox_on, repeat_work
+from ringi.delivery.deliveries import run_deliveries
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent, agents_by_name
@@ -97,21 +97,21 @@ async def serve_until_signal(
     if files := file_limit():
         max_connections = max(1, files - RESERVED_FILES)
         settings = replace(settings, max_connections=min(settings.max_connections, max_connections))
-    with listen(host, port) as listener:
+    with open_listening_socket(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
-        keys = Keys.load(home())
+        keys = Keys.load(home_folder())
         write_tokens(address, keys, person)
         meanwhile = partial(report_not_ready, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
         async with (
             open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
-            delivering(parts["backend"], parts["inbox"]) as deliveries,
+            run_deliveries(parts["backend"], parts["inbox"]) as deliveries,
         ):
             app = App(ServerComponents(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
             config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
-            sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
+            sealer = Sealer(store, home_folder() / "seals.jsonl", seal_key(home_folder()), parts["backend"].clock)
             server = UvicornServer(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             if begin:
@@ -119,7 +119,7 @@ async def serve_until_signal(
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             collect_rarely()
-            sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
+            sealing = asyncio.create_task(repeat_work(sealer.seal, SEAL_SECONDS))
             try:
                 await server.serve(sockets=[listener])
             finally:
@@ -156,7 +156,7 @@ async def open_components(
             await end_task(worker, GRACE_SECONDS)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens on the address, or raise `SettingError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -176,7 +176,7 @@ def write_tokens(address: str, keys: Keys, person: str) -> None:
     """Write one token per role for the people and programs of this machine."""
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
-    write_private(home() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
+    write_private(home_folder() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
 from ringi.server.connections import protocol_for
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 from ringi.server.replies import reply
 from ringi.server.schemas import Health
 from ringi.server.settings import ServerSettings
@@ -102,5 +102,5 @@ async def report_not_ready(listener: socket.socket, settings: ServerSettings) ->
 async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one call."""
     is_alive = scope["path"] == "/healthz"
-    answer = reply(Health(status="ok")) if is_alive else response_of(UnavailableError(WAITING))
+    answer = reply(Health(status="ok")) if is_alive else problem_response(UnavailableError(WAITING))
     await answer(scope, receive, send)

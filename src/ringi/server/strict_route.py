@@ -26,7 +26,7 @@ class StrictRoute(APIRoute):
         allowed = query_names(self.dependant)
 
         async def handle_checked(http: HttpRequest) -> HttpResponse:
-            refuse_unknown(http.scope, allowed)
+            refuse_unknown_parameters(http.scope, allowed)
             return await handle(http)
 
         return handle_checked
@@ -42,7 +42,7 @@ class StrictPlainRoute(Route):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one call."""
         if self.methods and scope["method"] in self.methods:
-            refuse_unknown(scope, self._allowed)
+            refuse_unknown_parameters(scope, self._allowed)
         await super().handle(scope, receive, send)
 
 
@@ -78,16 +78,19 @@ def query_names(dependant: Dependant) -> set[str]:
     return own.union(*map(query_names, dependant.dependencies))
 
 
-def refuse_unknown(scope: Scope, allowed: Set[str]) -> None:
+def refuse_unknown_parameters(scope: Scope, allowed: Set[str]) -> None:
     """Raise `RequestValidationError` for unknown query parameters."""
     if scope["query_string"]:
         unknown = [name for name in QueryParams(scope["query_string"]) if name not in allowed]
         if unknown:
             raise RequestValidationError(
-                [{"type": "extra_forbidden", "loc": ("query", name), "msg": remedy(allowed)} for name in unknown]
+                [
+                    {"type": "extra_forbidden", "loc": ("query", name), "msg": unknown_parameter_remedy(allowed)}
+                    for name in unknown
+                ]
             )
 
 
-def remedy(allowed: Set[str]) -> str:
+def unknown_parameter_remedy(allowed: Set[str]) -> str:
     """Return the remedy for an unknown parameter."""
     return f"unknown parameter: choose {', '.join(sorted(allowed))}" if allowed else "unknown parameter: none allowed"

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.contracts.store import Store, find_record, readable
+from ringi.contracts.store import Store, find_record, skip_unreadable_records
 from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, UnreadableError, microseconds
+from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.statistics.counts import Audience, DayCounts, audience_of, within
+from ringi.statistics.counts import Audience, DayCounts, audience_of, audience_within_limit
 from ringi.statistics.facts import (
     COUNTED,
     IN,
@@ -33,7 +33,7 @@ from ringi.statistics.facts import (
     Facts,
     audience_in,
     count_into,
-    fields_of,
+    request_fields_of_event,
 )
 
 HEAD = "statistics"
@@ -102,7 +102,7 @@ class CountedDays(NamedTuple):
         for each, counts in self.days.items():
             if each < day and each.replace(day=1) == day.replace(day=1):
                 for (audience, _), hour in counts.hours.items():
-                    found[audience] += change_of(hour)
+                    found[audience] += hourly_queue_change(hour)
         return found
 
 
@@ -157,7 +157,10 @@ class Statistics:
         for _ in range(TRIES):
             names = [f"{HEAD}-{day.isoformat()}" for day in days]
             head = await self._head(tenant)
-            found = {each.id: each for each in await readable(self._store, Journal, [Key(tenant, n) for n in names])}
+            found = {
+                each.id: each
+                for each in await skip_unreadable_records(self._store, Journal, [Key(tenant, n) for n in names])
+            }
             numbers = {name: found[name].totals["number"] for name in found}
             owed = [f"{HEAD}-{day}" for day in head.counts if f"{HEAD}-{day}" in names]
             is_paid = all(numbers.get(name) == head.number for name in owed)
@@ -264,7 +267,9 @@ class _Batch:
         counted = [each for each in events if each.record == Request.record and each.type in COUNTED]
         # The first event says all of the request, except what was erased.
         unclear = {Key(each.tenant, each.record_id) for each in counted if each.version > 1 or each.is_redacted}
-        requests = {request.id: request for request in await readable(self._store, Request, list(unclear))}
+        requests = {
+            request.id: request for request in await skip_unreadable_records(self._store, Request, list(unclear))
+        }
         seen = {(each.record_id, each.actor): each.at for each in reversed(events) if each.type == SEEN}
         facts = await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted))
         for each in facts:
@@ -274,7 +279,7 @@ class _Batch:
     async def _facts(
         self, event: Event, request: Request | None, seen: dict[tuple[str, str], datetime]
     ) -> Facts | None:
-        fields = fields_of(event, request)
+        fields = request_fields_of_event(event, request)
         if not fields:
             return None
         if event.type == REASSIGNED:
@@ -302,7 +307,7 @@ def with_totals(journal: Journal, totals: dict[str, Any]) -> Journal:
     return journal.model_copy(update={"totals": totals, "version": journal.version + 1})
 
 
-def change_of(hour: Counter[str]) -> int:
+def hourly_queue_change(hour: Counter[str]) -> int:
     """Return by how much the queue grew in an hour."""
     return hour[IN] + hour[MOVED_IN] - hour[OUT] - hour[MOVED_OUT]
 
@@ -314,7 +319,7 @@ def with_months(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) 
         month = found.setdefault(day[:7], {})
         known = set(month)
         for (audience, _), hour in counts.hours.items():
-            sums = month.setdefault(within(known, audience), [0, 0])
+            sums = month.setdefault(audience_within_limit(known, audience), [0, 0])
             sums[0] += hour[IN] + hour[MOVED_IN]
             sums[1] += hour[OUT] + hour[MOVED_OUT]
     return {month: [[audience, *sums] for audience, sums in each.items()] for month, each in sorted(found.items())}
@@ -346,7 +351,7 @@ async def oldest_pending(store: Store, query: Query, first: datetime) -> datetim
     low = first
     while found and (oldest := found[0].created_at) - low > timedelta(seconds=1):
         middle = low + (oldest - low) / 2
-        before = pending.model_copy(update={"before": f"{microseconds(middle)}::"})
+        before = pending.model_copy(update={"before": f"{unix_microseconds(middle)}::"})
         older = await store.find(Request, before)
         if older:
             found = older

@@ -54,9 +54,9 @@ class DayCounts:
         """Add the counts of the same day; what exceeds the limits is added under `OTHER`."""
         known = {subject.audience for subject in self.rows} | {audience for audience, _ in self.hours}
         for (audience, hour), counts in more.hours.items():
-            self.hours.setdefault((within(known, audience), hour), Counter()).update(counts)
+            self.hours.setdefault((audience_within_limit(known, audience), hour), Counter()).update(counts)
         for subject, counts in more.rows.items():
-            audience = within(known, subject.audience)
+            audience = audience_within_limit(known, subject.audience)
             fits = subject in self.rows or len(self.rows) < MAX_ROWS
             place = subject._replace(audience=audience) if fits else Subject(OTHER, OTHER, audience, OTHER)
             self.rows.setdefault(place, Counter()).update(counts)
@@ -82,7 +82,7 @@ def audience_of(groups: list[str] | None) -> Audience:
     return None if groups is None else tuple(groups)
 
 
-def within(known: set[Audience], audience: Audience) -> Audience:
+def audience_within_limit(known: set[Audience], audience: Audience) -> Audience:
     """Return the audience, or None if it would be one too many; note it as known."""
     if audience not in known and len(known) >= MAX_AUDIENCES:
         return None
@@ -102,7 +102,7 @@ def buckets_in(counts: Counter[str]) -> Iterator[tuple[float, int]]:
         yield 2 * GROWTH**index / (GROWTH + 1), found[index]
 
 
-def quantile(counts: Counter[str], share: float) -> float | None:
+def answer_time_quantile(counts: Counter[str], share: float) -> float | None:
     """Return the time in seconds below which this share of the answers lies; None without answers.
 
     Args:

@@ -39,7 +39,7 @@ class Facts(NamedTuple):
     """The audience before the event."""
 
 
-def fields_of(event: Event, request: Request | None) -> Mapping[str, Any]:
+def request_fields_of_event(event: Event, request: Request | None) -> Mapping[str, Any]:
     """Return the request as JSON data: what remains of it, if the event was redacted or is not the first one."""
     if event.version == 1 and not event.is_redacted:
         return event.changed
@@ -107,7 +107,12 @@ def subject_of(fields: Mapping[str, Any]) -> Subject:
     """Return the names under which a request is counted."""
     action, policy = fields.get("action") or {}, fields.get("policy") or {}
     tool, rule = str(action.get("name") or ""), str(policy.get("rule") or "")
-    return Subject(short(agent_in(fields)), short(tool), audience_in(fields), short(rule))
+    return Subject(
+        shorten_counted_name(agent_in(fields)),
+        shorten_counted_name(tool),
+        audience_in(fields),
+        shorten_counted_name(rule),
+    )
 
 
 def agent_in(fields: Mapping[str, Any]) -> str:
@@ -132,6 +137,6 @@ def audience_in(fields: Mapping[str, Any]) -> Audience:
     return tuple(groups)
 
 
-def short(name: str) -> str:
+def shorten_counted_name(name: str) -> str:
     """Return a name of at most `MAX_NAME` characters."""
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"

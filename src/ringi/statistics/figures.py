@@ -10,8 +10,8 @@ from typing import Literal
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 from ringi.statistics import facts
-from ringi.statistics.counting import CountedDays, change_of, day_of, moments_of
-from ringi.statistics.counts import ERROR, OTHER, Audience, Subject, audience_of, quantile
+from ringi.statistics.counting import CountedDays, day_of, hourly_queue_change, moments_of
+from ringi.statistics.counts import ERROR, OTHER, Audience, Subject, answer_time_quantile, audience_of
 
 Interval = Literal["hour", "day"]
 MAX_NAMES = 100
@@ -135,13 +135,15 @@ def period_of(since: datetime | None, until: datetime | None, now: datetime, mos
     return first, last
 
 
-def rows_of(counts: CountedDays, since: date, until: date, visible: Visible) -> list[tuple[Subject, Counter[str]]]:
+def readable_figure_rows(
+    counts: CountedDays, since: date, until: date, visible: Visible
+) -> list[tuple[Subject, Counter[str]]]:
     """Return the rows of a period that the caller may read."""
     days = [day for at, day in counts.days.items() if since <= at <= until]
     return [row for day in days for row in day.rows.items() if visible(row[0].audience)]
 
 
-def sums(
+def sum_rows_by_name(
     rows: Iterable[tuple[Subject, Counter[str]]], names: Callable[[Subject], Iterable[str | None]]
 ) -> dict[str | None, Counter[str]]:
     """Return the sum of the rows under each name."""
@@ -188,14 +190,18 @@ def by_people(counts: Counter[str]) -> int:
     return sum(number for name, number in counts.items() if name.startswith(facts.PERSON))
 
 
-def decided(counts: Counter[str]) -> int:
+def count_ended_requests(counts: Counter[str]) -> int:
     """Return the number of ended requests."""
     return sum(dict(decisions_in(counts)).values())
 
 
 def named_decisions(found: dict[str | None, Counter[str]]) -> list[NamedDecisions]:
     """Return the decisions under each name, those with the most first; without names that nothing was decided about."""
-    named = [(str(name), decisions_in(counts)) for name, counts in most_common(found, decided) if decided(counts)]
+    named = [
+        (str(name), decisions_in(counts))
+        for name, counts in most_common(found, count_ended_requests)
+        if count_ended_requests(counts)
+    ]
     return [NamedDecisions(name=name, decisions=decisions) for name, decisions in named]
 
 
@@ -211,11 +217,11 @@ def fast_approvals(counts: Counter[str]) -> list[FastApprovals]:
 
 def times_of(group: str | None, counts: Counter[str]) -> AnswerTimes:
     """Return the times to answer of a group."""
-    median, p90 = quantile(counts, 0.5), quantile(counts, 0.9)
+    median, p90 = answer_time_quantile(counts, 0.5), answer_time_quantile(counts, 0.9)
     return AnswerTimes(group=group, answers=by_people(counts), median=median, p90=p90)
 
 
-def queue_of(
+def queue_points(
     counts: CountedDays, since: date, until: date, by: Interval, visible: Visible, now: datetime
 ) -> list[QueuePoint]:
     """Return the queue at the end of each hour or day."""
@@ -230,7 +236,7 @@ def queue_of(
                 hours[hour].update(each)
         points: list[QueuePoint] = []
         for hour, each in hours.items():
-            pending += change_of(each)
+            pending += hourly_queue_change(each)
             at = begin + timedelta(hours=hour)
             points.append(QueuePoint(at=at, pending=max(0, pending), asked=each[facts.IN], ended=each[facts.OUT]))
         if by == "day":
@@ -260,10 +266,10 @@ def figures_of(
         oldest: The time at which the oldest pending request was asked.
         now: The current time.
     """
-    rows = rows_of(counts, since, until, visible)
-    total = sums(rows, lambda _: [None]).get(None, Counter())
-    groups = most_common(sums(rows, groups_in), by_people)
-    queue = queue_of(counts, since, until, by, visible, now)
+    rows = readable_figure_rows(counts, since, until, visible)
+    total = sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())
+    groups = most_common(sum_rows_by_name(rows, groups_in), by_people)
+    queue = queue_points(counts, since, until, by, visible, now)
     begin, end = moments_of(since, until)
     covered = counts.head.covered
     return OverviewFigures(
@@ -278,8 +284,8 @@ def figures_of(
         pending=pending_now(counts, visible),
         oldest=oldest,
         decisions=decisions_in(total),
-        agents=named_decisions(sums(rows, lambda subject: [subject.agent])),
-        tools=named_decisions(sums(rows, lambda subject: [subject.tool])),
+        agents=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.agent])),
+        tools=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.tool])),
         times=[times_of(name, each) for name, each in groups if by_people(each)],
         fast=fast_approvals(total),
     )

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from ringi.base.model import StrictModel
 from ringi.statistics import facts
 from ringi.statistics.counting import CountedDays, moments_of
-from ringi.statistics.counts import ERROR, quantile
+from ringi.statistics.counts import ERROR, answer_time_quantile
 from ringi.statistics.figures import (
     FastApprovals,
     by_people,
@@ -17,8 +17,8 @@ from ringi.statistics.figures import (
     fast_approvals,
     groups_in,
     most_common,
-    rows_of,
-    sums,
+    readable_figure_rows,
+    sum_rows_by_name,
 )
 
 AUTOMATIC = (facts.BY_POLICY, facts.BY_GRANT)
@@ -79,7 +79,7 @@ class OversightReport(StrictModel):
     groups: list[OversightRow]
 
 
-def report_of(counts: CountedDays, tenant: str, since: date, until: date, now: datetime) -> OversightReport:
+def oversight_report(counts: CountedDays, tenant: str, since: date, until: date, now: datetime) -> OversightReport:
     """Return the report of a period.
 
     Args:
@@ -89,7 +89,7 @@ def report_of(counts: CountedDays, tenant: str, since: date, until: date, now: d
         until: The last day.
         now: The current time.
     """
-    rows = rows_of(counts, since, until, lambda _: True)
+    rows = readable_figure_rows(counts, since, until, lambda _: True)
     begin, end = moments_of(since, until)
     covered = counts.head.covered
     return OversightReport(
@@ -103,24 +103,24 @@ def report_of(counts: CountedDays, tenant: str, since: date, until: date, now: d
         position=covered.position if covered else "",
         head=covered.hash if covered else "",
         error=round(ERROR, 4),
-        total=row_of("", sums(rows, lambda _: [None]).get(None, Counter())),
-        rules=lines(sums(rows, lambda subject: [subject.rule])),
-        tools=lines(sums(rows, lambda subject: [subject.tool])),
-        groups=lines(sums(rows, groups_in)),
+        total=oversight_row("", sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())),
+        rules=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.rule])),
+        tools=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.tool])),
+        groups=oversight_rows(sum_rows_by_name(rows, groups_in)),
     )
 
 
-def lines(found: dict[str | None, Counter[str]]) -> list[OversightRow]:
+def oversight_rows(found: dict[str | None, Counter[str]]) -> list[OversightRow]:
     """Return a row for each name, those with the most requests first."""
-    return [row_of(name, counts) for name, counts in most_common(found, handled)]
+    return [oversight_row(name, counts) for name, counts in most_common(found, count_handled_requests)]
 
 
-def handled(counts: Counter[str]) -> int:
+def count_handled_requests(counts: Counter[str]) -> int:
     """Return the number of requests and decided calls."""
     return counts[facts.ASKED] + sum(number for name, number in counts.items() if name.startswith(AUTOMATIC))
 
 
-def row_of(name: str | None, counts: Counter[str]) -> OversightRow:
+def oversight_row(name: str | None, counts: Counter[str]) -> OversightRow:
     """Return the row of a sum."""
     decisions = decisions_in(counts)
     return OversightRow(
@@ -134,8 +134,8 @@ def row_of(name: str | None, counts: Counter[str]) -> OversightRow:
         expired=decisions.expired,
         cancelled=decisions.cancelled,
         seen=counts[facts.WAS_SEEN],
-        median=quantile(counts, 0.5),
-        p90=quantile(counts, 0.9),
+        median=answer_time_quantile(counts, 0.5),
+        p90=answer_time_quantile(counts, 0.9),
         fast=fast_approvals(counts),
         checks=counts[facts.CHECKS],
         caught=counts[facts.CAUGHT],

@@ -170,14 +170,16 @@ def report_html(report: OversightReport, language: str = "en") -> str:
         "position": report.position,
         "head": report.head,
     }
-    facts = "".join(f"<dt>{texts[name]}</dt><dd>{safe(value)}</dd>" for name, value in about.items())
+    facts = "".join(f"<dt>{texts[name]}</dt><dd>{escape_name_for_html(value)}</dd>" for name, value in about.items())
     notes = [texts["exact"].format(percent=math.ceil(report.error * 100)), texts["fast"], texts["checks"]]
     notes = notes if report.complete else [f"<strong>{texts['incomplete']}</strong>", *notes]
     groups = [row if row.name != "" else row.model_copy(update={"name": texts["one_person"]}) for row in report.groups]
     rules = [row.model_copy(update={"name": rule_name(row.name, texts)}) for row in report.rules]
     tables = {"total": [report.total], "rules": rules, "tools": report.tools, "groups": groups}
     parts = [
-        f'<h2>{texts[name]}</h2><div class="wide">{table(rows, texts)}</div>' for name, rows in tables.items() if rows
+        f'<h2>{texts[name]}</h2><div class="wide">{report_table_html(rows, texts)}</div>'
+        for name, rows in tables.items()
+        if rows
     ]
     return (
         f'<!doctype html>\n<html lang="{code}"><head><meta charset="utf-8"><title>{texts["title"]}</title>'
@@ -187,16 +189,18 @@ def report_html(report: OversightReport, language: str = "en") -> str:
     )
 
 
-def table(rows: Sequence[OversightRow], texts: Mapping[str, str]) -> str:
+def report_table_html(rows: Sequence[OversightRow], texts: Mapping[str, str]) -> str:
     """Return rows as a table."""
     head = "".join(f'<th scope="col">{texts[name]}</th>' for name in COLUMNS)
-    body = "".join(f'<tr><th scope="row">{name_of(row, texts)}</th>{cells(row, texts)}</tr>' for row in rows)
+    body = "".join(
+        f'<tr><th scope="row">{row_name_html(row, texts)}</th>{figure_cells_html(row, texts)}</tr>' for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def name_of(row: OversightRow, texts: Mapping[str, str]) -> str:
+def row_name_html(row: OversightRow, texts: Mapping[str, str]) -> str:
     """Return the name of a row as HTML."""
-    return texts["open_to_all"] if row.name is None else safe(row.name) or texts["no_name"]
+    return texts["open_to_all"] if row.name is None else escape_name_for_html(row.name) or texts["no_name"]
 
 
 def rule_name(name: str | None, texts: Mapping[str, str]) -> str | None:
@@ -207,7 +211,7 @@ def rule_name(name: str | None, texts: Mapping[str, str]) -> str | None:
     return texts["rule.default"] if name == "otherwise" else name
 
 
-def cells(row: OversightRow, texts: Mapping[str, str]) -> str:
+def figure_cells_html(row: OversightRow, texts: Mapping[str, str]) -> str:
     """Return the figures of a row as cells."""
     fast = [f"{each.under_2s}/{each.approvals} ({texts[f'base.{each.measured_from}']})" for each in row.fast]
     values = [getattr(row, name) for name in COUNTS]
@@ -216,6 +220,6 @@ def cells(row: OversightRow, texts: Mapping[str, str]) -> str:
     return "".join(f"<td>{cell}</td>" for cell in found)
 
 
-def safe(text: str) -> str:
+def escape_name_for_html(text: str) -> str:
     """Return a name as HTML; signs that nobody sees, such as those that turn the direction of text, are removed."""
     return escape("".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs")))

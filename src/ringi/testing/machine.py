@@ -11,13 +11,13 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Decision, Outcome
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import START, Event, Query, Viewer, cursor_of
+from ringi.domain.record import START, Event, Query, Viewer, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.errors import NotFoundError, RingiError
@@ -281,7 +281,7 @@ class InboxMachine(RuleBasedStateMachine):
         self.run_on_both(tenant, lambda inbox: inbox.count(query))
         page = self.run_on_both(tenant, lambda inbox: inbox.search(query))
         if page:
-            following = query.model_copy(update={"before": cursor_of(page[-1])})
+            following = query.model_copy(update={"before": cursor_after_record(page[-1])})
             self.run_on_both(tenant, lambda inbox: inbox.search(following))
 
     @rule(tenant=TENANTS, id=st.none() | IDS, limit=st.integers(1, 5))
@@ -331,7 +331,7 @@ class InboxMachine(RuleBasedStateMachine):
     @invariant()
     def the_events_add_up_to_the_records(self) -> None:
         """The audit has no findings."""
-        _, findings = self.runner.run(verify(self.inboxes[0].store))
+        _, findings = self.runner.run(verify_store(self.inboxes[0].store))
         assert findings == []
 
     @invariant()

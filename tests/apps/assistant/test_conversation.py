@@ -11,7 +11,7 @@ from tests.runs.world import at_work
 
 from ringi.domain.ask import Ask
 from ringi.domain.record import Query
-from ringi.runs.operations import retry
+from ringi.runs.operations import retry_failed_run
 from ringi_apps.assistant.declarations import Info
 
 
@@ -147,7 +147,7 @@ async def test_a_step_that_failed_is_tried_again_under_its_key(office: Office, u
         assert plan.thread_id
         await talk.thread(plan.thread_id, "error")
         office.is_broken = False
-        await retry(talk.runner.backend, talk.inbox, plan.thread_id, by="ann")
+        await retry_failed_run(talk.runner.backend, talk.inbox, plan.thread_id, by="ann")
         await talk.until_carried_out()
         assert len(office.effects) == len(set(office.effects)) == 2
 

@@ -10,7 +10,7 @@ from tests.apps.assistant.served import GOALS, Office, served
 from tests.apps.assistant.test_routes import AT, asked_in, item, memory_of, once, planned, press, pressed
 from tests.server.world import World, is_at_rest, until
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 
 
 async def erased(world: World, person: str) -> set[str]:
@@ -45,7 +45,7 @@ async def test_nothing_that_a_person_told_is_left_in_the_threads_beside_their_co
         assert threads["bobs"].erased is None
         # What an agent asked, and a person let it do, is the agent's: it goes with the request.
         await world.client("admin", "root").post(f"/v1/requests/{approval}/erase", json={})
-        assert (await verify(world.backend.store))[1] == []
+        assert (await verify_store(world.backend.store))[1] == []
     assert holding(tmp_path, GOALS) == []
 
 

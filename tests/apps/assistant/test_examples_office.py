@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.connect import home
+from ringi.connect import home_folder
 from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 from ringi_apps.assistant import InfoHandler
@@ -42,8 +42,8 @@ async def test_the_office_is_made_in_the_home_folder_once(tmp_path: Path, monkey
     monkeypatch.setenv("RINGI_HOME", str(tmp_path / "home"))
     await Office().do(lambda connection: connection.execute("DELETE FROM tasks WHERE id = 1"))
     before = await counted(Office(), "tasks")
-    assert home() / "office.db" == tmp_path / "home" / "office.db"
-    assert (home() / "office.db").exists()
+    assert home_folder() / "office.db" == tmp_path / "home" / "office.db"
+    assert (home_folder() / "office.db").exists()
     assert await counted(Office(), "tasks") == before
 
 

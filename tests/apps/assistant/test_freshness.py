@@ -15,7 +15,7 @@ from tests.runs.world import at_work
 
 from ringi.base.clock import utc_now
 from ringi.domain.record import Query
-from ringi.runs.operations import retry
+from ringi.runs.operations import retry_failed_run
 from ringi.testing.clock import NOON
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.availability import availability_of_all
@@ -125,7 +125,7 @@ async def test_an_execution_that_failed_is_not_retried_once_another_plan_takes_i
 
         await talk.send("again", action="make")
         await talk.plan("planned", 2)
-        retried = await retry(talk.runner.backend, talk.inbox, str(failed.thread_id), by="ops")
+        retried = await retry_failed_run(talk.runner.backend, talk.inbox, str(failed.thread_id), by="ops")
         await talk.answer("approve")
         await talk.until_carried_out()
 

@@ -13,7 +13,7 @@ from tests.backends.postgres.test_postgres_checkpoints import checkpoints, confi
 from tests.runs.world import at_work, demo
 
 from ringi.backends.checkpoint_serde import CompactSerializer
-from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, awaited
+from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, call_async_saver
 from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestCheckpoint, UnknownCheckpointError
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
@@ -48,7 +48,7 @@ async def same_read(saver: FencedPostgresSaver, thread_id: str) -> CheckpointTup
     """Return the newest checkpoint that a saver reads; the store returns the same."""
     found = await saver.aget_tuple(config_of(thread_id))
     async with saver._checkpoints.connection() as connection:
-        stored = await awaited(connection, saver.serde, "get_tuple", config_of(thread_id))
+        stored = await call_async_saver(connection, saver.serde, "get_tuple", config_of(thread_id))
     assert comparable(found) == comparable(stored)
     return found
 

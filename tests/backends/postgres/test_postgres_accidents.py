@@ -13,7 +13,7 @@ from tests import servers
 from tests.proxy import Proxy
 
 import ringi
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.notifier import PostgresNotifier
@@ -109,7 +109,7 @@ async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
             await store_request(store, f"request-{n}")
         assert (await store.get(Request, "tenant-1", f"request-{n}")).id == f"request-{n}"
     assert len(await store.events()) == 20
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recovers(
@@ -149,7 +149,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
 
         found = await store.get_many(Request, [Key("tenant-1", id) for id in stored_ids])
         assert {request.id for request in found} == set(stored_ids)
-        assert (await verify(store))[1] == []
+        assert (await verify_store(store))[1] == []
 
 
 async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_connections(

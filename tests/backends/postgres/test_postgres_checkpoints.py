@@ -21,11 +21,11 @@ from ringi.backends.checkpoint_serde import CompactSerializer
 from ringi.backends.postgres import newest_checkpoint
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.newest_checkpoint import recorded, under_fence
+from ringi.backends.postgres.newest_checkpoint import record_checkpoint_write, under_fence
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
 from ringi.domain.thread import FenceError, Run, Thread
-from ringi.runs.lease import PendingReleases, leased
+from ringi.runs.lease import PendingReleases, hold_thread_lease
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 ERROR, INTERRUPT, RESUME = "__error__", "__interrupt__", "__resume__"
@@ -34,7 +34,7 @@ ERROR, INTERRUPT, RESUME = "__error__", "__interrupt__", "__resume__"
 @pytest.fixture
 async def held(database: PostgresDatabase) -> AsyncIterator[Thread]:
     store = await begun(database)
-    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+    async with hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         yield lease.thread
 
 
@@ -131,7 +131,7 @@ async def test_the_thread_is_deleted(checkpoints: Checkpoints, held: Thread, oth
 def test_a_write_is_one_statement() -> None:
     held, _ = Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now())
     for method, (place, *args) in writes_of(None):
-        _, statements = recorded(CompactSerializer(), method, config_of("x", **place), *args)
+        _, statements = record_checkpoint_write(CompactSerializer(), method, config_of("x", **place), *args)
         assert len(under_fence(statements, held)) == 1
 
 

@@ -11,7 +11,7 @@ from statistics import median
 import asyncpg
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.postgres import database as databases
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
@@ -81,7 +81,7 @@ async def test_a_foreign_transaction_held_for_long_hides_and_delays_nothing(
     await held.rollback()
 
     assert sorted(seen) == sorted(times)
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
     tenth = max(1, len(times) // 10)
     first, last = list(times.values())[:tenth], list(times.values())[-tenth:]
     log.info("%d answers; p50 of the first tenth %.4f s, of the last %.4f s", len(times), median(first), median(last))

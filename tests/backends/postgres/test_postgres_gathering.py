@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 from tests.proxy import Proxy
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.batcher import StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.store import PostgresStore, columns_of
+from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
 from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.contracts.backend import Wakeup
 from ringi.contracts.store import Store
@@ -79,7 +79,7 @@ async def test_answers_of_one_moment_take_few_transactions(store: PostgresStore,
 
     assert await commits(database) < MANY / 4
     assert len(await store.events()) == 2 * MANY
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_reads_of_one_moment_give_each_what_it_asked_for(store: PostgresStore) -> None:
@@ -132,7 +132,7 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(
 
 
 def change(after: Request, why: Event) -> dict[str, Any]:
-    return dict(zip(EVENT_COLUMNS, event_row(why), strict=True)) | columns_of(after)
+    return dict(zip(EVENT_COLUMNS, event_row(why), strict=True)) | postgres_record_columns(after)
 
 
 @pytest.mark.parametrize("place", [0, 7])
@@ -170,7 +170,7 @@ async def test_of_answers_to_one_request_in_one_moment_one_wins(
     assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == len(requests) * 2
     assert await commits(database) < len(requests) / 2
     assert [event.version for event in await store.events()].count(2) == len(requests)
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_an_answer_that_cannot_be_stored_fails_no_other(store: PostgresStore, database: PostgresDatabase) -> None:
@@ -222,7 +222,7 @@ async def test_a_reply_lost_after_a_common_commit_is_an_acknowledged_change_for_
         await asyncio.gather(first, return_exceptions=True)
 
     assert [await version(store, each) for each in requests[1:]] == [2] * 11
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_one_that_cannot_be_read_fails_no_other_and_is_told_nothing_of_them(store: PostgresStore) -> None:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
-from ringi.domain.record import Query, Viewer, index_terms, microseconds
+from ringi.domain.record import Query, Viewer, index_terms, unix_microseconds
 from ringi.domain.request import Request
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request
@@ -96,12 +96,12 @@ class Filled(NamedTuple):
 
     async def fill(self) -> None:
         every = self.size // PAGE
-        terms = [[lists.number_of("tenant-1", term) for term in index_terms(text)] for text in (RARE, COMMON)]
+        terms = [[lists.index_term_number("tenant-1", term) for term in index_terms(text)] for text in (RARE, COMMON)]
         # A statement has ten seconds, even on a busy machine.
         for first in range(1, self.size + 1, BATCH):
             last = min(first + BATCH - 1, self.size)
-            await self.database.write(FILL, every, microseconds(NOON), first, BODY, last)
-            await self.database.write(TEXTS, every, RARE, COMMON, *terms, first, microseconds(NOON), last)
+            await self.database.write(FILL, every, unix_microseconds(NOON), first, BODY, last)
+            await self.database.write(TEXTS, every, RARE, COMMON, *terms, first, unix_microseconds(NOON), last)
         for table in ("requests", "shown", "texts"):
             await self.database.write(f"VACUUM ANALYZE {table}")
 
@@ -119,7 +119,7 @@ class Filled(NamedTuple):
 
     def middle(self) -> str:
         """Return the cursor of the request in the middle."""
-        return f"{microseconds(NOON) + self.size // 2 * 1000}:tenant-1:request-{self.size // 2}"
+        return f"{unix_microseconds(NOON) + self.size // 2 * 1000}:tenant-1:request-{self.size // 2}"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

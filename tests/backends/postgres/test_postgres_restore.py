@@ -17,8 +17,8 @@ from tests.faults.chaos.agents import EFFECTS, agents, several
 from tests.proxy import Proxy
 from tests.runs.world import World, at_work
 
-from ringi.audit.seals import Sealer, compare, read_seals
-from ringi.audit.verify import verify
+from ringi.audit.seals import Sealer, compare_events_with_seals, read_seals
+from ringi.audit.verify import verify_store
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import open_backend
@@ -138,8 +138,8 @@ async def test_seals_that_were_kept_name_what_is_missing_and_readers_that_know_m
 
     await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
     async with open_backend(target) as backend:
-        assert await verify(backend.store) == (1, [])
-        report = await compare(backend.store, read_seals(tmp_path / "seals"), KEY)
+        assert await verify_store(backend.store) == (1, [])
+        report = await compare_events_with_seals(backend.store, read_seals(tmp_path / "seals"), KEY)
         hub = EventHub(backend.store, backend.notifier, None)  # type: ignore[arg-type]
         with pytest.raises(InvalidError, match="past the end of the events"):
             await hub.check("tenant-1", last)

@@ -19,7 +19,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import FenceError, Run, Thread
 from ringi.errors import UnavailableError
 from ringi.runs import lease as leases
-from ringi.runs.lease import PendingReleases, leased
+from ringi.runs.lease import PendingReleases, hold_thread_lease
 
 KEY = Key("default", "t1")
 CONFIG: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
@@ -40,7 +40,7 @@ async def test_the_work_stops_at_the_end_of_its_lease_when_the_network_falls_sil
     debts = PendingReleases(PostgresStore(database), utc_now)
 
     async def work() -> None:
-        async with leased(store, utc_now, KEY, "one", debts):
+        async with hold_thread_lease(store, utc_now, KEY, "one", debts):
             proxy.is_blocked = True
             # The statement itself would be given up only then.
             await asyncio.wait_for(asyncio.Event().wait(), WAIT_SECONDS)
@@ -62,7 +62,7 @@ async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease
     other = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     async with (
         Checkpoints(database) as checkpoints,
-        leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease,
+        hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease,
     ):
         saver = FencedPostgresSaver(checkpoints, lease.thread)
         await saver.aput(CONFIG, empty_checkpoint(), {}, {})

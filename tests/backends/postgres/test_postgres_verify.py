@@ -7,7 +7,7 @@ import uuid
 import asyncpg
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.base.settings import SettingError
 from ringi.connect import open_backend, open_to_verify
 from ringi.testing import store_request
@@ -34,7 +34,7 @@ async def execute(url: str, sql: str) -> None:
 
 async def found(url: str) -> list[str]:
     async with open_to_verify(url) as (store, _):
-        count, findings = await verify(store)
+        count, findings = await verify_store(store)
     assert count == 6
     return [f"{finding.key.id or finding.record}: {finding.what}" for finding in findings]
 
@@ -78,5 +78,5 @@ async def test_what_does_not_fit_is_named(url: str, sql: str) -> None:
 
 async def found_any(url: str) -> list[str]:
     async with open_to_verify(url) as (store, _):
-        _, findings = await verify(store)
+        _, findings = await verify_store(store)
     return [f"{finding.key.id or finding.record}: {finding.what}" for finding in findings]

@@ -16,7 +16,7 @@ from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
 from tests.proxy import Proxy
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
@@ -96,7 +96,7 @@ async def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(mortal: 
         found = await backend.store.get_many(Request, [request.key for request in acknowledged])
         by_id = {request.id: request for request in found}
         assert [by_id.get(request.id) for request in acknowledged] == acknowledged
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
 
 
 async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> None:
@@ -202,7 +202,7 @@ async def test_without_memory_nothing_is_half_done(mortal: MortalRedis) -> None:
         await server.redis.config_set("maxmemory", "0")
 
         assert await store.find(Request, Query()) == [before]
-        assert await verify(store) == (1, [])
+        assert await verify_store(store) == (1, [])
 
 
 async def test_messages_alone_wake_at_once(mortal: MortalRedis) -> None:

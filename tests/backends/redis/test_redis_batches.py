@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.redis.lists import on_lists
-from ringi.backends.redis.server import Server, named
+from ringi.backends.redis.server import Server, join_redis_name
 from ringi.backends.redis.store import RedisStore
 from ringi.domain.record import Erased, Event, Key, Query, Viewer
 from ringi.domain.request import Request
@@ -51,7 +51,7 @@ async def test_reads_and_answers_of_one_moment_take_few_commands(store: RedisSto
 
     assert await calls(server, "evalsha", "hmget") - before <= 4
     assert len(await store.events()) == 2 * MANY
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_an_answer_updates_its_lists_in_two_commands(store: RedisStore, server: Server) -> None:
@@ -74,7 +74,7 @@ async def test_of_answers_to_one_request_in_one_moment_one_wins(store: RedisStor
 
     assert sum(outcome is None for outcome in outcomes) == 12
     assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == 24
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_reads_of_one_moment_return_each_its_own_record(store: RedisStore) -> None:
@@ -119,7 +119,7 @@ async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: S
 
     lists, marks = on_lists(request)
     assert stored.decode() == json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
-    assert named("a\0", '"田') == json.dumps(["a\0", '"田'], separators=(",", ":"))
+    assert join_redis_name("a\0", '"田') == json.dumps(["a\0", '"田'], separators=(",", ":"))
 
 
 async def test_an_answer_sends_few_arguments(store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:

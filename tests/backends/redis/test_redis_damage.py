@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.redis.inspection import field_in, is_filed
-from ringi.backends.redis.lists import field_of
+from ringi.backends.redis.lists import redis_record_field
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
@@ -19,7 +19,7 @@ from ringi.testing import store_request
 from ringi.testing.clock import NOON
 
 DEEP = "[" * 200_000
-FIELD = field_of("tenant-1", "request-2")
+FIELD = redis_record_field("tenant-1", "request-2")
 LATER = NOON + timedelta(days=30)
 MARKS = {
     "deep": DEEP,
@@ -46,7 +46,7 @@ async def store(server: Server) -> RedisStore:
 
 
 async def findings(store: RedisStore) -> list[str]:
-    _, found = await verify(store)
+    _, found = await verify_store(store)
     return [f"{each.key.id}: {each.what}" for each in found]
 
 

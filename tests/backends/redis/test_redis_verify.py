@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.redis.inspection import is_filed
-from ringi.backends.redis.lists import field_of
+from ringi.backends.redis.lists import redis_record_field
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
@@ -22,7 +22,7 @@ from ringi.testing.clock import NOON
 from ringi.testing.conformance.erasures import erase_content, store_completed
 from ringi.testing.factories import a_journal, a_thread
 
-FIELD = field_of("tenant-1", "request-1")
+FIELD = redis_record_field("tenant-1", "request-1")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def store(server: Server) -> RedisStore:
 
 
 async def findings(store: RedisStore) -> list[str]:
-    _, found = await verify(store)
+    _, found = await verify_store(store)
     return [f"{each.key.id}: {each.what}" for each in found]
 
 

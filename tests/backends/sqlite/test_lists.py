@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from ringi.backends.sqlite import lists
-from ringi.backends.sqlite.database import SqliteDatabase, migrate
-from ringi.backends.sqlite.store import SqliteStore, change_of, save
+from ringi.backends.sqlite.database import SqliteDatabase, migrate_sqlite
+from ringi.backends.sqlite.store import SqliteStore, save_sqlite_record, sqlite_record_change
 from ringi.domain.ask import Action
-from ringi.domain.record import Query, Viewer, cursor_of
+from ringi.domain.record import Query, Viewer, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.urgency import urgent_query
 from ringi.testing.clock import NOON
@@ -33,17 +33,17 @@ async def test_a_request_that_ends_while_a_list_is_read_is_not_missed(
     database: SqliteDatabase, connection: sqlite3.Connection
 ) -> None:
     asked = await store_request(SqliteStore(database))
-    ended = change_of(*asked.cancelled("ann", NOON, None))
+    ended = sqlite_record_change(*asked.cancelled("ann", NOON, None))
     seen: list[str] = []
 
     def end(statement: str) -> None:
         if "FROM shown" in statement and "ORDER BY" in statement and not seen:
             seen.append(statement)
             with closing(database.connect()) as other:
-                save(other, ended)
+                save_sqlite_record(other, ended)
 
     connection.set_trace_callback(end)
-    found = lists.find(connection, Request, Query(tenant="tenant-1"))
+    found = lists.find_sqlite_bodies(connection, Request, Query(tenant="tenant-1"))
 
     assert seen
     assert [Request.model_validate_json(body) for body in found] == [asked]
@@ -66,9 +66,9 @@ def fill(connection: sqlite3.Connection, count: int) -> list[Request]:
             due_at=NOON + timedelta(seconds=n) if n % 3 == 0 else None,
             by="rare" if n % every == 11 else "common",
         )
-        save(connection, change_of(request, event))
+        save_sqlite_record(connection, sqlite_record_change(request, event))
         if n % 4 == 0:
-            save(connection, change_of(*request.cancelled("ann", NOON, None)))
+            save_sqlite_record(connection, sqlite_record_change(*request.cancelled("ann", NOON, None)))
         made.append(request)
     connection.execute("COMMIT")
     return made
@@ -103,7 +103,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Filled]]:
         for count in (FEW, MANY):
             path = tmp_path_factory.mktemp("lists") / "ringi.db"
             connection = opened.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
-            migrate(connection, "sqlite:///ringi.db")
+            migrate_sqlite(connection, "sqlite:///ringi.db")
             files.append(Filled(connection, fill(connection, count)))
         yield files
 
@@ -138,23 +138,23 @@ FILTERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 def test_a_page_takes_no_more_steps_among_many_than_among_few(files: list[Filled], filters: dict[str, Any]) -> None:
     query = PENDING.model_copy(update=filters)
-    for look in (lists.find, lists.count):
+    for look in (lists.find_sqlite_bodies, lists.count_sqlite_matches):
         few, many = (file.steps(query, look) for file in files)
         assert many <= few * 1.25
 
 
 @pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"text": "返金"}], ids=str)
 def test_a_page_from_the_middle_takes_no_more_steps_among_many(files: list[Filled], filters: dict[str, Any]) -> None:
-    middles = [cursor_of(file.requests[len(file.requests) // 2]) for file in files]
+    middles = [cursor_after_record(file.requests[len(file.requests) // 2]) for file in files]
     queries = [PENDING.model_copy(update={**filters, "before": middle}) for middle in middles]
-    few, many = (file.steps(query, lists.find) for file, query in zip(files, queries, strict=True))
+    few, many = (file.steps(query, lists.find_sqlite_bodies) for file, query in zip(files, queries, strict=True))
     assert many <= few * 1.25
 
 
 @pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"assigned_or_claimed_by": "ada"}], ids=str)
 def test_what_ended_is_counted_in_no_more_steps_among_many(files: list[Filled], filters: dict[str, Any]) -> None:
     query = Query(tenant="tenant-1", ended_since=NOON, limit=PAGE, **filters)
-    few, many = (file.steps(query, lists.count) for file in files)
+    few, many = (file.steps(query, lists.count_sqlite_matches) for file in files)
     assert many <= few * 1.25
 
 
@@ -164,7 +164,7 @@ def test_an_urgent_page_takes_no_more_steps_among_many(
     files: list[Filled], filters: dict[str, Any], hours: int
 ) -> None:
     query = PENDING.model_copy(update={**filters, "order": "urgent", "now": NOON + timedelta(hours=hours)})
-    few, many = (file.steps(query, lists.find) for file in files)
+    few, many = (file.steps(query, lists.find_sqlite_bodies) for file in files)
     assert many <= few * 1.25
 
 
@@ -174,5 +174,5 @@ def test_an_urgent_page_from_the_middle_takes_no_more_steps_among_many(files: li
         query = PENDING.model_copy(update={"order": "urgent", "now": NOON - timedelta(hours=2)})
         middle = next(each for each in file.requests[len(file.requests) // 2 :] if each.priority is None)
         after = query.model_copy(update={"before": urgent_query(query).cursor_of(middle)})
-        taken.append(file.steps(after, lists.find))
+        taken.append(file.steps(after, lists.find_sqlite_bodies))
     assert taken[1] <= taken[0] * 1.25

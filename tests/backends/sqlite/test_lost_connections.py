@@ -13,8 +13,8 @@ from langgraph.store.base import PutOp
 from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by_copy
 from tests.runs.world import at_work, until
 
-from ringi.backends.sqlite.checkpoints import prepare
-from ringi.backends.sqlite.database import SqliteDatabase, reading, writing
+from ringi.backends.sqlite.checkpoints import create_checkpoint_tables
+from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
@@ -47,7 +47,7 @@ async def scrub(backend: Backend) -> None:
 
 
 async def make_tables(backend: Backend) -> None:
-    await prepare(database_of(backend))
+    await create_checkpoint_tables(database_of(backend))
 
 
 async def open_another(backend: Backend) -> None:
@@ -57,12 +57,12 @@ async def open_another(backend: Backend) -> None:
 
 
 async def read_directly(backend: Backend) -> None:
-    with reading(database_of(backend)):
+    with sqlite_read_connection(database_of(backend)):
         pytest.fail("it was opened")
 
 
 async def write_directly(backend: Backend) -> None:
-    with writing(database_of(backend)):
+    with sqlite_transaction(database_of(backend)):
         pytest.fail("it was opened")
 
 
@@ -103,7 +103,7 @@ async def test_what_is_committed_while_the_file_goes_is_not_acknowledged(backend
     database = database_of(backend)
 
     def write() -> None:
-        with writing(database) as connection:
+        with sqlite_transaction(database) as connection:
             connection.execute("INSERT INTO cursors VALUES ('direct', '1')")
             replace_by_copy(path)
 

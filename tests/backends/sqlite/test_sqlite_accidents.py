@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
@@ -75,7 +75,7 @@ async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database
     assert await exist(store, 30) == acknowledged
     await limit_pages(database, 100_000)
     await store_request(store, "afterwards")
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recovers(database: SqliteDatabase) -> None:
@@ -88,7 +88,7 @@ async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recover
     assert not all(acknowledged)
     assert await exist(store, 30) == acknowledged
     await store_request(store, "afterwards")
-    assert (await verify(store))[1] == []
+    assert (await verify_store(store))[1] == []
 
 
 HOLD_LOCK = """

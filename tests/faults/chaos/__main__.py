@@ -20,10 +20,10 @@ from tests.faults.chaos.history import History
 from tests.faults.chaos.load import Load
 from tests.servers import MortalPostgres, mortal_postgres, redis
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import open_backend
 from ringi.contracts.store import R, Store
-from ringi.domain.record import START, Event, Query, cursor_of
+from ringi.domain.record import START, Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 
@@ -85,7 +85,7 @@ async def end_of(running: Fleet, url: str) -> End:
     async with open_backend(url) as backend:
         store = backend.store
         requests, threads, events = await all_of(store, Request), await all_of(store, Thread), await all_events(store)
-        _, findings = await verify(store)
+        _, findings = await verify_store(store)
     effects = running.effects.read_text().splitlines() if running.effects.exists() else []
     return End(
         {record["id"]: record for record in dumped(requests)},
@@ -104,7 +104,7 @@ def dumped(records: list[Any]) -> list[dict[str, Any]]:
 async def all_of(store: Store, kind: type[R]) -> list[R]:
     """Return all records of a kind."""
     found: list[R] = []
-    while page := await store.find(kind, Query(limit=200, before=cursor_of(found[-1]) if found else None)):
+    while page := await store.find(kind, Query(limit=200, before=cursor_after_record(found[-1]) if found else None)):
         found += page
     return found
 

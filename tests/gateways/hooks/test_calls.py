@@ -16,7 +16,7 @@ from tests.gateways.hooks.process import Hooks, ended
 
 from ringi.domain import Query
 from ringi.gateways.hooks.events import HookClient
-from ringi.gateways.hooks.install import config_file, installed
+from ringi.gateways.hooks.install import change_that_adds_hooks, hook_config_file
 
 BOTH = pytest.mark.parametrize("client", ["claude-code", "codex"])
 COMMAND = {"command": "rm -rf build"}
@@ -260,8 +260,10 @@ async def test_a_report_that_fails_does_not_stop_the_agent(hooks: Hooks) -> None
 async def test_the_installed_command_answers_a_client_that_starts_it_by_a_shell(
     hooks: Hooks, client: HookClient
 ) -> None:
-    installed(client, config_file(client, hooks.folder), ["ringi", "hook", client], 120, confirms=False).write()
-    settings = json.loads(config_file(client, hooks.folder).read_text())
+    change_that_adds_hooks(
+        client, hook_config_file(client, hooks.folder), ["ringi", "hook", client], 120, confirms=False
+    ).write()
+    settings = json.loads(hook_config_file(client, hooks.folder).read_text())
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     async def start(name: str, event: bytes) -> asyncio.subprocess.Process:

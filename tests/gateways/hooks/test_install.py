@@ -13,7 +13,7 @@ from tests import warm
 
 from ringi.base.settings import SettingError
 from ringi.gateways.hooks.events import CLIENTS, HookClient
-from ringi.gateways.hooks.install import config_file, installed, uninstalled
+from ringi.gateways.hooks.install import change_that_adds_hooks, change_that_removes_hooks, hook_config_file
 
 BOTH = pytest.mark.parametrize("client", CLIENTS)
 COMMAND = ["ringi", "hook", "claude-code"]
@@ -42,14 +42,14 @@ def test_the_difference_comes_first_and_nothing_is_written_without_consent(tmp_p
     assert '+    "PreToolUse": [' in done.stdout
     assert not list(tmp_path.rglob("*.json"))
     assert ringi(tmp_path, "install", client, answer="y\n").returncode == 0
-    assert list(tmp_path.rglob("*.json")) == [config_file(client, tmp_path)]
+    assert list(tmp_path.rglob("*.json")) == [hook_config_file(client, tmp_path)]
     assert "needs no change" in ringi(tmp_path, "install", client).stdout
 
 
 @BOTH
 def test_the_command_ends_before_the_client_does_and_a_dead_one_blocks(tmp_path: Path, client: HookClient) -> None:
     ringi(tmp_path, "install", client, "--timeout", "300", "--confirm-stop", "--policy", "p.toml", "--yes")
-    hooks = hooks_in(config_file(client, tmp_path))
+    hooks = hooks_in(hook_config_file(client, tmp_path))
     (waits,) = hooks["PreToolUse"]
     assert waits["timeout"] == 300
     assert waits["command"].startswith(f"ringi hook {client} --policy p.toml --timeout 240 --confirm-stop || ")
@@ -65,7 +65,7 @@ def test_the_command_ends_before_the_client_does_and_a_dead_one_blocks(tmp_path:
 @BOTH
 def test_the_default_wait_is_a_minute_less_than_the_installed_one(tmp_path: Path, client: HookClient) -> None:
     ringi(tmp_path, "install", client, "--yes")
-    (waits,) = hooks_in(config_file(client, tmp_path))["PreToolUse"]
+    (waits,) = hooks_in(hook_config_file(client, tmp_path))["PreToolUse"]
     help = ringi(tmp_path, client, "--help").stdout
     default = re.search(r"default: (\d+)", help)
     assert default
@@ -74,7 +74,7 @@ def test_the_default_wait_is_a_minute_less_than_the_installed_one(tmp_path: Path
 
 @BOTH
 def test_other_settings_and_hooks_stay(tmp_path: Path, client: HookClient) -> None:
-    path = config_file(client, tmp_path)
+    path = hook_config_file(client, tmp_path)
     path.parent.mkdir()
     before = {"model": "x", "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}], "Stop": []}}
     path.write_text(json.dumps(before))
@@ -91,12 +91,12 @@ def test_an_older_entry_is_replaced_where_it_is(tmp_path: Path) -> None:
     old = {"type": "command", "command": "/opt/bin/ringi hook claude-code --policy old.toml", "timeout": 5}
     groups = [{"hooks": [old, OTHER]}, {"hooks": [old]}, {"hooks": [OTHER]}]
     path.write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
-    installed("claude-code", path, COMMAND, 600, confirms=False).write()
+    change_that_adds_hooks("claude-code", path, COMMAND, 600, confirms=False).write()
     groups = json.loads(path.read_text())["hooks"]["PreToolUse"]
     assert [len(group["hooks"]) for group in groups] == [1, 1, 1]
     assert (groups[0]["hooks"], groups[2]["hooks"]) == ([OTHER], [OTHER])
     assert groups[1]["hooks"][0]["command"].startswith("ringi hook claude-code || ")
-    uninstalled(path).write()
+    change_that_removes_hooks(path).write()
     assert json.loads(path.read_text())["hooks"]["PreToolUse"] == [{"hooks": [OTHER]}, {"hooks": [OTHER]}]
 
 
@@ -107,9 +107,9 @@ def test_a_file_of_another_form_is_refused_and_stays(tmp_path: Path, text: str) 
     path = tmp_path / "settings.json"
     path.write_text(text)
     with pytest.raises(SettingError, match="correct it first"):
-        installed("claude-code", path, COMMAND, 600, confirms=False)
+        change_that_adds_hooks("claude-code", path, COMMAND, 600, confirms=False)
     with pytest.raises(SettingError, match="correct it first"):
-        uninstalled(path)
+        change_that_removes_hooks(path)
     assert path.read_text() == text
 
 
@@ -117,9 +117,9 @@ def test_the_file_of_the_user_is_where_the_client_looks(tmp_path: Path, monkeypa
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.delenv("CODEX_HOME", raising=False)
-    assert config_file("claude-code", None) == tmp_path / ".claude" / "settings.json"
-    assert config_file("codex", None) == tmp_path / ".codex" / "hooks.json"
+    assert hook_config_file("claude-code", None) == tmp_path / ".claude" / "settings.json"
+    assert hook_config_file("codex", None) == tmp_path / ".codex" / "hooks.json"
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/a")
     monkeypatch.setenv("CODEX_HOME", "/b")
-    assert config_file("claude-code", None) == Path("/a/settings.json")
-    assert config_file("codex", None) == Path("/b/hooks.json")
+    assert hook_config_file("claude-code", None) == Path("/a/settings.json")
+    assert hook_config_file("codex", None) == Path("/b/hooks.json")

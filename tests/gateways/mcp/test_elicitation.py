@@ -20,7 +20,7 @@ from tests.server.world import LIMIT, World, open_world, until
 from ringi import Request
 from ringi.domain.ask import Ask
 from ringi.gateways.mcp import elicitation
-from ringi.gateways.mcp.elicitation import schema_of
+from ringi.gateways.mcp.elicitation import elicitation_schema
 from ringi.gateways.mcp.routes import EXTENSION, PATH
 from ringi.server.auth.revocations import Revocation
 from ringi.testing.clock import NOON
@@ -279,7 +279,7 @@ EACH_FIELD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("field", EACH_FIELD, ids=lambda field: field["type"])
 def test_a_field_is_one_that_every_client_knows(field: dict[str, Any]) -> None:
-    schema = schema_of(asked_with(form={"fields": [{"name": "a", **field}]}))
+    schema = elicitation_schema(asked_with(form={"fields": [{"name": "a", **field}]}))
     assert schema
     PRIMITIVE.validate_python(schema["properties"]["a"])
     assert set(schema) == {"type", "properties", "required"}
@@ -298,7 +298,7 @@ def test_a_field_is_one_that_every_client_knows(field: dict[str, Any]) -> None:
     ids=("file", "whole numbers", "list", "action", "display", "finish"),
 )
 def test_what_a_client_cannot_show_needs_the_page(content: dict[str, Any]) -> None:
-    assert schema_of(asked_with(**content)) is None
+    assert elicitation_schema(asked_with(**content)) is None
 
 
 def asked_with(**content: Any) -> Request:

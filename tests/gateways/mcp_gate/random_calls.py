@@ -21,7 +21,7 @@ from tests.gateways.mcp_gate.gates import Place
 from tests.runs.world import until
 
 from ringi import Request
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain import Query
 from ringi.errors import ConflictError
 from ringi.inbox.inbox import StoreInbox
@@ -124,7 +124,7 @@ class World:
 
     async def check(self) -> dict[str, int]:
         """Compare what ran with what was approved; return the figures."""
-        count, findings = await verify(self.inbox.store)
+        count, findings = await verify_store(self.inbox.store)
         assert findings == []
         requests = await self.inbox.search(Query(limit=100_000))
         approvals = defaultdict[tuple[str, int], list[Request]](list)

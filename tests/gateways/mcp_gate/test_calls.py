@@ -17,7 +17,7 @@ from mcp_types import ElicitResult, TextResourceContents
 from tests.gateways.mcp_gate.gates import ALLOW, ASK, RINGI, Place, answer, has_run, opened, text
 from tests.runs.world import until
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.domain import Query
 from ringi.inbox.inbox import StoreInbox
 
@@ -40,7 +40,7 @@ def place(tmp_path: Path) -> Place:
 async def inbox(place: Place) -> AsyncIterator[StoreInbox]:
     async with place.inbox() as inbox:
         yield inbox
-        assert (await verify(inbox.store))[1] == []
+        assert (await verify_store(inbox.store))[1] == []
 
 
 @MODES

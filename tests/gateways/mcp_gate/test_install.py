@@ -10,7 +10,12 @@ import pytest
 
 from ringi.base.settings import SettingError
 from ringi.gateways.client_config import FileChange
-from ringi.gateways.mcp_gate.install import GateClient, config_file, installed, uninstalled
+from ringi.gateways.mcp_gate.install import (
+    GateClient,
+    changes_that_add_gates,
+    changes_that_remove_gates,
+    mcp_config_file,
+)
 
 SHOP: dict[str, Any] = {"type": "stdio", "command": "npx", "args": ["-y", "shop", "--", "x"], "env": {"TOKEN": "${T}"}}
 FILES = {"claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
@@ -27,33 +32,33 @@ def written(changes: Any) -> list[FileChange]:
 
 @pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode"])
 def test_servers_are_wrapped_once_and_restored(tmp_path: Path, client: GateClient) -> None:
-    key, path = "servers" if client == "vscode" else "mcpServers", config_file(client, tmp_path)
+    key, path = "servers" if client == "vscode" else "mcpServers", mcp_config_file(client, tmp_path)
     assert path == tmp_path / FILES[client]
     path.parent.mkdir(exist_ok=True)
     before = json.dumps({"inputs": [1], key: {"shop": SHOP, "bare": {"command": "run"}}}, indent=4) + "\n"
     path.write_text(before, encoding="utf-8")
-    (change,) = written(installed(client, path, "ringi", "policy.json"))
+    (change,) = written(changes_that_add_gates(client, path, "ringi", "policy.json"))
     assert "+" in change.diff
     servers = json.loads(path.read_text("utf-8"))[key]
     args = ["gate", "--policy", "policy.json", "--", "npx", "-y", "shop", "--", "x"]
     assert servers["shop"] == {**SHOP, "command": "ringi", "args": args}
-    assert written(installed(client, path, "ringi", "policy.json"))[0].diff == ""
-    written(uninstalled(client, path))
+    assert written(changes_that_add_gates(client, path, "ringi", "policy.json"))[0].diff == ""
+    written(changes_that_remove_gates(client, path))
     assert json.loads(path.read_text("utf-8"))[key]["shop"] == SHOP
     assert json.loads(path.read_text("utf-8"))["inputs"] == [1]
 
 
 def test_servers_of_codex_keep_their_comments(tmp_path: Path) -> None:
-    path = config_file("codex", tmp_path)
+    path = mcp_config_file("codex", tmp_path)
     assert path == tmp_path / ".codex" / "config.toml"
     path.parent.mkdir()
     text = '# mine\nmodel = "m"\n\n[mcp_servers.a]\ncommand = "one"\n\n[mcp_servers.b]\ncommand = "two"\nargs = ["x"]\n'
     path.write_text(text, encoding="utf-8")
-    written(installed("codex", path, "/bin/ringi", "/p.toml"))
+    written(changes_that_add_gates("codex", path, "/bin/ringi", "/p.toml"))
     after = path.read_text("utf-8")
     assert after.count("/bin/ringi") == 2
     assert "# mine" in after
-    written(uninstalled("codex", path))
+    written(changes_that_remove_gates("codex", path))
     restored = path.read_text("utf-8")
     assert "ringi" not in restored
     assert 'command = "two"' in restored
@@ -72,5 +77,5 @@ def test_a_file_that_cannot_be_gated_whole_stays(tmp_path: Path, text: str, why:
     path = tmp_path / ".mcp.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SettingError, match=why):
-        written(installed("claude-code", path, "ringi", "p.json"))
+        written(changes_that_add_gates("claude-code", path, "ringi", "p.json"))
     assert path.read_text("utf-8") == text

@@ -19,8 +19,8 @@ from tests.runs.world import at_work, opened, working
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
-from ringi.runs.operations import retry
-from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
+from ringi.runs.operations import retry_failed_run
+from ringi.runtimes.langgraph.tool_arguments import call_schema, injected_arguments
 
 RAN: list[Any] = []
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}, "note": {"type": "string"}}}
@@ -318,7 +318,7 @@ async def test_behind_langchains_own_gate_no_later_change_runs(mode: Any, decisi
         thread = await world.answer(await world.one(), decision, **edit)
         assert (RAN, thread.status) == ([], "error")
         assert "after people had decided" in str(thread.attention)
-        await retry(world.backend, world.inbox, "t1", by="root")
+        await retry_failed_run(world.backend, world.inbox, "t1", by="root")
         assert ((await world.rest()).status, RAN) == ("error", [])
 
 
@@ -409,10 +409,10 @@ def test_the_schema_of_a_tool_is_made_once(monkeypatch: pytest.MonkeyPatch) -> N
         return make(self, *args)
 
     monkeypatch.setattr(BaseTool, "get_input_schema", counting)
-    first = injected(pay), call_schema(pay)
+    first = injected_arguments(pay), call_schema(pay)
     count = len(made)
 
-    assert first == (injected(pay), call_schema(pay)) == (frozenset({"state"}), first[1])
+    assert first == (injected_arguments(pay), call_schema(pay)) == (frozenset({"state"}), first[1])
     assert 0 < len(made) == count
 
     class Other(BaseModel):

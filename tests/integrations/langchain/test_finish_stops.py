@@ -30,7 +30,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
 from ringi.errors import UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
-from ringi.integrations.langchain.stop_notes import HOOKS, reason_of
+from ringi.integrations.langchain.stop_notes import HOOKS, agent_stop_reason
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 TASK = {"task": "delete the file"}
@@ -286,7 +286,7 @@ async def test_a_call_that_never_ran_has_an_answer_when_the_agent_goes_on(file: 
 @pytest.mark.parametrize("error", [FenceError("t1", 1), OutageError(UnavailableError("away")), GraphInterrupt(())])
 def test_what_is_no_error_of_the_agent_passes_the_gate_by(error: Exception) -> None:
     with pytest.raises(type(error)):
-        reason_of(error)
+        agent_stop_reason(error)
 
 
 class EndsAfter(AgentMiddleware[Any, Any, Any]):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.base.texts import Language, translated
+from ringi.base.texts import Language, translate_sentences
 from ringi.domain.ask import Ask
 from ringi.integrations.finish_words import COMPLETE, UPDATE, parse_decision
 from ringi.integrations.langchain import finish_gate
@@ -94,7 +94,7 @@ def test_every_question_of_the_gate_can_be_read_in_other_languages(
     texts = []
     for question in asked:
         assert question.wording
-        texts.append(translated(question.title, question.wording.title, language))
-        texts.append(translated(question.description or "", question.wording.description, language))
-        texts.append(translated(reason, question.wording.reason, language))
+        texts.append(translate_sentences(question.title, question.wording.title, language))
+        texts.append(translate_sentences(question.description or "", question.wording.description, language))
+        texts.append(translate_sentences(reason, question.wording.reason, language))
     assert [text for text in texts if re.search("[A-Za-z]{3,}", re.sub("yes|update", "", text))] == []

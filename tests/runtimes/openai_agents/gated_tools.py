@@ -25,7 +25,7 @@ from tests.runtimes.openai_agents.responses_server import MODEL, Item, message
 
 import ringi
 from ringi.domain.display import Code
-from ringi.testing.conformance.running_agents import running
+from ringi.testing.conformance.running_agents import worker_running_on_store
 
 REFUND = '{"order":7,"amount":30}'
 SERVER = Path(__file__).with_name("mcp_server.py")
@@ -179,7 +179,7 @@ async def gated_agent(kind: str, folder: Path, url: str) -> AsyncIterator[ringi.
 
 async def work_forever(kind: str, folder: Path, url: str, store: str) -> None:
     """Work until the process is killed."""
-    async with gated_agent(kind, folder, url) as agent, running(store, agent):
+    async with gated_agent(kind, folder, url) as agent, worker_running_on_store(store, agent):
         await asyncio.Event().wait()
 
 

@@ -22,8 +22,8 @@ from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
-from ringi.runtimes.openai_agents.run_state import call_args, code_of
-from ringi.testing.conformance.running_agents import THREAD, RunningAgent, running
+from ringi.runtimes.openai_agents.run_state import call_args, shell_or_patch_text
+from ringi.testing.conformance.running_agents import THREAD, RunningAgent, worker_running_on_store
 
 
 @pytest.fixture(params=list(CASES))
@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> str:
 
 @asynccontextmanager
 async def working(kind: str, folder: Path, provider: ResponsesServer, store: str) -> AsyncIterator[tuple[Any, Agent]]:
-    async with gated_agent(kind, folder, provider.url) as agent, running(store, agent) as run:
+    async with gated_agent(kind, folder, provider.url) as agent, worker_running_on_store(store, agent) as run:
         yield run, agent
 
 
@@ -92,7 +92,7 @@ def test_a_command_that_cannot_be_shown_as_code_is_shown_in_the_arguments(comman
     call = {"type": "shell_call", "call_id": "c1", "action": {"commands": [command]}}
     item = ToolApprovalItem(SDKAgent(name="clerk"), call, tool_name="shell")
 
-    assert code_of(item) is None
+    assert shell_or_patch_text(item) is None
     assert call_args(item) == {"commands": [command]}
 
 
@@ -111,7 +111,7 @@ async def test_a_run_whose_process_was_killed_resumes_in_another(
         finally:
             process.kill()
             process.join()
-        async with running(store, agent) as run:
+        async with worker_running_on_store(store, agent) as run:
             await run.respond(request, "approve")
             assert (await run.rest()).status == "done"
 

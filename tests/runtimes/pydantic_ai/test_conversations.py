@@ -28,7 +28,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from pydantic_ai.models.test import TestModel
 from tests.raising import raises_code
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Query, UnreadableError
@@ -170,7 +170,7 @@ async def test_no_message_of_concurrent_writers_is_lost(url: str) -> None:
 
     async with opened(url) as (store, backend):
         assert sorted(texts_of(await store.load("c1"))) == texts
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
 
 
 async def test_of_two_saves_of_one_revision_the_first_counts(url: str) -> None:
@@ -270,7 +270,7 @@ async def test_an_erasure_removes_the_conversation_and_its_fork(
         events = await backend.store.events(limit=1000)
         assert SECRET not in str(events)
         assert "ann" not in [event.actor for event in events]
-        assert (await verify(backend.store))[1] == []
+        assert (await verify_store(backend.store))[1] == []
 
 
 async def test_a_conversation_begins_again_after_its_erasure(url: str) -> None:

@@ -33,7 +33,7 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, RingiError
 from ringi.inbox.inbox import StoreInbox
 from ringi.integrations.pydantic_ai import RingiConversationStore, RingiEventWaiter, ask_people
-from ringi.testing.conformance.running_agents import until
+from ringi.testing.conformance.running_agents import first_true_value
 
 Effects = list[tuple[int, int]]
 CALL = {"order": 7, "amount": 30}
@@ -91,7 +91,7 @@ async def pending(inbox: StoreInbox, number: int = 1) -> list[Request]:
         found = await inbox.search(Query(statuses=("pending",)))
         return found if len(found) == number else []
 
-    return await until(enough)
+    return await first_true_value(enough)
 
 
 async def respond(inbox: StoreInbox, request: Request, decision: Any, **answer: Any) -> Request:

@@ -24,7 +24,7 @@ from ringi.domain.record import (
 )
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.domain.urgency import unordered
+from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -67,15 +67,19 @@ class MemoryStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         found = self._listed(kind, query)
-        return shared(found, query) if query.expired_at else found[: query.limit]
+        return share_overdue_by_tenant(found, query) if query.expired_at else found[: query.limit]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return len(self._listed(kind, unordered(query))[: query.limit])
+        return len(self._listed(kind, query_for_count(query))[: query.limit])
 
     def _listed(self, kind: type[R], query: Query) -> list[R]:
         listing, sought = listing_of(kind, query), query_terms(query.text or "")
         records = (record for record in self._records.values() if isinstance(record, kind))
-        matching = (record for record in records if matches(record, listing.query) and mentions(record, sought))
+        matching = (
+            record
+            for record in records
+            if record_matches_query(record, listing.query) and request_contains_text(record, sought)
+        )
         return listing.later((listing.place_of(record), record) for record in matching)
 
     async def events(
@@ -96,7 +100,7 @@ class MemoryStore(Store):
         self._cursors[name] = new
 
 
-def shared(overdue: Sequence[R], query: Query) -> list[R]:
+def share_overdue_by_tenant(overdue: Sequence[R], query: Query) -> list[R]:
     """Return the longest overdue records; if they exceed a page, a share for each tenant."""
     longest = sorted(overdue, key=lambda record: getattr(record, "next_time", None) or EPOCH)
     if query.tenant is not None or len(longest) < query.limit:
@@ -108,7 +112,7 @@ def shared(overdue: Sequence[R], query: Query) -> list[R]:
     return [record for mine in list(of_each.values())[: query.limit] for record in mine[:share]]
 
 
-def matches(record: Record, query: Query) -> bool:
+def record_matches_query(record: Record, query: Query) -> bool:
     """Return whether a record matches the query, except its cursor and limit."""
     if query.tenant not in (None, record.tenant):
         return False
@@ -153,7 +157,7 @@ def request_matches(request: Request, query: Query) -> bool:
     )
 
 
-def mentions(record: Record, sought: Sequence[str]) -> bool:
+def request_contains_text(record: Record, sought: Sequence[str]) -> bool:
     """Return whether a request contains each piece of text; no other kind is searched."""
     text = record.search_text if sought and isinstance(record, Request) else ""
     return not text or all(piece in text for piece in sought)

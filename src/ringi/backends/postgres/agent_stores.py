@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
-from ringi.backends.postgres.checkpoints import options_of, refusing
+from ringi.backends.postgres.checkpoints import driver_errors_as_unavailable, options_of
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 
 MOST = 4
@@ -31,7 +31,7 @@ class PostgresAgentStores:
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         """Execute all operations, or raise `UnavailableError`."""
         self._database.refuse_if_replaced()
-        with refusing():
+        with driver_errors_as_unavailable():
             # One for each batch: the store has a lock around its connections.
             return PostgresStore(self._opened()).batch(ops)
 

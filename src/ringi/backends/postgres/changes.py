@@ -96,15 +96,15 @@ async def change_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -
     """
     audiences = [to_json(change["audiences"]).decode() for change in changes]
     columns = [audiences if name == "audiences" else [change[name] for change in changes] for name in TYPES]
-    return await applied(database, CHANGE, columns)
+    return await apply_each_change(database, CHANGE, columns)
 
 
-async def fence_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
+async def change_all_fenced(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
     """Apply each change of a thread with its event, and set the fence of its stream; see `change_all`."""
-    return await applied(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
+    return await apply_each_change(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
 
 
-async def applied(database: PostgresDatabase, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
+async def apply_each_change(database: PostgresDatabase, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
     """Run a statement on the columns of changes, and return its row for each change; none if it fails."""
     try:
         rows = await database.write(sql, *columns)

@@ -28,7 +28,7 @@ from ringi.backends.postgres.newest_checkpoint import (
     NewestCheckpoint,
     UnknownCheckpointError,
     load_row,
-    recorded,
+    record_checkpoint_write,
     under_fence,
 )
 from ringi.base.failpoints import failpoint
@@ -101,7 +101,7 @@ class Checkpoints:
     async def connection(self) -> AsyncIterator[PsycopgConnection]:
         """Yield a connection that commits each statement."""
         self._database.refuse_if_replaced()
-        with refusing():
+        with driver_errors_as_unavailable():
             pool = self._pool or await self._opened()
             try:
                 async with asyncio.timeout(LIMIT_SECONDS), pool.connection() as connection:
@@ -117,7 +117,10 @@ class Checkpoints:
     def transaction_now(self) -> Iterator[psycopg.Connection[Any]]:
         """Yield a connection of the caller's own thread in a transaction, for synchronous callers."""
         self._database.refuse_if_replaced()
-        with refusing(), psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection:
+        with (
+            driver_errors_as_unavailable(),
+            psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection,
+        ):
             yield connection
 
     async def _opened(self) -> AsyncConnectionPool[PsycopgConnection]:
@@ -179,7 +182,7 @@ class FencedPostgresSaver(FencedSaver):
             with suppress(UnknownCheckpointError):
                 return await self._read_newest(args[0])
         async with self._checkpoints.connection() as connection:
-            return await awaited(connection, self.serde, method, *args, **options)
+            return await call_async_saver(connection, self.serde, method, *args, **options)
 
     async def _read_newest(self, config: RunnableConfig) -> CheckpointTuple | None:
         with self._newest.reading() as found:
@@ -206,9 +209,9 @@ class FencedPostgresSaver(FencedSaver):
     async def _recorded(self, method: str, *args: Any) -> tuple[Any, list[CheckpointStatement]]:
         """Serialize in a separate thread if it takes long; for a small state, the thread itself takes longer."""
         if self._is_large:
-            return await asyncio.to_thread(recorded, self.serde, method, *args)
+            return await asyncio.to_thread(record_checkpoint_write, self.serde, method, *args)
         began = time.thread_time()
-        serialized = recorded(self.serde, method, *args)
+        serialized = record_checkpoint_write(self.serde, method, *args)
         self._is_large = time.thread_time() - began > LARGE_SECONDS
         return serialized
 
@@ -226,7 +229,7 @@ class FencedPostgresSaver(FencedSaver):
 
     def _write_now(self, method: str, *args: Any) -> Any:
         self._newest.skip(method, args)
-        result, statements = recorded(self.serde, method, *args)
+        result, statements = record_checkpoint_write(self.serde, method, *args)
         fenced = under_fence(statements, self._held)
         with refusing_lost(self._held), self._checkpoints.transaction_now() as connection:
             for sql, parameters, _ in fenced:
@@ -238,7 +241,7 @@ class FencedPostgresSaver(FencedSaver):
         return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
-async def awaited(
+async def call_async_saver(
     connection: PsycopgConnection, serde: SerializerProtocol, method: str, *args: Any, **options: Any
 ) -> Any:
     """Call a method of LangGraph's own saver on this connection; return an iterator as a list."""
@@ -267,7 +270,7 @@ def refusing_lost(held: Thread) -> Iterator[None]:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def driver_errors_as_unavailable() -> Iterator[None]:
     """Raise the driver's failures as `UnavailableError`."""
     try:
         yield

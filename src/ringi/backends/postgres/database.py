@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
-from ringi.backends.migrations import Migration, migrations, refuse_unknown
+from ringi.backends.migrations import Migration, backend_migrations, refuse_unknown_schema
 from ringi.backends.silence import Silence
 from ringi.base.settings import SettingError
 from ringi.errors import RingiError, UnavailableError
@@ -125,7 +125,7 @@ class ConnectionPool:
                 for _ in range(self._size):
                     await self._room.acquire()
         while self._free:
-            await ended(self._free.pop())
+            await close_postgres_connection(self._free.pop())
 
     def _taken(self) -> AsyncpgConnection | None:
         if self._is_closed:
@@ -151,10 +151,10 @@ class ConnectionPool:
             await asyncio.sleep(SPARE_SECONDS)
             spare, self._free = self._free[: self._unused], self._free[self._unused :]
             for connection in spare:
-                await ended(connection)
+                await close_postgres_connection(connection)
 
 
-async def ended(connection: AsyncpgConnection) -> None:
+async def close_postgres_connection(connection: AsyncpgConnection) -> None:
     """Close a connection, with a limit on the wait."""
     with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
         await connection.close(timeout=1)
@@ -235,10 +235,10 @@ class PostgresDatabase:
         self._late = set[asyncio.Task[Any]]()
 
     async def __aenter__(self) -> Self:
-        with refusing():
+        with postgres_errors_as_own():
             first = await self.connect()
             try:
-                await migrate(first, self.url, self.schema)
+                await migrate_postgres(first, self.url, self.schema)
                 commit, *self._which = await first.fetchrow(WHICH) or ("",)
                 # A role may ask for more than `on`, such as an answer of the standby.
                 self._commit = {COMMIT: "on" if commit == "off" else commit}
@@ -349,22 +349,22 @@ class PostgresDatabase:
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         self.refuse_if_replaced()
         self._watch.silence.refuse()
-        with refusing():
+        with postgres_errors_as_own():
             async with asyncio.timeout(WAIT_SECONDS), self._sessions.one() as connection:
                 self._watch.silence.refuse()
                 with self._watch.over(connection):
-                    return await connection.fetch(sql, *map(storable, values))
+                    return await connection.fetch(sql, *map(replace_nul_characters, values))
 
 
-def storable(value: Any) -> Any:
+def replace_nul_characters(value: Any) -> Any:
     """Return a value with NUL replaced, which PostgreSQL cannot store; the replacement is otherwise unused."""
     if isinstance(value, list):
-        return [storable(each) for each in value]
+        return [replace_nul_characters(each) for each in value]
     return value.replace("\0", "\U0010ffff") if isinstance(value, str) else value
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def postgres_errors_as_own() -> Iterator[None]:
     """Raise PostgreSQL's failures as `UnavailableError`, or as `SettingError` if they are permanent."""
     try:
         yield
@@ -374,7 +374,7 @@ def refusing() -> Iterator[None]:
         raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
 
 
-async def migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
+async def migrate_postgres(connection: AsyncpgConnection, url: str, schema: str) -> None:
     """Migrate the tables completely or not at all; of several servers that start at once, one migrates.
 
     Raises `SettingError` for tables of a newer version that this version would damage.
@@ -392,7 +392,7 @@ async def migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
 
 
 async def _migrate(connection: AsyncpgConnection, url: str, schema: str) -> None:
-    known = migrations("postgres")
+    known = backend_migrations("postgres")
     if await _applied(connection, url, known) >= len(known):
         # Without a lock: a running dump of the database holds one on each table.
         return
@@ -413,7 +413,7 @@ async def _applied(connection: AsyncpgConnection, url: str, known: list[Migratio
         return 0
     sql = "SELECT coalesce(max(number), 0), coalesce(max(oldest), 0) FROM migrations"
     done, oldest = await connection.fetchrow(sql) or (0, 0)
-    refuse_unknown(url, int(done), int(oldest), len(known))
+    refuse_unknown_schema(url, int(done), int(oldest), len(known))
     return int(done)
 
 

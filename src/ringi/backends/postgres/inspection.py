@@ -7,11 +7,17 @@ from typing import Any, Self
 
 import asyncpg
 
-from ringi.backends.migrations import migrations, refuse_other_schema
+from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.database import AsyncpgConnection, ConnectionPool, PostgresDatabase, refusing, storable
-from ringi.backends.postgres.store import PostgresStore, columns_of
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, wrong_columns
+from ringi.backends.postgres.database import (
+    AsyncpgConnection,
+    ConnectionPool,
+    PostgresDatabase,
+    postgres_errors_as_own,
+    replace_nul_characters,
+)
+from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Record, parsed_number
@@ -43,7 +49,7 @@ class ReadOnlyPostgres(PostgresDatabase):
     """Read-only connections to existing tables of this version."""
 
     async def __aenter__(self) -> Self:
-        with refusing():
+        with postgres_errors_as_own():
             first = await self.connect()
             try:
                 await self._refuse_foreign(first)
@@ -57,9 +63,9 @@ class ReadOnlyPostgres(PostgresDatabase):
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         # Reading the lists of a million requests takes time.
-        with refusing():
+        with postgres_errors_as_own():
             async with self._sessions.one() as connection:
-                return await connection.fetch(sql, *map(storable, values))
+                return await connection.fetch(sql, *map(replace_nul_characters, values))
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -71,7 +77,7 @@ class ReadOnlyPostgres(PostgresDatabase):
         number = oldest = None
         if await connection.fetchval("SELECT to_regclass('migrations')"):
             ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")
-        refuse_other_schema(self.url, number, oldest, migrations("postgres"))
+        refuse_other_schema(self.url, number, oldest, backend_migrations("postgres"))
 
 
 class InspectedPostgresStore(PostgresStore):
@@ -86,7 +92,7 @@ class InspectedPostgresStore(PostgresStore):
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT * FROM {ALL} WHERE number > $1{extra} ORDER BY number LIMIT $2"
         rows = await self._database.fetch(sql, parsed_number(after), limit, *chosen.values())
-        return [event_of(tuple(row)) for row in rows]
+        return [event_from_row(tuple(row)) for row in rows]
 
     async def tail(self) -> Position:
         ((last,),) = await self._database.fetch(f"SELECT max(number) FROM {ALL}")
@@ -124,8 +130,12 @@ class InspectedPostgresStore(PostgresStore):
 
 def expected_columns(record: Record) -> Columns:
     """Return the columns of a record with those of its searchable text."""
-    more = {"search": record.search_text, "terms": lists.terms_of(record)} if isinstance(record, Request) else {}
-    return columns_of(record) | more
+    more = (
+        {"search": record.search_text, "terms": lists.postgres_index_terms(record)}
+        if isinstance(record, Request)
+        else {}
+    )
+    return postgres_record_columns(record) | more
 
 
 def is_other(found: Any, expected: Any) -> bool:

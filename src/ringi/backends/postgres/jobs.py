@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
@@ -73,7 +73,7 @@ class PostgresJobs(ClaimedJobs):
         await self._notifier.publish(TOPIC)
 
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
-        await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(row_of, jobs), strict=True)))
+        await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(job_to_row, jobs), strict=True)))
         return [()] * len(jobs)
 
     async def lead(self, duty: str, owner: str, seconds: float) -> float:

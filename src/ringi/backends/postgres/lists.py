@@ -23,9 +23,9 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import SqlWhere, ordered, ranks_of
+from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
 from ringi.contracts.backend import RESUME, RUN
-from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
+from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds
 from ringi.domain.request import Request
 
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
@@ -106,23 +106,23 @@ class PostgresWhere(SqlWhere):
         return part
 
 
-def terms_of(request: Request) -> list[int]:
+def postgres_index_terms(request: Request) -> list[int]:
     """Return the index terms of a request, specific to its tenant."""
-    return [number_of(request.tenant, term) for term in index_terms(request.search_text)]
+    return [index_term_number(request.tenant, term) for term in index_terms(request.search_text)]
 
 
-def number_of(tenant: str, term: str) -> int:
+def index_term_number(tenant: str, term: str) -> int:
     """Return the number of a tenant's term; if two terms share one, a search reads both."""
     number = crc32(term.encode("utf-8", "replace"), crc32(tenant.encode("utf-8", "replace")))
     return number - 2**31
 
 
-def terms_in(query: Query) -> list[int]:
+def query_term_numbers(query: Query) -> list[int]:
     """Return the numbers of the terms of a query's text."""
-    return [number_of(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
+    return [index_term_number(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
 
 
-def lists_of(listing: Listing) -> list[list[str]]:
+def postgres_matching_lists(listing: Listing) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
     query, lists = listing.query, required_lists(listing.query) or [[EVERYTHING]]
     if listing.spans[0].key == "created_at":
@@ -134,7 +134,7 @@ def lists_of(listing: Listing) -> list[list[str]]:
     return [lists[0], [EVERYTHING]] if by_agent else lists[:1]
 
 
-def scan(listing: Listing, spans: Sequence[Span], names: list[str]) -> Statement:
+def index_scan_statement(listing: Listing, spans: Sequence[Span], names: list[str]) -> Statement:
     """Return the statement for the bodies of a page in some spans of one index, from the lists with these names."""
     where = PostgresWhere()
     page, order = scan_lists(where, listing, spans, names)
@@ -160,7 +160,7 @@ def scan_lists(where: PostgresWhere, listing: Listing, spans: Sequence[Span], na
     if not is_up:
         where.add_later("shown", listing)
     if query.ended_since:
-        where.add("shown.ended_at >= ?", microseconds(query.ended_since))
+        where.add("shown.ended_at >= ?", unix_microseconds(query.ended_since))
     add_unlisted(where, listing, names)
     order = ", ".join(place if is_up else [f"{each} DESC" for each in place])
     end = f"ORDER BY {order} LIMIT {query.limit:d}"
@@ -222,7 +222,7 @@ def scan_for_text(listing: Listing, size: int) -> Statement:
     """
     where = PostgresWhere()
     more = listing._replace(query=listing.query.model_copy(update={"limit": size}))
-    some, _ = scan_lists(where, more, listing.spans, lists_of(listing)[0])
+    some, _ = scan_lists(where, more, listing.spans, postgres_matching_lists(listing)[0])
     texts = where.part()
     texts.add_text(listing.query)
     numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
@@ -234,16 +234,16 @@ def scan_for_text(listing: Listing, size: int) -> Statement:
     )
 
 
-def gather(kind: type[Record], listing: Listing, terms: Sequence[int] = ()) -> Statement:
+def gather_bodies_statement(kind: type[Record], listing: Listing, terms: Sequence[int] = ()) -> Statement:
     """Return the statement for the bodies of a page from another index, such as that of terms: fast if few match."""
-    where, tables = searched(kind, listing)
+    where, tables = all_query_conditions(kind, listing)
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
-    end = ordered(where.place(TABLES[kind.record], listing), listing)
+    end = order_and_limit_clause(where.place(TABLES[kind.record], listing), listing)
     return Statement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
 
 
-def searched(kind: type[Record], listing: Listing) -> tuple[PostgresWhere, str]:
+def all_query_conditions(kind: type[Record], listing: Listing) -> tuple[PostgresWhere, str]:
     """Return all conditions of a query and its cursor, and the tables to read."""
     where, table = PostgresWhere(), TABLES[kind.record]
     where.add_query(table, listing.query)
@@ -252,22 +252,22 @@ def searched(kind: type[Record], listing: Listing) -> tuple[PostgresWhere, str]:
     return where, "requests JOIN texts USING (tenant, created_at, id)" if has_text else table
 
 
-def overdue(query: Query) -> Statement:
+def overdue_records_statement(query: Query) -> Statement:
     """Return the statement for the longest overdue records."""
-    where, tables = searched(Request, listing_of(Request, query))
+    where, tables = all_query_conditions(Request, listing_of(Request, query))
     sql = f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
     return Statement(sql, where.values)
 
 
-def shares(query: Query) -> Statement:
+def tenant_shares_statement(query: Query) -> Statement:
     """Return the statement for a page of overdue records with a share for each tenant."""
     assert query.expired_at
-    where, _ = searched(Request, listing_of(Request, query.model_copy(update={"text": None})))
-    due = where.mark(microseconds(query.expired_at))
+    where, _ = all_query_conditions(Request, listing_of(Request, query.model_copy(update={"text": None})))
+    due = where.mark(unix_microseconds(query.expired_at))
     return Statement(SHARES.format(where=where, due=due, limit=f"{query.limit:d}"), where.values)
 
 
-def count(query: Query) -> Statement | None:
+def count_in_lists_statement(query: Query) -> Statement | None:
     """Return the statement that counts matching requests in the lists alone, if these answer all conditions."""
     (names, *more), asked, where = required_lists(query) or [[EVERYTHING]], conditions_of(query), PostgresWhere()
     if query.tenant is None or more or not (asked <= LISTED or asked <= ENDED):
@@ -281,7 +281,7 @@ def count(query: Query) -> Statement | None:
         each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
         each = f"SELECT each.id FROM {shelves}, LATERAL ({each}) AS each {limit}"
     else:
-        where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
+        where.add("ended_at >= ?", unix_microseconds(query.ended_since) if query.ended_since else 0)
         each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
     found = f"SELECT DISTINCT its.id FROM {sources}, LATERAL ({each}) AS its {limit}"
     return Statement(f"SELECT count(*) FROM ({found}) AS found", where.values)

@@ -112,7 +112,7 @@ class Recorder(psycopg.Connection[DictRow]):
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Record a statement for several rows."""
-        insert, converted = parse_insert(sql), [[json_text(value) for value in row] for row in rows]
+        insert, converted = parse_insert(sql), [[json_parameter_text(value) for value in row] for row in rows]
         if insert is None:
             self.statements += [CheckpointStatement(sql.strip().rstrip(";"), row) for row in converted]
         elif converted:
@@ -132,12 +132,14 @@ def parse_insert(sql: str) -> Insert | None:
     return Insert(found["head"], found["row"], found["tail"], found["table"], columns, positions, changes)
 
 
-def json_text(value: Any) -> Any:
+def json_parameter_text(value: Any) -> Any:
     """Return a JSON parameter as text, and any other parameter unchanged."""
     return json.dumps(value.obj) if isinstance(value, Jsonb) else value
 
 
-def recorded(serde: SerializerProtocol, method: str, *args: Any) -> tuple[Any, list[CheckpointStatement]]:
+def record_checkpoint_write(
+    serde: SerializerProtocol, method: str, *args: Any
+) -> tuple[Any, list[CheckpointStatement]]:
     """Return the result of a write of LangGraph's own saver, and the statements that it needs."""
     recorder = Recorder()
     result = getattr(PostgresSaver(recorder, serde=serde), method)(*args)
@@ -157,18 +159,18 @@ def under_fence(statements: Sequence[CheckpointStatement], held: Thread) -> list
             size = len(statement.parameters)
         batches[-1].append(statement)
     *earlier, last = batches
-    return [*(combined(batch, "SELECT") for batch in earlier), fenced(last, held)]
+    return [*(combine_statements(batch, "SELECT") for batch in earlier), fenced_statement(last, held)]
 
 
-def fenced(statements: Sequence[CheckpointStatement], held: Thread) -> CheckpointStatement:
+def fenced_statement(statements: Sequence[CheckpointStatement], held: Thread) -> CheckpointStatement:
     """Return one statement for all, which raises `LostFence` if another worker holds the thread."""
     written = " AND ".join(WRITTEN.format(number) for number in range(len(statements))) or "true"
-    sql, parameters, _ = combined(statements, FENCED.format(written=written))
+    sql, parameters, _ = combine_statements(statements, FENCED.format(written=written))
     # Compared as text: as JSON, PostgreSQL would refuse a body with a NUL anywhere. In a string, quotes are escaped.
     return CheckpointStatement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
 
 
-def combined(statements: Sequence[CheckpointStatement], main: str) -> CheckpointStatement:
+def combine_statements(statements: Sequence[CheckpointStatement], main: str) -> CheckpointStatement:
     """Return one statement for all, ended by a query without parameters of its own."""
     parts = ", ".join(f"part_{number} AS ({each.sql} RETURNING 1)" for number, each in enumerate(statements))
     sql = f"WITH {parts} {main}" if statements else main

@@ -11,8 +11,8 @@ from typing import Self
 import asyncpg
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, refusing
-from ringi.base.log_limit import limited
+from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, postgres_errors_as_own
+from ringi.base.log_limit import rate_limited_logger
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
 from ringi.errors import RingiError, UnavailableError
@@ -20,7 +20,7 @@ from ringi.errors import RingiError, UnavailableError
 SILENCE = 5.0
 """Seconds of silence after which the listening connection is checked."""
 NOTIFY = "SELECT pg_notify($1, unnest($2::text[]))"
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 PULSE_AFTER = 10.0
 """Seconds after which listeners read the store even if the pulse has found nothing for them."""
 
@@ -37,7 +37,7 @@ class PostgresNotifier(BroadcastNotifier):
     async def _send(self, messages: Sequence[str]) -> None:
         # On the listening connection PostgreSQL has one session less to wake, and the pool is left to the store.
         if line := self._line:
-            with suppress(UnavailableError), refusing():
+            with suppress(UnavailableError), postgres_errors_as_own():
                 async with self._turn:
                     await line.execute(NOTIFY, self._channel, messages, timeout=CONNECT_SECONDS)
                 return
@@ -45,7 +45,7 @@ class PostgresNotifier(BroadcastNotifier):
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[UntilDead]:
-        with refusing():
+        with postgres_errors_as_own():
             line = await self._database.connect()
             try:
                 gone = asyncio.Event()

@@ -24,39 +24,43 @@ HEAD_START = 0.02
 """Seconds after which the term index is no longer assumed to be faster."""
 
 
-async def find(database: PostgresDatabase, kind: type[Record], query: Query) -> list[str]:
+async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching records, in order."""
     listing = listing_of(kind, query)
     if kind is not Request or has_index(query) or query.tenant is None:
-        return await read(database, lists.gather(kind, listing))
+        return await read_postgres_bodies(database, lists.gather_bodies_statement(kind, listing))
     if listing.spans[0].key == "created_at" and query_terms(query.text or ""):
-        return await search(database, listing)
-    ways = [scan(database, listing, names) for names in lists.lists_of(listing)]
-    if query.text and (terms := lists.terms_in(query)):
-        ways.append(read(database, lists.gather(kind, listing, terms)))
+        return await search_postgres_text(database, listing)
+    ways = [scan_postgres_lists(database, listing, names) for names in lists.postgres_matching_lists(listing)]
+    if query.text and (terms := lists.query_term_numbers(query)):
+        ways.append(read_postgres_bodies(database, lists.gather_bodies_statement(kind, listing, terms)))
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
 
 
-async def count(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
+async def count_postgres_matches(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
     listing, is_listed = listing_of(kind, query), kind is Request and not has_index(query) and query.tenant is not None
     if is_listed and query_terms(query.text or ""):
-        return len(await search(database, listing))
-    statement = lists.count(query) if is_listed else None
+        return len(await search_postgres_text(database, listing))
+    statement = lists.count_in_lists_statement(query) if is_listed else None
     if statement is None:
-        names = lists.lists_of(listing)[0]
-        page = lists.scan(listing, listing.spans, names) if is_listed else lists.gather(kind, listing)
+        names = lists.postgres_matching_lists(listing)[0]
+        page = (
+            lists.index_scan_statement(listing, listing.spans, names)
+            if is_listed
+            else lists.gather_bodies_statement(kind, listing)
+        )
         statement = lists.Statement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
     ((number,),) = await database.fetch(statement.sql, *statement.values)
     return int(number)
 
 
-async def read(database: PostgresDatabase, statement: lists.Statement) -> list[str]:
+async def read_postgres_bodies(database: PostgresDatabase, statement: lists.Statement) -> list[str]:
     """Return the bodies that a statement finds."""
     return [body for (body,) in await database.fetch(statement.sql, *statement.values)]
 
 
-async def scan(database: PostgresDatabase, listing: Listing, names: list[str]) -> list[str]:
+async def scan_postgres_lists(database: PostgresDatabase, listing: Listing, names: list[str]) -> list[str]:
     """Read a page from the lists with these names, a statement for each index.
 
     A request keeps its place for the time that the cursor carries, so the indexes may be read one after the other.
@@ -66,20 +70,22 @@ async def scan(database: PostgresDatabase, listing: Listing, names: list[str]) -
         if left := listing.query.limit - len(found):
             if found:
                 listing = listing._replace(query=listing.query.model_copy(update={"limit": left}))
-            found += await read(database, lists.scan(listing, [*spans], names))
+            found += await read_postgres_bodies(database, lists.index_scan_statement(listing, [*spans], names))
     return found
 
 
-async def search(database: PostgresDatabase, listing: Listing) -> list[str]:
+async def search_postgres_text(database: PostgresDatabase, listing: Listing) -> list[str]:
     """Return the bodies of at most `query.limit` requests with a text, newest first."""
     scan = ListScan(database, listing)
     await scan.scan_next(FIRST)
     while not scan.is_done and scan.remaining_estimate <= NEAR:
         await scan.scan_next(scan.remaining_estimate)
-    terms = lists.terms_in(listing.query)
+    terms = lists.query_term_numbers(listing.query)
     if scan.is_done or not terms:
         return await scan.finish()
-    return await database.first_result(read(database, lists.gather(Request, listing, terms)), scan.finish(HEAD_START))
+    return await database.first_result(
+        read_postgres_bodies(database, lists.gather_bodies_statement(Request, listing, terms)), scan.finish(HEAD_START)
+    )
 
 
 class ListScan:

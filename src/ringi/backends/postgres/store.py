@@ -12,20 +12,29 @@ from pydantic_core import to_json
 
 from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
-from ringi.backends.claimed_jobs import row_of
+from ringi.backends.claimed_jobs import job_to_row
 from ringi.backends.orders import listing_of
 from ringi.backends.postgres import lists, pages
-from ringi.backends.postgres.changes import TYPES, change_all, fence_all
+from ringi.backends.postgres.changes import TYPES, change_all, change_all_fenced
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.stream import ADDED, values_of
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
+from ringi.backends.rows import (
+    EVENT_COLUMNS,
+    TABLES,
+    Columns,
+    event_from_row,
+    event_row,
+    page_of_readable_records,
+    record_columns,
+    record_of,
+)
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
-from ringi.domain.urgency import unordered
+from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
@@ -45,17 +54,19 @@ class PostgresStore(Store):
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._changes = StatementBatcher(partial(change_all, database))
-        self._fences = StatementBatcher(partial(fence_all, database))
-        self._unsettled = StatementBatcher(partial(unsettled, database))
-        self._reads = {record: StatementBatcher(partial(bodies, database, table)) for record, table in TABLES.items()}
+        self._fences = StatementBatcher(partial(change_all_fenced, database))
+        self._unsettled = StatementBatcher(partial(read_unsettled_requests, database))
+        self._reads = {
+            record: StatementBatcher(partial(read_bodies, database, table)) for record, table in TABLES.items()
+        }
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         if others:
             return await self._put_all((record, event), others)
-        columns = columns_of(record)
-        text = text_of(record)
+        columns = postgres_record_columns(record)
+        text = new_request_text_row(record)
         noted = event_row(event) if event else []
-        sql = statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
+        sql = record_write_statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
         alone = partial(self._database.write, sql, *columns.values(), *text, *noted)
         if isinstance(record, Request) and event and record.version > 1:
             change = dict(zip(EVENT_COLUMNS, noted, strict=True)) | columns
@@ -65,9 +76,9 @@ class PostgresStore(Store):
 
     async def _put_all(self, own: Change, others: Sequence[Change]) -> None:
         changes = (own, *others)
-        rows = [(record, columns_of(record), text_of(record)) for record, _ in changes]
-        shapes, values, noted = parts_of(rows, [event for _, event in changes])
-        sql = together(shapes, bool(noted), has_items=False, has_jobs=False)
+        rows = [(record, postgres_record_columns(record), new_request_text_row(record)) for record, _ in changes]
+        shapes, values, noted = records_write_values(rows, [event for _, event in changes])
+        sql = records_write_statement(shapes, bool(noted), has_items=False, has_jobs=False)
         try:
             await self._write(own[0], self._database.write(sql, *values))
         except asyncpg.InvalidArgumentForLogarithmError:
@@ -76,11 +87,14 @@ class PostgresStore(Store):
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
         thread, own = moment.thread, (moment.thread, moment.event)
-        rows = [(record, columns_of(record), text_of(record)) for record, _ in (own, *moment.others)]
-        shapes, values, noted = parts_of(rows, [event for _, event in (*moment.others, own)])
+        rows = [
+            (record, postgres_record_columns(record), new_request_text_row(record))
+            for record, _ in (own, *moment.others)
+        ]
+        shapes, values, noted = records_write_values(rows, [event for _, event in (*moment.others, own)])
         values += () if moment.items is None else (thread.fence, *values_of(moment.items))
-        values += map(list, zip(*map(row_of, moment.jobs), strict=True))
-        sql = together(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
+        values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
+        sql = records_write_statement(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
         alone = partial(self._database.write, sql, *values)
         is_fence = moment == Moment(*own, items=()) and moment.event and thread.version > 1
         change = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) | rows[0][1] if is_fence else None
@@ -93,10 +107,10 @@ class PostgresStore(Store):
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
-        columns = columns_of(record)
+        columns = postgres_record_columns(record)
         text = text_row(record) if isinstance(record, Request) else []
         payloads = [to_json(payload).decode() for payload in left.values()]
-        sql = statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
+        sql = record_write_statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
         redactions = [record.record, list(left), payloads]
         await self._write(record, self._database.write(sql, *columns.values(), *text, *event_row(event), *redactions))
 
@@ -130,22 +144,22 @@ class PostgresStore(Store):
         return [record_of(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page(kind, query, partial(self._bodies, kind))
+        return await page_of_readable_records(kind, query, partial(self._bodies, kind))
 
     async def _bodies(self, kind: type[R], query: Query) -> list[str]:
         if kind is Request and query.expired_at:
-            found = await pages.read(self._database, lists.overdue(query))
+            found = await pages.read_postgres_bodies(self._database, lists.overdue_records_statement(query))
             if query.tenant is None and len(found) >= query.limit:
-                return await pages.read(self._database, lists.shares(query)) or found
+                return await pages.read_postgres_bodies(self._database, lists.tenant_shares_statement(query)) or found
             return found
         if kind is Request and is_first_of_thread(query):
-            sql, values = lists.gather(kind, listing_of(kind, query))
+            sql, values = lists.gather_bodies_statement(kind, listing_of(kind, query))
             rows = await self._unsettled.result(query, partial(self._database.fetch, sql, *values))
             return [body for (body,) in rows]
-        return await pages.find(self._database, kind, query)
+        return await pages.find_postgres_bodies(self._database, kind, query)
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return await pages.count(self._database, kind, unordered(query))
+        return await pages.count_postgres_matches(self._database, kind, query_for_count(query))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -160,7 +174,7 @@ class PostgresStore(Store):
             has_more, _ = await self._seal_batch()
             rows = await self._database.fetch(sql, number, limit, *chosen.values())
             if len(rows) >= limit or not has_more:
-                return [event_of(tuple(row)) for row in rows]
+                return [event_from_row(tuple(row)) for row in rows]
 
     async def _feed(self, after: int, limit: int) -> list[Event]:
         while True:
@@ -169,7 +183,7 @@ class PostgresStore(Store):
             self._database.saw(last, last_hash)
             found = [] if first[0] is None else [tuple(row)[3:] for row in rows]
             if len(found) >= limit or not has_more:
-                return [event_of(row) for row in found]
+                return [event_from_row(row) for row in found]
 
     async def tail(self) -> Position:
         has_more = True
@@ -198,7 +212,7 @@ class PostgresStore(Store):
             raise ConflictError.cursor_moved(name, old)
 
 
-async def bodies(database: PostgresDatabase, table: str, keys: Sequence[Key]) -> list[Rows | None]:
+async def read_bodies(database: PostgresDatabase, table: str, keys: Sequence[Key]) -> list[Rows | None]:
     """Return the stored body of each key as a row; None if there is none."""
     sql = (
         f"SELECT (SELECT body FROM {table} WHERE tenant = wanted.tenant AND id = wanted.id)"
@@ -215,7 +229,7 @@ def is_first_of_thread(query: Query) -> bool:
     return query == Query(tenant=query.tenant, thread_id=query.thread_id, unsettled=True, limit=query.limit)
 
 
-async def unsettled(database: PostgresDatabase, queries: Sequence[Query]) -> list[Rows | None]:
+async def read_unsettled_requests(database: PostgresDatabase, queries: Sequence[Query]) -> list[Rows | None]:
     """Return the first page of each thread's unsettled requests; None for a page of another size than the first."""
     sql = lists.UNSETTLED_OF_THREADS.format(limit=queries[0].limit)
     rows = await database.fetch(sql, [query.tenant for query in queries], [query.thread_id for query in queries])
@@ -223,7 +237,7 @@ async def unsettled(database: PostgresDatabase, queries: Sequence[Query]) -> lis
 
 
 @cache
-def statement(
+def record_write_statement(
     record: str,
     columns: tuple[str, ...],
     is_new: bool,
@@ -234,13 +248,14 @@ def statement(
 ) -> str:
     """Return the single statement that writes a version and all its related rows, or nothing."""
     numbers = count(1)
-    parts = [f"saved AS ({(insert if is_new else update)(TABLES[record], columns, numbers)})"]
+    change = record_insert_statement if is_new else record_update_statement
+    parts = [f"saved AS ({change(TABLES[record], columns, numbers)})"]
     if has_text and is_erasure:
         parts.append(f"filed AS ({REFILE.format(*(f'${next(numbers)}' for _ in TEXT_COLUMNS))})")
     elif has_text:
-        parts.append(f"filed AS (INSERT INTO texts SELECT {marks(TEXT_COLUMNS, numbers)} FROM saved)")
+        parts.append(f"filed AS (INSERT INTO texts SELECT {row_placeholders(TEXT_COLUMNS, numbers)} FROM saved)")
     if has_event:
-        row = marks(EVENT_COLUMNS, numbers)
+        row = row_placeholders(EVENT_COLUMNS, numbers)
         parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
     if is_erasure:
         parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
@@ -248,15 +263,19 @@ def statement(
 
 
 @cache
-def together(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_jobs: bool) -> str:
+def records_write_statement(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_jobs: bool) -> str:
     """Return the single statement that writes a record, which comes first, with other records, or nothing."""
     numbers, parts, found = count(1), list[str](), ["1"]
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
-        change = (insert if is_new else update)(TABLES[record], columns, numbers, source)
+        change = (record_insert_statement if is_new else record_update_statement)(
+            TABLES[record], columns, numbers, source
+        )
         parts.append(f"{name} AS ({change})")
         if has_text:
-            parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {marks(TEXT_COLUMNS, numbers)} FROM {name})")
+            parts.append(
+                f"filed_{place} AS (INSERT INTO texts SELECT {row_placeholders(TEXT_COLUMNS, numbers)} FROM {name})"
+            )
         if place:
             # A refused version must undo the whole statement: the logarithm of 0 is an error.
             found.append(f"ln((SELECT count(*) FROM {name}))")
@@ -275,13 +294,13 @@ def together(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_j
     return f"WITH {', '.join(parts)} SELECT {', '.join(found)} FROM saved"
 
 
-def insert(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
+def record_insert_statement(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
     """Return the statement that inserts a record unless its key is taken."""
-    row = marks(columns, numbers)
+    row = row_placeholders(columns, numbers)
     return f"INSERT INTO {table} ({', '.join(columns)}) SELECT {row} {source} ON CONFLICT DO NOTHING RETURNING 1"
 
 
-def update(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
+def record_update_statement(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
     """Return the statement that replaces the previous version."""
     tenant, id, version, *others = (f"${n}" for _, n in zip(columns, numbers, strict=False))
     sets = ", ".join(
@@ -291,12 +310,12 @@ def update(table: str, columns: Sequence[str], numbers: Iterator[int], source: s
     return f"UPDATE {table} SET {sets} WHERE {where} {source and f'AND EXISTS (SELECT {source})'} RETURNING 1"
 
 
-def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
+def row_placeholders(columns: Sequence[str], numbers: Iterator[int]) -> str:
     """Return the placeholders for the values of a row."""
     return ", ".join(f"${n}" for _, n in zip(columns, numbers, strict=False))
 
 
-def parts_of(
+def records_write_values(
     rows: Sequence[tuple[Record, Columns, list[Any]]], events: Iterable[Event | None]
 ) -> tuple[tuple[Shape, ...], list[Any], list[tuple[Any, ...]]]:
     """Return what `together` writes: the shapes of records, all values, and the rows of events.
@@ -311,19 +330,24 @@ def parts_of(
     return shapes, [*values, *map(list, zip(*noted, strict=True))], noted
 
 
-def columns_of(record: Record) -> Columns:
+def postgres_record_columns(record: Record) -> Columns:
     """Return the stored columns of a record."""
     if not isinstance(record, Request):
         return record_columns(record)
-    ends = microseconds(record.next_time) if record.next_time else None
+    ends = unix_microseconds(record.next_time) if record.next_time else None
     return record_columns(record) | {"audiences": audiences_of(record), "expires_at": ends}
 
 
-def text_of(record: Record) -> list[Any]:
+def new_request_text_row(record: Record) -> list[Any]:
     """Return the row of searchable text that is written with a record: only a new request has one."""
     return text_row(record) if isinstance(record, Request) and record.version == 1 else []
 
 
 def text_row(request: Request) -> list[Any]:
     """Return the searchable text of a request as the values of its row."""
-    return [*request.key, request.search_text, lists.terms_of(request), microseconds(request.created_at)]
+    return [
+        *request.key,
+        request.search_text,
+        lists.postgres_index_terms(request),
+        unix_microseconds(request.created_at),
+    ]

@@ -118,7 +118,7 @@ class PostgresStream(Stream):
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._additions = StatementBatcher(partial(append_all, database))
-        self._pages = StatementBatcher(partial(read_all, database))
+        self._pages = StatementBatcher(partial(read_stream_pages, database))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
         events, origins = values_of(items)
@@ -166,7 +166,7 @@ async def append_all(database: PostgresDatabase, additions: Sequence[Addition]) 
     return [last.get(n) for n, _ in enumerate(additions, 1)]
 
 
-async def read_all(database: PostgresDatabase, pages: Sequence[StreamPage]) -> list[Rows | None]:
+async def read_stream_pages(database: PostgresDatabase, pages: Sequence[StreamPage]) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
     rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)

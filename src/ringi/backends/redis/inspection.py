@@ -12,9 +12,9 @@ from ringi.backends.redis.lists import (
     DIGITS,
     RANK,
     RANK_DIGITS,
-    field_of,
     on_lists,
-    place_of,
+    redis_list_position,
+    redis_record_field,
 )
 from ringi.backends.redis.server import Server
 from ringi.backends.rows import record_of
@@ -87,7 +87,7 @@ class Inspection:
             else:
                 what = [*self._differences(field, body, filed, text)]
                 what += ["it is missing in a list"] if not listed.issuperset(members) else []
-                findings += [Finding(self._kind.record, key_of(field), "", each) for each in what]
+                findings += [Finding(self._kind.record, redis_record_key(field), "", each) for each in what]
         return findings, changed
 
     def _differences(self, field: bytes, body: bytes | None, filed: bytes | None, text: bytes | None) -> list[str]:
@@ -97,7 +97,7 @@ class Inspection:
         if record is None:
             return ["it cannot be read"]
         wrong = []
-        if field_of(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
+        if redis_record_field(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
         lists, marks = on_lists(record)
         if not is_filed(filed, lists, marks):
@@ -119,7 +119,7 @@ class Inspection:
             if score is not None and (is_foreign or score != SCORE):
                 name = member.split(b"\0", 1)[0].decode("utf-8", "replace")[:NAME]
                 where = "in a list that is not its own" if is_foreign else "at a wrong place in a list"
-                found.append(Finding(self._kind.record, key_of(field), "", f"it stands {where} ({name})"))
+                found.append(Finding(self._kind.record, redis_record_key(field), "", f"it stands {where} ({name})"))
         return found
 
     def _record(self, body: bytes | None) -> Record | None:
@@ -129,7 +129,7 @@ class Inspection:
             return None
 
 
-async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
+async def inspect_redis_records(server: Server) -> AsyncGenerator[Finding, None]:
     """Yield all differences from the records."""
     for kind in (Request, Thread, Journal):
         try:
@@ -145,7 +145,7 @@ async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
 
 def members_of(record: Record) -> list[bytes]:
     """Return all list members of a record."""
-    return [head.encode() + place_of(record) for head in on_lists(record)[0]]
+    return [head.encode() + redis_list_position(record) for head in on_lists(record)[0]]
 
 
 def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
@@ -168,7 +168,7 @@ def field_in(member: bytes) -> bytes:
     return rest[key_size + DIGITS :]
 
 
-def key_of(field: bytes) -> Key:
+def redis_record_key(field: bytes) -> Key:
     """Return the key of a record from its storage field."""
     id, _, tenant = field.rpartition(b"\0")
     return Key(tenant.decode("utf-8", "replace"), id.replace(b"\0\xff", b"\0").decode("utf-8", "replace"))

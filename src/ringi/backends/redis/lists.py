@@ -18,15 +18,15 @@ from ringi.backends.audiences import (
     LISTED,
     audiences_of,
     conditions_of,
-    partitions,
+    index_partitions,
     required_lists,
     tool_list,
 )
 from ringi.backends.orders import Index, OrderPlace, Span
-from ringi.backends.redis.server import named
+from ringi.backends.redis.server import join_redis_name
 from ringi.domain.endings import FINAL
 from ringi.domain.journal import Journal
-from ringi.domain.record import Query, Record, microseconds, query_terms
+from ringi.domain.record import Query, Record, query_terms, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.domain.urgency import rank_of
@@ -37,7 +37,7 @@ OLDEST = 10**17
 FIRST, LAST = "0" * DIGITS, "9" * DIGITS
 NEWEST = b":"
 """Sorts after all digits."""
-EXPIRING = named("expires", "")[:-2]
+EXPIRING = join_redis_name("expires", "")[:-2]
 """The prefix of the names of the tenants' lists by deadline."""
 DEADLINE, RANK, RANK_DIGITS = "due", "ranked", 2
 """The first parts of the names of the lists by deadline and by rank, and the digits of a rank."""
@@ -49,12 +49,12 @@ Asked = dict[str, Sequence[Any]]
 """What a record must have, for the script that picks records."""
 
 
-def digits(at: datetime) -> str:
+def sortable_time_digits(at: datetime) -> str:
     """Return a time as fixed-length text that sorts chronologically."""
-    return f"{microseconds(at) + OLDEST:0{DIGITS}d}"
+    return f"{unix_microseconds(at) + OLDEST:0{DIGITS}d}"
 
 
-def field_of(tenant: str, id: str) -> bytes:
+def redis_record_field(tenant: str, id: str) -> bytes:
     """Return the storage field of a record: unique per tenant and id, and in the order of ids."""
     return _raw(id).replace(b"\0", b"\0\xff") + b"\0" + _raw(tenant)
 
@@ -63,12 +63,12 @@ def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def place_of(record: Record) -> bytes:
+def redis_list_position(record: Record) -> bytes:
     """Return a record's position in lists."""
-    return digits(record.created_at).encode() + field_of(*record.key)
+    return sortable_time_digits(record.created_at).encode() + redis_record_field(*record.key)
 
 
-def filed(record: Record) -> str:
+def redis_lists_and_marks(record: Record) -> str:
     """Return the lists and marks of a record in the format of the scripts."""
     lists, marks = on_lists(record)
     return COMPACT.encode({"lists": lists, "marks": marks})
@@ -87,17 +87,17 @@ def on_lists(record: Record) -> tuple[list[str], Marks]:
 
 def of_thread(thread: Thread) -> tuple[list[str], Marks]:
     """Return a thread's lists and marks."""
-    lists = [named("shown", thread.tenant, thread.status), named("all", thread.status)]
-    marks = {named("tenant", thread.tenant): "", named("status", thread.status): ""}
+    lists = [join_redis_name("shown", thread.tenant, thread.status), join_redis_name("all", thread.status)]
+    marks = {join_redis_name("tenant", thread.tenant): "", join_redis_name("status", thread.status): ""}
     if thread.status == "running":
-        marks[named("lease")] = digits(thread.lease_until) if thread.lease_until else FIRST
+        marks[join_redis_name("lease")] = sortable_time_digits(thread.lease_until) if thread.lease_until else FIRST
     return [f"{name}\0" for name in lists], marks
 
 
 def of_journal(journal: Journal) -> tuple[list[str], Marks]:
     """Return a journal's lists and marks."""
-    lists = [named("shown", journal.tenant), named("all")]
-    return [f"{name}\0" for name in lists], {named("tenant", journal.tenant): ""}
+    lists = [join_redis_name("shown", journal.tenant), join_redis_name("all")]
+    return [f"{name}\0" for name in lists], {join_redis_name("tenant", journal.tenant): ""}
 
 
 def of_request(request: Request) -> tuple[list[str], Marks]:
@@ -106,26 +106,37 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     partition = f"{request.status} {request.kind} {priority}"
     tools = [tool_list(request.action.name)] if request.action else []
     ranked = [*audiences, *tools, agent_list(request.agent)]
-    lists = [named("shown", request.tenant, name, partition) for name in audiences + tools] + [named("all", partition)]
-    marks = [named(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))]
-    marks += [named("tenant", request.tenant), *(named("audience", name) for name in audiences + tools)]
-    marks += [named("tier", request.tier or "low")] + ([named("agent", request.agent)] if request.agent else [])
+    lists = [join_redis_name("shown", request.tenant, name, partition) for name in audiences + tools] + [
+        join_redis_name("all", partition)
+    ]
+    marks = [
+        join_redis_name(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))
+    ]
+    marks += [
+        join_redis_name("tenant", request.tenant),
+        *(join_redis_name("audience", name) for name in audiences + tools),
+    ]
+    marks += [join_redis_name("tier", request.tier or "low")] + (
+        [join_redis_name("agent", request.agent)] if request.agent else []
+    )
     if request.thread_id is not None:
-        lists.append(named("thread", request.tenant, request.thread_id))
-        marks.append(named("thread", request.thread_id))
+        lists.append(join_redis_name("thread", request.tenant, request.thread_id))
+        marks.append(join_redis_name("thread", request.thread_id))
     rare = {"unacknowledged": request.is_unacknowledged, "attention": request.needs_attention}
-    lists += [named(name) for name, has in rare.items() if has]
-    marks += [named(name) for name, has in rare.items() if has]
+    lists += [join_redis_name(name) for name, has in rare.items() if has]
+    marks += [join_redis_name(name) for name, has in rare.items() if has]
     if request.is_unexecuted:
-        lists.append(named("unexecuted", request.tenant))
-        marks.append(named("unexecuted"))
+        lists.append(join_redis_name("unexecuted", request.tenant))
+        marks.append(join_redis_name("unexecuted"))
     times = _times(request)
     heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
-    deadline = digits(request.deadline) if request.deadline else None
+    deadline = sortable_time_digits(request.deadline) if request.deadline else None
     if not request.is_final:
-        heads += [f"{named(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in ranked]
-        heads += [f"{named(DEADLINE, request.tenant, name)}\0{deadline}" for name in ranked if deadline]
-    timed = {mark: at for _, mark, at in times} | {named("deadline"): deadline or LAST}
+        heads += [
+            f"{join_redis_name(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in ranked
+        ]
+        heads += [f"{join_redis_name(DEADLINE, request.tenant, name)}\0{deadline}" for name in ranked if deadline]
+    timed = {mark: at for _, mark, at in times} | {join_redis_name("deadline"): deadline or LAST}
     return heads, dict.fromkeys(marks, "") | timed
 
 
@@ -137,15 +148,20 @@ def agent_list(agent: str | None) -> str:
 def _times(request: Request) -> list[tuple[str, str, str]]:
     found = []
     if request.ended_at:
-        found.append((named("ended", request.tenant), named("ended"), digits(request.ended_at)))
+        found.append(
+            (join_redis_name("ended", request.tenant), join_redis_name("ended"), sortable_time_digits(request.ended_at))
+        )
     if at := request.next_time:
-        found += [(name, named("expires"), digits(at)) for name in expiring(request.tenant)]
+        found += [
+            (name, join_redis_name("expires"), sortable_time_digits(at))
+            for name in redis_deadline_lists(request.tenant)
+        ]
     return found
 
 
-def expiring(tenant: str) -> tuple[str, str]:
+def redis_deadline_lists(tenant: str) -> tuple[str, str]:
     """Return the lists by deadline, of all tenants and of one."""
-    return named("expires"), named("expires", tenant)
+    return join_redis_name("expires"), join_redis_name("expires", tenant)
 
 
 def names_of(kind: type[Record], query: Query) -> list[str]:
@@ -156,18 +172,18 @@ def names_of(kind: type[Record], query: Query) -> list[str]:
     elif kind is Request:
         for mark in ("unacknowledged", "attention"):
             if getattr(query, mark):
-                return [named(mark)]
+                return [join_redis_name(mark)]
         if query.unexecuted and query.tenant is not None:
-            return [named("unexecuted", query.tenant)]
+            return [join_redis_name("unexecuted", query.tenant)]
         if query.thread_id is not None and query.tenant is not None:
-            return [named("thread", query.tenant, query.thread_id)]
+            return [join_redis_name("thread", query.tenant, query.thread_id)]
         names = (required_lists(query) or [[EVERYTHING]])[0]
         # A sweep skips all ended requests.
         statuses = ("pending",) if query.expired_at else query.statuses or (FINAL if query.ended_since else ())
-        shelves = partitions(statuses, query.kind, query.priority)
+        shelves = index_partitions(statuses, query.kind, query.priority)
         parts = product(names, shelves) if query.tenant is not None else [(each,) for each in shelves]
     head = ("all",) if query.tenant is None else ("shown", query.tenant)
-    return [named(*head, *part) for part in parts]
+    return [join_redis_name(*head, *part) for part in parts]
 
 
 def is_exact(kind: type[Record], query: Query) -> bool:
@@ -185,17 +201,27 @@ def asked_of(kind: type[Record], query: Query) -> Asked:
     if kind is Request:
         equal += [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
         equal += [("agent", query.agent), ("tier", query.tier)]
-    marks = [[named(name, value)] for name, value in equal if value is not None]
-    marks += [[named("status", status) for status in query.statuses]] if query.statuses else []
+    marks = [[join_redis_name(name, value)] for name, value in equal if value is not None]
+    marks += [[join_redis_name("status", status) for status in query.statuses]] if query.statuses else []
     ranges, pieces = list[tuple[str, str, str]](), tuple[str, ...]()
     if query.unleased_at and kind is Thread:
-        ranges.append((named("lease"), FIRST, digits(query.unleased_at)))
+        ranges.append((join_redis_name("lease"), FIRST, sortable_time_digits(query.unleased_at)))
     if kind is Request:
-        marks += [[named(name)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)]
-        marks += [[named("status", "pending"), named("unacknowledged"), named("attention")]] if query.unsettled else []
-        marks += [[named("audience", name) for name in names] for names in required_lists(query)]
-        ranges += [(named("ended"), digits(query.ended_since), LAST)] if query.ended_since else []
-        ranges += [(named("expires"), FIRST, digits(query.expired_at))] if query.expired_at else []
+        marks += [
+            [join_redis_name(name)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)
+        ]
+        marks += (
+            [[join_redis_name("status", "pending"), join_redis_name("unacknowledged"), join_redis_name("attention")]]
+            if query.unsettled
+            else []
+        )
+        marks += [[join_redis_name("audience", name) for name in names] for names in required_lists(query)]
+        ranges += (
+            [(join_redis_name("ended"), sortable_time_digits(query.ended_since), LAST)] if query.ended_since else []
+        )
+        ranges += (
+            [(join_redis_name("expires"), FIRST, sortable_time_digits(query.expired_at))] if query.expired_at else []
+        )
         pieces = query_terms(query.text or "")
     return {"marks": marks, "spans": ranges, "pieces": pieces}
 
@@ -213,9 +239,9 @@ def suffix_of(tenant: str | None, key: Index, place: OrderPlace) -> bytes:
     """Return what follows the name of a list in a member at a place."""
     if key == "created_at":
         at, id, tenant = place
-        return time_digits(at) + field_of(str(tenant), id)
+        return time_digits(at) + redis_record_field(str(tenant), id)
     number, at, id = place
-    return key_digits(key, number) + time_digits(at) + field_of(str(tenant), id)
+    return key_digits(key, number) + time_digits(at) + redis_record_field(str(tenant), id)
 
 
 def key_digits(key: Index, number: int) -> bytes:
@@ -233,6 +259,6 @@ def time_digits(at: int) -> bytes:
 def deadline_in(filed: bytes | None) -> str:
     """Return the deadline of a record as it is filed; the last one for a damaged record."""
     try:
-        return str(json.loads(filed or b"")["marks"][named("deadline")])
+        return str(json.loads(filed or b"")["marks"][join_redis_name("deadline")])
     except (ValueError, LookupError, TypeError):
         return LAST

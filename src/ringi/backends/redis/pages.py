@@ -22,18 +22,18 @@ from ringi.backends.redis.lists import (
     asked_of,
     bounds_of,
     deadline_in,
-    digits,
     is_exact,
     key_digits,
     names_of,
+    sortable_time_digits,
     suffix_of,
     time_digits,
 )
-from ringi.backends.redis.server import Server, named
-from ringi.backends.rows import page
-from ringi.domain.record import Query, Record, microseconds
+from ringi.backends.redis.server import Server, join_redis_name
+from ringi.backends.rows import page_of_readable_records
+from ringi.domain.record import Query, Record, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import rank_spans, unordered
+from ringi.domain.urgency import query_for_count, rank_spans
 
 LITTLE = 1_000
 """Maximum positions read from a list by time; with more, matches are close together in the other lists."""
@@ -66,7 +66,9 @@ class Pages:
         """Return the bodies of at most `query.limit` matching records, in order."""
         listing, found = listing_of(self._kind, query), list[bytes]()
         if listing.spans[0].key != "created_at" and has_index(query):
-            every = await page(Request, unordered(query).model_copy(update={"limit": EVERY}), self.find)
+            every = await page_of_readable_records(
+                Request, query_for_count(query).model_copy(update={"limit": EVERY}), self.find
+            )
             later = listing.later((listing.place_of(each), each) for each in every)
             return [each.model_dump_json().encode() for each in later[: query.limit]]
         async for asked, places in self._candidates(listing):
@@ -74,10 +76,10 @@ class Pages:
             if len(found) >= query.limit:
                 break
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
-            turns = await self._turns(self._keys[3:], [EXPIRING, digits(query.expired_at), query.limit])
+            turns = await self._turns(self._keys[3:], [EXPIRING, sortable_time_digits(query.expired_at), query.limit])
             found = await self._pick(asked_of(self._kind, query), query.limit, turns) or found
         # A listed record that is missing counts as damaged: the list continues.
-        return [body_of(row) if row else b"" for row in found]
+        return [redis_record_body(row) if row else b"" for row in found]
 
     async def count(self, query: Query) -> int:
         """Return the number of matching records, up to `query.limit`."""
@@ -100,9 +102,9 @@ class Pages:
         """Yield the positions of possible matches in order, in chunks, with what their records must have."""
         query, asked, tenant = listing.query, asked_of(self._kind, listing.query), str(listing.query.tenant)
         if query.expired_at:
-            due = Span("deadline", LEAST, microseconds(query.expired_at), None)
+            due = Span("deadline", LEAST, unix_microseconds(query.expired_at), None)
             below = bounds_of(tenant, listing.spans[0])[1]
-            async for places in self._scanned([named("expires")], listing, due):
+            async for places in self._scanned([join_redis_name("expires")], listing, due):
                 yield asked, [place for place in places if place < below]
             return
         lists = await self._shortest(query) if listing.is_ascending else []
@@ -116,12 +118,12 @@ class Pages:
             if span.key == "created_at":
                 names = names_of(self._kind, query)
             elif span.key == "ended_at":
-                names = [named("ended", tenant)]
+                names = [join_redis_name("ended", tenant)]
             else:
-                names = [named(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in lists]
+                names = [join_redis_name(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in lists]
             if span.key == "rank":
                 # What is due soon is no part of the rest.
-                later = named("deadline"), time_digits((listing.soon or 0) + 1).decode(), LAST
+                later = join_redis_name("deadline"), time_digits((listing.soon or 0) + 1).decode(), LAST
                 part = {**asked, "spans": [*asked["spans"], later]}
             async for places in self._scanned(names, listing, span):
                 yield part, places
@@ -165,8 +167,8 @@ class Pages:
         query, span = listing.query, listing.spans[0]
         if span.key != "created_at" or not query.ended_since or query.tenant is None:
             return None
-        since, (_, below) = digits(query.ended_since).encode(), bounds_of(query.tenant, span)
-        (found,) = await self._read([named("ended", query.tenant)], [(since, NEWEST)], LITTLE + 1)
+        since, (_, below) = sortable_time_digits(query.ended_since).encode(), bounds_of(query.tenant, span)
+        (found,) = await self._read([join_redis_name("ended", query.tenant)], [(since, NEWEST)], LITTLE + 1)
         places = sorted((each[DIGITS:] for each in found), reverse=True)
         return None if len(places) > LITTLE else [place for place in places if place < below]
 
@@ -179,7 +181,7 @@ class Pages:
         if query.priority is None and query.tier is None:
             return None
         parts = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query.priority, query.tier)]
-        names = [named(RANK, tenant, name) for name in lists]
+        names = [join_redis_name(RANK, tenant, name) for name in lists]
         if sum(await self._sizes(names, parts)) > FEW:
             return None
         found = await self._read(names, parts, FEW + 1)
@@ -211,12 +213,12 @@ class Pages:
         ways = [*required_lists(query), *by_agent] or [[EVERYTHING]]
         if len(ways) == 1:
             return ways[0]
-        ranked = [named(RANK, str(query.tenant), name) for names in ways for name in names]
+        ranked = [join_redis_name(RANK, str(query.tenant), name) for names in ways for name in names]
         counts = iter(await self._sizes(ranked, EVERY_MEMBER))
         sizes = [sum(islice(counts, len(names))) for names in ways]
         return min(zip(sizes, ways, strict=True))[1]
 
 
-def body_of(row: bytes) -> bytes:
+def redis_record_body(row: bytes) -> bytes:
     """Return the body stored behind its version and write token; empty if it is damaged."""
     return b" ".join(row.split(b" ", 2)[2:])

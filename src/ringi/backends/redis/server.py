@@ -18,7 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError, ResponseError
 
-from ringi.backends.migrations import refuse_unknown
+from ringi.backends.migrations import refuse_unknown_schema
 from ringi.backends.silence import Silence
 from ringi.base.settings import SettingError
 from ringi.errors import UnavailableError
@@ -82,7 +82,7 @@ class Server:
 
     def key(self, *parts: str) -> str:
         """Return a unique key for these parts; the braces keep all keys on one node of a cluster."""
-        return f"{{{self.prefix}}}:{named(*parts)}"
+        return f"{{{self.prefix}}}:{join_redis_name(*parts)}"
 
     async def check_format(self) -> None:
         """Note the format of the data in an empty store; refuse one that this version cannot use."""
@@ -93,7 +93,7 @@ class Server:
             number = int(await self.redis.get(key) or 0)
             if not has_events and not number:
                 await self.redis.set(key, number := FORMAT, nx=True)
-        refuse_unknown(f"redis://{self.address}", number or FORMAT, number, FORMAT)
+        refuse_unknown_schema(f"redis://{self.address}", number or FORMAT, number, FORMAT)
 
     async def time(self) -> datetime:
         """Return the time of the server."""
@@ -159,7 +159,7 @@ class Server:
 
 
 @lru_cache(4096)
-def named(*parts: str) -> str:
+def join_redis_name(*parts: str) -> str:
     """Return a unique name for several parts."""
     # As `json.dumps` does, which takes ten times as long: a change names two dozen lists.
     return f"[{','.join(map(encode_basestring_ascii, parts))}]"

@@ -9,17 +9,17 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from ringi.backends.batcher import Rows, StatementBatcher
-from ringi.backends.redis.inspection import inspected
-from ringi.backends.redis.lists import DIGITS, field_of, filed, place_of
-from ringi.backends.redis.pages import Pages, body_of
-from ringi.backends.redis.server import Server, named, new_token
-from ringi.backends.rows import page, record_of
+from ringi.backends.redis.inspection import inspect_redis_records
+from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_and_marks, redis_record_field
+from ringi.backends.redis.pages import Pages, redis_record_body
+from ringi.backends.redis.server import Server, join_redis_name, new_token
+from ringi.backends.rows import page_of_readable_records, record_of
 from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.domain.urgency import unordered
+from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
 
 KINDS = (Request.record, Thread.record, Journal.record)
@@ -43,13 +43,16 @@ class RedisStore(Store):
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         changes = ((record, event), *others)
-        parts = [change_of(*each, text_of(each[0]), has_next=each is not changes[-1]) for each in changes]
+        parts = [
+            redis_change_arguments(*each, new_request_search_text(each[0]), has_next=each is not changes[-1])
+            for each in changes
+        ]
         await self._save(record, [part for change in parts for part in change])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         text = record.search_text if isinstance(record, Request) else ""
         redactions = [text, *[row async for row in self._redaction_rows(record, left)]]
-        await self._save(record, change_of(record, event, redactions))
+        await self._save(record, redis_change_arguments(record, event, redactions))
 
     async def _save(self, record: Record, change: Sequence[Any]) -> None:
         (saved,) = await self._changes[record.record].result(change)
@@ -75,16 +78,16 @@ class RedisStore(Store):
             after = page[-1].position
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
-        (row,) = await self._reads[kind.record].result(field_of(tenant, id))
+        (row,) = await self._reads[kind.record].result(redis_record_field(tenant, id))
         if row is None:
             raise NotFoundError(kind.record, id)
-        return record_of(kind, body_of(row))
+        return record_of(kind, redis_record_body(row))
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if not keys:
             return []
-        found = await self._rows(kind.record, [field_of(*key) for key in keys])
-        return [record_of(kind, body_of(row)) for (row,) in found if row is not None]
+        found = await self._rows(kind.record, [redis_record_field(*key) for key in keys])
+        return [record_of(kind, redis_record_body(row)) for (row,) in found if row is not None]
 
     async def _rows(self, kind: str, fields: Sequence[bytes]) -> list[Rows]:
         async with self._server.answering():
@@ -92,10 +95,10 @@ class RedisStore(Store):
         return [[row] for row in found]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page(kind, query, self._pages[kind.record].find)
+        return await page_of_readable_records(kind, query, self._pages[kind.record].find)
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return await self._pages[kind.record].count(unordered(query))
+        return await self._pages[kind.record].count(query_for_count(query))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -103,12 +106,12 @@ class RedisStore(Store):
         number = parsed_number(after)
         name = list_of_events(tenant, record_id) or ""
         found = await self._listed_events([self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit])
-        return [event_of(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
+        return [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
 
     async def tail(self) -> Position:
         async with self._server.answering():
             rows = await self._server.redis.xrevrange(self._events, count=1)
-        return position_of(rows[0][0]) if rows else START
+        return redis_event_position(rows[0][0]) if rows else START
 
     async def cursor(self, name: str) -> Position:
         async with self._server.answering():
@@ -122,28 +125,30 @@ class RedisStore(Store):
     uninspected = "the lists of events and Redis' own files are not checked here: run redis-check-aof"
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
-        async for finding in inspected(self._server):
+        async for finding in inspect_redis_records(self._server):
             yield finding
 
     def _keys(self, kind: str) -> list[str]:
         return [self._server.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]
 
 
-def change_of(record: Record, event: Event | None, texts: Sequence[str], *, has_next: bool = False) -> list[Any]:
+def redis_change_arguments(
+    record: Record, event: Event | None, texts: Sequence[str], *, has_next: bool = False
+) -> list[Any]:
     """Return the arguments of the script that saves a change; with `has_next` it saves it with the one after it."""
     row = f"{record.version} {new_token()} {record.model_dump_json()}"
-    content = [filed(record)]
+    content = [redis_lists_and_marks(record)]
     if event:
-        content += [event.model_dump_json(exclude={"position"}), *lists_of(event)]
-    return [place_of(record), row, "\0".join(content), f"{len(texts)}{'+' if has_next else ''}", *texts]
+        content += [event.model_dump_json(exclude={"position"}), *redis_event_lists(event)]
+    return [redis_list_position(record), row, "\0".join(content), f"{len(texts)}{'+' if has_next else ''}", *texts]
 
 
-def text_of(record: Record) -> list[str]:
+def new_request_search_text(record: Record) -> list[str]:
     """Return the searchable text that is written with a record: only a new request has one."""
     return [record.search_text] if isinstance(record, Request) and record.version == 1 else []
 
 
-def lists_of(event: Event) -> list[str]:
+def redis_event_lists(event: Event) -> list[str]:
     """Return the event lists that contain an event."""
     owners = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
     return [name for tenant, id in owners if (name := list_of_events(tenant, id))]
@@ -153,15 +158,15 @@ def list_of_events(tenant: str | None, record_id: str | None) -> str | None:
     """Return the event list of a tenant, of a record, or of a tenant's record."""
     parts = {"tenant": tenant, "record": record_id}
     filters = {name: value for name, value in parts.items() if value is not None}
-    return named(*filters, *filters.values()) if filters else None
+    return join_redis_name(*filters, *filters.values()) if filters else None
 
 
-def position_of(id: bytes) -> Position:
+def redis_event_position(id: bytes) -> Position:
     """Return the position of an event by its id in the stream."""
     return id.decode().partition("-")[0]
 
 
-def event_of(number: bytes, content: bytes) -> Event:
+def event_from_redis(number: bytes, content: bytes) -> Event:
     """Return an event, or raise `UnreadableError`; its content is not checked here."""
     try:
         return _event_of(number, content)

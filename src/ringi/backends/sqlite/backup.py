@@ -33,7 +33,7 @@ def draft_of(target: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def copy(source: Path, draft: Path, progress: Progress) -> None:
+def copy_sqlite_store(source: Path, draft: Path, progress: Progress) -> None:
     """Copy a store as of one moment into an empty file, and flush it to disk."""
     if not source.exists():
         raise SettingError("url", f"sqlite:///{source}", NO_FILE)
@@ -43,21 +43,21 @@ def copy(source: Path, draft: Path, progress: Progress) -> None:
         reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
         reading.backup(writing, pages=PAGES, progress=lambda _, left, total: progress(total - left, total))
         writing.execute("PRAGMA journal_mode = DELETE")
-    flush(draft)
+    flush_file_to_disk(draft)
 
 
-def refusal(what: object, why: str) -> ConflictError:
+def backup_refusal_error(what: object, why: str) -> ConflictError:
     """Return the error of a backup or a restore that changed nothing."""
     return ConflictError(f"{what}: {why}; nothing was changed")
 
 
-def put(draft: Path, target: Path) -> None:
+def put_finished_backup(draft: Path, target: Path) -> None:
     """Give a finished copy its name, and flush the name to disk."""
     draft.replace(target)
-    flush(target.parent)
+    flush_file_to_disk(target.parent)
 
 
-def flush(path: Path) -> None:
+def flush_file_to_disk(path: Path) -> None:
     """Flush a file or a folder to disk."""
     if path.is_dir() and os.name == "nt":  # Windows does not flush folders.
         return
@@ -88,17 +88,17 @@ def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
             held.execute("PRAGMA journal_mode = DELETE")
             held.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise refusal(target, IN_USE) from error
+            raise backup_refusal_error(target, IN_USE) from error
         except sqlite3.DatabaseError:  # A file that is not a database is not in use.
             pass
         os.link(target, backup)
         if log.exists():  # The log of a non-database file stays; SQLite would apply it to the copy.
             log.rename(f"{backup}-wal")
-        flush(target.parent)
+        flush_file_to_disk(target.parent)
         yield backup
 
 
-def is_empty(path: Path) -> bool:
+def is_store_file_empty(path: Path) -> bool:
     """Return whether a store is missing or empty."""
     if not path.exists() or not path.stat().st_size:
         return not Path(f"{path}-wal").exists()

@@ -16,7 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.rows import record_of
-from ringi.backends.sqlite.database import SqliteDatabase, reading, writing
+from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
@@ -68,13 +68,13 @@ class FencedSqliteSaver(FencedSaver):
         self._database = database
 
     async def _read(self, method: str, *args: object, **options: object) -> Any:
-        await prepare(self._database)
+        await create_checkpoint_tables(self._database)
         return await self._database.read(
             lambda connection: call_method(self._saver(connection), method, *args, **options)
         )
 
     async def _write(self, method: str, *args: object) -> Any:
-        await prepare(self._database)
+        await create_checkpoint_tables(self._database)
         return await self._database.write(lambda connection: self._fenced(connection, method, *args))
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
@@ -87,11 +87,11 @@ class FencedSqliteSaver(FencedSaver):
         return BatchedSaver(connection, self.serde)
 
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
-        with reading(self._database) as connection:
+        with sqlite_read_connection(self._database) as connection:
             return call_method(self._saver(connection), method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
-        with writing(self._database) as connection:
+        with sqlite_transaction(self._database) as connection:
             return self._fenced(connection, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
@@ -104,7 +104,7 @@ class FencedSqliteSaver(FencedSaver):
         return record_of(Thread, row[0]) if row else None
 
 
-async def prepare(database: SqliteDatabase) -> None:
+async def create_checkpoint_tables(database: SqliteDatabase) -> None:
     """Create LangGraph's tables, once; its set-up script commits, so it never runs in a group."""
     if not database.has_checkpoints:
         await asyncio.to_thread(_make_tables, database)

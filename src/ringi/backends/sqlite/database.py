@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from ringi.backends.migrations import migrations, refuse_unknown
+from ringi.backends.migrations import backend_migrations, refuse_unknown_schema
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
 from ringi.base.settings import SettingError
@@ -205,7 +205,7 @@ class TaskThread:
             try:
                 self._do(self._connection, batch)
             except Exception as error:
-                refuse(batch, error)
+                refuse_task_batch(batch, error)
             self._settle(batch)
         self._connection.close()
 
@@ -258,14 +258,14 @@ class WriterThread(TaskThread):
                 with self._fair_lock:
                     rest = rest[self._commit_some(connection, rest) :]
         except OSError as error:
-            refuse(rest, error)
+            refuse_task_batch(rest, error)
 
     def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> int:
         try:
             self._guard.refuse_if_lost()
             return self._commit(connection, batch, run_bare) or self._commit(connection, batch, run_apart)
         except (sqlite3.Error, UnavailableError) as error:
-            refuse(batch, self._guard.explained(error))
+            refuse_task_batch(batch, self._guard.explained(error))
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._guard.rescue(self._all)
@@ -304,7 +304,7 @@ def run_apart(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     return True
 
 
-def refuse(batch: Sequence[DatabaseTask[Any]], error: Exception) -> None:
+def refuse_task_batch(batch: Sequence[DatabaseTask[Any]], error: Exception) -> None:
     """Report the error to all callers in the batch: nothing was written."""
     for task in batch:
         task.error = UnavailableError(str(error)) if not isinstance(error, UnavailableError) else error
@@ -410,7 +410,7 @@ class SqliteDatabase:
         with ExitStack() as opened, self._fair_lock:
             # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
-            migrate(writing, f"sqlite:///{self.path}")
+            migrate_sqlite(writing, f"sqlite:///{self.path}")
             self._guard.begin(writing)
             reading, near = (opened.enter_context(closing(self._connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")
@@ -430,23 +430,23 @@ def has_module(name: str) -> bool:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = ?", [name]).fetchall())
 
 
-def migrate(connection: sqlite3.Connection, url: str) -> None:
+def migrate_sqlite(connection: sqlite3.Connection, url: str) -> None:
     """Migrate the tables completely or not at all; refuse an incompatible newer version."""
-    known = migrations("sqlite")
+    known = backend_migrations("sqlite")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL)")
     (done,) = connection.execute("PRAGMA user_version").fetchone()
     (oldest,) = connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()
-    refuse_unknown(url, done, oldest, len(known))
+    refuse_unknown_schema(url, done, oldest, len(known))
     for number, script, oldest in known[done:]:
-        for statement in statements(script):
+        for statement in split_sql_script(script):
             connection.execute(statement)
         connection.execute("INSERT INTO migrations (number, oldest) VALUES (?, ?)", (number, oldest))
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
 
 
-def statements(script: str) -> Iterator[str]:
+def split_sql_script(script: str) -> Iterator[str]:
     """Yield the statements of a script; a trigger contains semicolons."""
     statement = ""
     for line in script.splitlines():
@@ -458,7 +458,7 @@ def statements(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def reading(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
+def sqlite_read_connection(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a connection for reading."""
     try:
         with closing(database.connect()) as connection:
@@ -468,12 +468,12 @@ def reading(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def writing(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
+def sqlite_transaction(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
     # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
     fair_lock = FairLock(database.path)
     try:
-        with fair_lock, reading(database) as connection:
+        with fair_lock, sqlite_read_connection(database) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

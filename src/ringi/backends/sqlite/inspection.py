@@ -9,12 +9,12 @@ from operator import ne
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ringi.backends.migrations import migrations, refuse_other_schema
+from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.rows import TABLES, Columns, wrong_columns
 from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work
 from ringi.backends.sqlite.file_guard import identity_of
-from ringi.backends.sqlite.lists import terms_of
-from ringi.backends.sqlite.store import SqliteStore, columns_of
+from ringi.backends.sqlite.lists import sqlite_index_terms
+from ringi.backends.sqlite.store import SqliteStore, sqlite_record_columns
 from ringi.base.settings import SettingError
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
@@ -111,7 +111,9 @@ class ReadOnlyDatabase(SqliteDatabase):
             raise self._refused(UNREADABLE.format(error)) from error
         except sqlite3.DatabaseError as error:
             raise self._refused(NO_DATABASE.format(error)) from error
-        refuse_other_schema(f"sqlite:///{self.path}", number if has_tables else None, oldest, migrations("sqlite"))
+        refuse_other_schema(
+            f"sqlite:///{self.path}", number if has_tables else None, oldest, backend_migrations("sqlite")
+        )
 
     def _refused(self, why: str) -> SettingError:
         return SettingError("url", f"sqlite:///{self.path}", why)
@@ -139,16 +141,18 @@ class InspectedStore(SqliteStore):
             raise UnreadableError("event", str(next - 1), str(error)) from error
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
-        for what in await self._database.read(integrity):
+        for what in await self._database.read(check_sqlite_integrity):
             yield Finding("store", NOWHERE, "", what)
         filed = Filed()
         for kind in (Request, Thread, Journal):
             place = -LAST
             while place < LAST:
-                findings, place = await self._database.read(lambda c, k=kind, p=place: compared(c, k, p, filed))  # type: ignore[misc]
+                findings, place = await self._database.read(
+                    lambda c, k=kind, p=place: compare_rows_with_records(c, k, p, filed)  # type: ignore[misc]
+                )
                 for finding in findings:
                     yield finding
-        for look in (lists, lambda c: [] if filed.sum == terms_sum(c) else [SEARCH]):
+        for look in (find_wrong_sqlite_lists, lambda c: [] if filed.sum == terms_sum(c) else [SEARCH]):
             try:
                 for finding in await self._database.read(look):
                     yield finding
@@ -166,7 +170,7 @@ class Filed:
 SEARCH = Finding("store", NOWHERE, "", "the index of the search is not what the requests say")
 
 
-def integrity(connection: sqlite3.Connection) -> list[str]:
+def check_sqlite_integrity(connection: sqlite3.Connection) -> list[str]:
     """Return the findings of SQLite's own check."""
     try:
         rows = [text for (text,) in connection.execute("PRAGMA integrity_check")]
@@ -199,7 +203,9 @@ def next_readable(connection: sqlite3.Connection, table: str, column: str, after
     return high
 
 
-def compared(connection: sqlite3.Connection, kind: type[Record], after: int, filed: Filed) -> tuple[list[Finding], int]:
+def compare_rows_with_records(
+    connection: sqlite3.Connection, kind: type[Record], after: int, filed: Filed
+) -> tuple[list[Finding], int]:
     """Compare the columns of some rows with their records; return the differences, and the next position."""
     table = TABLES[kind.record]
     sql = f"SELECT rowid AS row, * FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"
@@ -212,19 +218,19 @@ def compared(connection: sqlite3.Connection, kind: type[Record], after: int, fil
         except sqlite3.DatabaseError as error:
             why = error
             continue
-        findings = [finding for row in rows for finding in differences(kind, row, filed)]
+        findings = [finding for row in rows for finding in find_row_differences(kind, row, filed)]
         return findings, rows[-1]["row"] if rows else LAST
     next = next_readable(connection, table, "rowid", after)
     return [Finding(kind.record, NOWHERE, "", f"rows cannot be read up to row {next} ({why})")], next - 1
 
 
-def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
+def find_row_differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
     """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
 
     def expected(record: Record) -> Columns:
         if isinstance(record, Request):
-            filed.sum += sum(hash((term, row["row"])) for term in set(terms_of(record).split()))
-        return columns_of(record)
+            filed.sum += sum(hash((term, row["row"])) for term in set(sqlite_index_terms(record).split()))
+        return sqlite_record_columns(record)
 
     return wrong_columns(kind, row, expected, ne)
 
@@ -238,7 +244,7 @@ def terms_sum(connection: sqlite3.Connection) -> int:
         connection.execute("DROP TABLE temp.filed")
 
 
-def lists(connection: sqlite3.Connection) -> list[Finding]:
+def find_wrong_sqlite_lists(connection: sqlite3.Connection) -> list[Finding]:
     """Return the requests that are in a wrong list, or missing in a right one."""
     found = [(Key(tenant, id), "it is missing in a list") for tenant, id in connection.execute(UNLISTED)]
     wrong: Sequence[Any] = connection.execute(MISLISTED).fetchall()

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, job_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
@@ -112,4 +112,4 @@ def now_us() -> int:
 
 def job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:
     """Return the values of `SUBMIT` for jobs that are due now."""
-    return [(*row_of(job), now_us()) for job in jobs]
+    return [(*job_to_row(job), now_us()) for job in jobs]

@@ -29,9 +29,9 @@ from ringi.backends.audiences import (
 )
 from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
 from ringi.backends.rows import TABLES
-from ringi.backends.sql import SqlWhere, ordered, ranks_of
+from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
 from ringi.contracts.backend import RESUME, RUN
-from ringi.domain.record import Query, Record, index_terms, lookup_terms, microseconds, query_terms
+from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds
 from ringi.domain.request import Request
 
 IndexRow = tuple[Any, ...]
@@ -105,47 +105,47 @@ def free_place(connection: sqlite3.Connection, created_at: int) -> int:
     return min(least or 0, 0) - 1
 
 
-def terms_of(request: Request) -> str:
+def sqlite_index_terms(request: Request) -> str:
     """Return the index terms of a request, specific to its tenant."""
-    return terms_in(request.tenant, request.search_text)
+    return sqlite_terms_of_text(request.tenant, request.search_text)
 
 
-def terms_in(tenant: str, text: str) -> str:
+def sqlite_terms_of_text(tenant: str, text: str) -> str:
     """Return the index terms of a tenant's searchable text."""
-    mark = mark_of(tenant)
+    mark = tenant_prefix(tenant)
     return " ".join(f"{mark}{term}" for term in index_terms(text))
 
 
 @cache
-def mark_of(tenant: str) -> str:
+def tenant_prefix(tenant: str) -> str:
     """Return the prefix of a tenant's terms: requests of other tenants are not even read."""
     return blake2b(tenant.encode(), digest_size=4).hexdigest()
 
 
-def find(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[str]:
+def find_sqlite_bodies(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching records, in order."""
     if kind is Request and query.expired_at:
-        return overdue(connection, query)
-    return [row[-1] for row in page(connection, kind, query)]
+        return find_overdue_bodies(connection, query)
+    return [row[-1] for row in find_sqlite_rows(connection, kind, query)]
 
 
-def page(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[IndexRow]:
+def find_sqlite_rows(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[IndexRow]:
     """Return the rows of at most `query.limit` matching records, in order."""
     scan = Scan(connection, kind, listing_of(kind, query))
     if kind is not Request or has_index(query):
         return scan.in_order()
-    with snapshot(connection):
+    with sqlite_snapshot(connection):
         few = scan.few()
         return scan.in_order(*few) if few else first_to_finish(scan.ways())
 
 
-def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
+def find_overdue_bodies(connection: sqlite3.Connection, query: Query) -> list[str]:
     """Return the bodies of the longest overdue records; if they exceed a page, a share for each tenant."""
     found = longest_overdue(connection, query)
     if query.tenant is not None or len(found) < query.limit:
         return found
     assert query.expired_at
-    tenants = connection.execute(SHARERS, [microseconds(query.expired_at), query.limit]).fetchall()
+    tenants = connection.execute(SHARERS, [unix_microseconds(query.expired_at), query.limit]).fetchall()
     share = max(1, query.limit // max(1, len(tenants)))
     of_each = (query.model_copy(update={"tenant": tenant, "limit": share}) for (tenant,) in tenants)
     return [body for mine in of_each for body in longest_overdue(connection, mine)] or found
@@ -166,11 +166,13 @@ def where_of(kind: type[Record], listing: Listing) -> SqliteWhere:
     return where
 
 
-def count(connection: sqlite3.Connection, kind: type[Record], query: Query) -> int:
+def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
     if kind is not Request or has_index(query):
         where = where_of(kind, listing_of(kind, query))
-        return number(connection, f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}", where.values, query.limit)
+        return count_statement_rows(
+            connection, f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}", where.values, query.limit
+        )
     audience, *more = required_lists(query) or [[EVERYTHING]]
     where, asked = SqliteWhere(), conditions_of(query)
     where.add(f"audience IN {AMONG}", json.dumps(audience))
@@ -178,20 +180,24 @@ def count(connection: sqlite3.Connection, kind: type[Record], query: Query) -> i
         where.add("tenant = ?", query.tenant)
     if not more and asked <= LISTED:
         where.add(f"shelf IN {AMONG}", json.dumps(list_partitions(query)))
-        return number(connection, f"SELECT DISTINCT place FROM shown WHERE {where}", where.values, query.limit)
+        return count_statement_rows(
+            connection, f"SELECT DISTINCT place FROM shown WHERE {where}", where.values, query.limit
+        )
     if not more and asked <= ENDED and query.ended_since:
-        where.add("at >= ?", microseconds(query.ended_since))
-        return number(connection, f"SELECT DISTINCT place FROM ended WHERE {where}", where.values, query.limit)
-    return len(page(connection, kind, query))
+        where.add("at >= ?", unix_microseconds(query.ended_since))
+        return count_statement_rows(
+            connection, f"SELECT DISTINCT place FROM ended WHERE {where}", where.values, query.limit
+        )
+    return len(find_sqlite_rows(connection, kind, query))
 
 
-def number(connection: sqlite3.Connection, sql: str, values: Sequence[object], limit: int) -> int:
+def count_statement_rows(connection: sqlite3.Connection, sql: str, values: Sequence[object], limit: int) -> int:
     """Return the number of rows of a statement, up to a limit."""
     return int(connection.execute(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*values, limit]).fetchone()[0])
 
 
 @contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+def sqlite_snapshot(connection: sqlite3.Connection) -> Iterator[None]:
     """Read as of one moment: otherwise a request could move between lists and be missed between two statements."""
     connection.execute("BEGIN")
     try:
@@ -221,7 +227,7 @@ class Scan:
         place = head.place(table, listing)
         self._sql = f"SELECT {', '.join(place)}, body FROM {table} {{}} WHERE {where} {{}}"
         self._values = head.values + where.values
-        self._end = ordered([str(n) for n, _ in enumerate(place, 1)], listing)
+        self._end = order_and_limit_clause([str(n) for n, _ in enumerate(place, 1)], listing)
         # An ascending index has the order of the page: what it takes if all match is the page.
         first = max(listing.query.limit, LEAST_CHUNK) if self._is_up else FIRST_CHUNK
         self._chunk = min(first, MAX_CHUNK)
@@ -243,17 +249,17 @@ class Scan:
             ways.append((agent, [query.tenant, query.agent]))
         if self._is_up and (query.priority is not None or query.tier is not None):
             ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({str(ranks_of(query))[1:-1]})"
-            ways.append((ranked, [json.dumps(lists_of(query)[0]), query.tenant]))
+            ways.append((ranked, [json.dumps(sqlite_matching_lists(query)[0]), query.tenant]))
         for where, values in ways:
             sql = f"SELECT place FROM urgent {where}"
-            if number(self._connection, sql, values, FEW + 1) <= FEW:
+            if count_statement_rows(self._connection, sql, values, FEW + 1) <= FEW:
                 return sql, *values
         return ()
 
     def ways(self) -> list[Generator[None, None, list[IndexRow]]]:
         """Return scans that each find the page."""
         query, spans = self._listing.query, self._listing.spans
-        lists = lists_of(query)
+        lists = sqlite_matching_lists(query)
         ways = [self._chosen(spans, names) for names in lists]
         newest = spans if spans[0].key == "created_at" else [Span("created_at", LEAST, MOST, None)]
         if self._is_up and (query.text or query.kind):
@@ -296,9 +302,9 @@ class Scan:
 
     def _keys(self, span: Span, names: list[str] | None) -> Iterator[IndexKey]:
         """Yield the keys of a span of some lists in order, each once."""
-        is_down, (low, high) = span.is_descending, bounds(span)
+        is_down, (low, high) = span.is_descending, index_span_bounds(span)
         rows, sources = self._sources(span, names, high)
-        sql = walk(("rowid",) if names is None else ORDERS[span.key], is_down).format(rows)
+        sql = index_walk_statement(("rowid",) if names is None else ORDERS[span.key], is_down).format(rows)
         walks = [self._walk(sql, values, low, high, is_down) for values in sources]
         return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=is_down)))
 
@@ -306,7 +312,7 @@ class Scan:
         """Return the table and the conditions of the parts of an index to walk, and the values of each part."""
         query, where = self._listing.query, SqliteWhere()
         if names is None:
-            mark = mark_of(str(query.tenant))
+            mark = tenant_prefix(str(query.tenant))
             return "search WHERE search MATCH ?", [[" AND ".join([f'"{mark}{term}"' for term in self._terms])]]
         if query.tenant is None:
             return "requests WHERE true", [[]]
@@ -345,7 +351,7 @@ class Scan:
 
 
 @cache
-def walk(order: tuple[str, ...], is_down: bool) -> str:
+def index_walk_statement(order: tuple[str, ...], is_down: bool) -> str:
     """Return the statement for the keys between two bounds in a part of an index with these columns."""
     names, marks = ", ".join(order), ", ".join("?" for _ in order)
     end = ", ".join(f"{name} DESC" for name in order) if is_down else names
@@ -353,7 +359,7 @@ def walk(order: tuple[str, ...], is_down: bool) -> str:
     return f"SELECT {names} FROM {{}} AND ({names}) > ({marks}) AND ({names}) < ({marks}) ORDER BY {end} LIMIT ?"
 
 
-def bounds(span: Span) -> tuple[IndexKey, IndexKey]:
+def index_span_bounds(span: Span) -> tuple[IndexKey, IndexKey]:
     """Return the keys between which a span is."""
     if not span.is_descending:
         low = (*span.after, MOST) if span.after else (span.first, LEAST, "", LEAST)
@@ -369,7 +375,7 @@ def is_before(row: IndexRow, key: IndexKey) -> bool:
     return row[: len(last)] >= last
 
 
-def lists_of(query: Query) -> list[list[str]]:
+def sqlite_matching_lists(query: Query) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
     lists = required_lists(query) or [[EVERYTHING]]
     return lists[: 1 if query.tool is None else 2]

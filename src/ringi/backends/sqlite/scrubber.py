@@ -53,7 +53,7 @@ class Scrubber:
 
     async def scrub_if_owed(self) -> None:
         """Scrub if a process was killed between an erasure and its scrub."""
-        if await self._file.read(owed):
+        if await self._file.read(newest_unscrubbed_erasure):
             await self.scrub()
 
     async def begin(self) -> None:
@@ -67,7 +67,7 @@ class Scrubber:
         if before:
             await asyncio.gather(before, return_exceptions=True)
         self._has_begun = True
-        upto = await self._file.read(owed)
+        upto = await self._file.read(newest_unscrubbed_erasure)
         for step in (merge_terms, give_back_pages):
             while await self._file.write(step):
                 pass
@@ -88,7 +88,7 @@ class Scrubber:
             return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
 
-def owed(connection: sqlite3.Connection) -> str | None:
+def newest_unscrubbed_erasure(connection: sqlite3.Connection) -> str | None:
     """Return the position of the newest erasure that has not been scrubbed."""
     row = connection.execute("SELECT position FROM cursors WHERE name = 'scrub'").fetchone()
     return str(row[0]) if row else None

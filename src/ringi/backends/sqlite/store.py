@@ -9,18 +9,33 @@ from typing import Any, NamedTuple
 from pydantic_core import to_json
 
 from ringi.backends.audiences import audiences_of
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, page, record_columns, record_of
+from ringi.backends.rows import (
+    EVENT_COLUMNS,
+    TABLES,
+    Columns,
+    event_from_row,
+    event_row,
+    page_of_readable_records,
+    record_columns,
+    record_of,
+)
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SUBMIT, job_rows
-from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
+from ringi.backends.sqlite.lists import (
+    count_sqlite_matches,
+    find_sqlite_bodies,
+    free_place,
+    sqlite_index_terms,
+    sqlite_terms_of_text,
+)
 from ringi.backends.sqlite.scrubber import MARK_PENDING
-from ringi.backends.sqlite.stream import rows_of, save_items
+from ringi.backends.sqlite.stream import save_items, stream_item_rows
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import unordered
+from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -31,27 +46,30 @@ class SqliteStore(Store):
         self._database = database
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
-        changes = [change_of(*each) for each in ((record, event), *others)]
+        changes = [sqlite_record_change(*each) for each in ((record, event), *others)]
 
         def save_all(connection: sqlite3.Connection) -> None:
             for change in changes:
-                save(connection, change)
+                save_sqlite_record(connection, change)
 
         await self._database.write(save_all)
 
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""
         thread, items = moment.thread, moment.items
-        own, changes = change_of(thread, moment.event), [change_of(*other) for other in moment.others]
-        output, jobs = None if items is None else rows_of(items), job_rows(moment.jobs)
+        own, changes = (
+            sqlite_record_change(thread, moment.event),
+            [sqlite_record_change(*other) for other in moment.others],
+        )
+        output, jobs = None if items is None else stream_item_rows(items), job_rows(moment.jobs)
 
         def save_all(connection: sqlite3.Connection) -> None:
             try:
                 for change in changes:
-                    save(connection, change)
+                    save_sqlite_record(connection, change)
             except ConflictError:
                 raise OtherConflictError from None
-            save(connection, own)
+            save_sqlite_record(connection, own)
             if output is not None:
                 save_items(connection, thread.key, output, thread.fence)
             connection.executemany(SUBMIT, jobs)
@@ -59,7 +77,7 @@ class SqliteStore(Store):
         await self._database.write(save_all)
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
-        change = change_of(record, event)
+        change = sqlite_record_change(record, event)
         payloads = [
             (to_json(payload).decode(), *record.key, record.record, version) for version, payload in left.items()
         ]
@@ -67,7 +85,7 @@ class SqliteStore(Store):
         def replace(connection: sqlite3.Connection) -> None:
             if isinstance(record, Request):
                 reindex_search(connection, record)
-            save(connection, change)
+            save_sqlite_record(connection, change)
             connection.executemany(EMPTY_EVENT, payloads)
             # In case the process is killed before the scrub.
             connection.execute(MARK_PENDING)
@@ -89,10 +107,12 @@ class SqliteStore(Store):
         return [record_of(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page(kind, query, lambda part: self._database.read(lambda c: find(c, kind, part)))
+        return await page_of_readable_records(
+            kind, query, lambda part: self._database.read(lambda c: find_sqlite_bodies(c, kind, part))
+        )
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return await self._database.read(lambda c: count(c, kind, unordered(query)))
+        return await self._database.read(lambda c: count_sqlite_matches(c, kind, query_for_count(query)))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -101,7 +121,7 @@ class SqliteStore(Store):
         extra = [f"AND {name} = ?" for name, value in chosen.items() if value is not None]
         values = [parsed_number(after), *(value for value in chosen.values() if value is not None), limit]
         sql = f"{SELECT_EVENT} WHERE position > ? {' '.join(extra)} ORDER BY position LIMIT ?"
-        return [event_of(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
+        return [event_from_row(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
 
     async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:
         sql = "SELECT position, hash FROM events WHERE position > ? ORDER BY position LIMIT ?"
@@ -145,21 +165,25 @@ def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
     """Index a request by its current text, and remove its earlier text."""
     sql = "SELECT place, search FROM requests WHERE tenant = ? AND id = ?"
     for place, search in connection.execute(sql, request.key).fetchall():
-        old = terms_in(request.tenant, search)
+        old = sqlite_terms_of_text(request.tenant, search)
         connection.execute("INSERT INTO search (search, rowid, terms) VALUES ('delete', ?, ?)", (place, old))
-        connection.execute("INSERT INTO search (rowid, terms) VALUES (?, ?)", (place, terms_of(request)))
+        connection.execute("INSERT INTO search (rowid, terms) VALUES (?, ?)", (place, sqlite_index_terms(request)))
         connection.execute("UPDATE requests SET search = ? WHERE place = ?", (request.search_text, place))
 
 
-def change_of(record: Record, event: Event | None) -> RecordChange:
+def sqlite_record_change(record: Record, event: Event | None) -> RecordChange:
     """Return the data to write, ready for any connection."""
-    terms = terms_of(record) if isinstance(record, Request) and record.version == 1 else None
-    return RecordChange(TABLES[record.record], columns_of(record), event_row(event) if event else None, terms)
+    terms = sqlite_index_terms(record) if isinstance(record, Request) and record.version == 1 else None
+    return RecordChange(
+        TABLES[record.record], sqlite_record_columns(record), event_row(event) if event else None, terms
+    )
 
 
-def save(connection: sqlite3.Connection, change: RecordChange) -> None:
+def save_sqlite_record(connection: sqlite3.Connection, change: RecordChange) -> None:
     """Write the next version and its event, or raise `ConflictError`."""
-    saved = (insert if change.columns["version"] == 1 else update)(connection, change.table, change.columns)
+    saved = (insert_sqlite_record if change.columns["version"] == 1 else update_sqlite_record)(
+        connection, change.table, change.columns
+    )
     if not saved.rowcount:
         raise ConflictError()
     if change.terms is not None:
@@ -168,7 +192,7 @@ def save(connection: sqlite3.Connection, change: RecordChange) -> None:
         connection.execute(INSERT_EVENT, change.event)
 
 
-def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
+def insert_sqlite_record(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
     """Insert a record unless its key is taken."""
     if table == "requests":
         columns = {"place": free_place(connection, columns["created_at"]), **columns}
@@ -177,7 +201,7 @@ def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
     return connection.execute(sql, list(columns.values()))
 
 
-def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
+def update_sqlite_record(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
     """Replace the previous version."""
     tenant, id, version, *values = columns.values()
     sets = ", ".join(f"{name} = ?" for name in list(columns)[2:])
@@ -185,7 +209,7 @@ def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
     return connection.execute(sql, [version, *values, tenant, id, version - 1])
 
 
-def columns_of(record: Record) -> Columns:
+def sqlite_record_columns(record: Record) -> Columns:
     """Return the stored columns of a record."""
     if not isinstance(record, Request):
         return record_columns(record)
@@ -193,7 +217,7 @@ def columns_of(record: Record) -> Columns:
     # The time of a request without a hold or an escalation never changes, and its index only has pending requests.
     if record.version == 1 or record.hold or record.escalation:
         at = record.next_time or record.expires_at
-        columns |= {"expires_at": microseconds(at) if at else None}
+        columns |= {"expires_at": unix_microseconds(at) if at else None}
     return columns | {"search": record.search_text} if record.version == 1 else columns
 
 

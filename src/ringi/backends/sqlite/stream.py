@@ -39,7 +39,7 @@ class SqliteStream(Stream):
         self._database = database
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        rows = rows_of(items)
+        rows = stream_item_rows(items)
         return await self._database.write(lambda connection: save_items(connection, key, rows, fence))
 
     async def delete(self, key: Key, *, fence: int) -> int:
@@ -54,7 +54,7 @@ class SqliteStream(Stream):
         return last
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
-        rows = rows_of(items)
+        rows = stream_item_rows(items)
 
         def put_in_place(connection: sqlite3.Connection) -> int:
             number, fence = connection.execute(READ_HEAD, key).fetchone() or (0, 0)
@@ -74,7 +74,7 @@ class SqliteStream(Stream):
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
-def rows_of(items: Sequence[StreamItem]) -> list[tuple[str, str | None]]:
+def stream_item_rows(items: Sequence[StreamItem]) -> list[tuple[str, str | None]]:
     """Return the data of items, ready for any connection."""
     return [(COMPACT.encode(item.event), item.origin) for item in items]
 

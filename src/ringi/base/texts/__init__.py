@@ -33,13 +33,13 @@ class Sentence(StrictModel):
 
 
 @cache
-def catalogue(language: Language) -> dict[str, Any]:
+def text_catalogue(language: Language) -> dict[str, Any]:
     """Return the texts of a language by section and code."""
     texts: dict[str, Any] = json.loads(Path(__file__).with_name(f"{language}.json").read_text("utf-8"))
     return texts
 
 
-def code_of(error: Exception) -> str:
+def error_code(error: Exception) -> str:
     """Return the code of an error; `internal` for an unexpected one."""
     own = getattr(error, "code", None)
     return own if isinstance(own, str) else "internal"
@@ -56,10 +56,10 @@ def problem_text(
         params: The values for the placeholders.
         is_deciding: True if a person was answering a request; the text then says what became of the answer.
     """
-    texts = catalogue(language)
+    texts = text_catalogue(language)
     sections = (texts["decision"], texts["problems"]) if is_deciding else (texts["problems"],)
     found = next(each[name] for name in (code, "failed") for each in sections if name in each)
-    return filled(found, params, language)
+    return fill_placeholders(found, params, language)
 
 
 def error_text(error: Exception, language: Language, *, is_deciding: bool = False) -> str:
@@ -69,24 +69,24 @@ def error_text(error: Exception, language: Language, *, is_deciding: bool = Fals
     if isinstance(error, errors.ConflictError) and error.responder:
         return problem_text("held_by", language, {"name": error.responder})
     own = detail_text(str(error), language)
-    return own if own != str(error) else problem_text(code_of(error), language, is_deciding=is_deciding)
+    return own if own != str(error) else problem_text(error_code(error), language, is_deciding=is_deciding)
 
 
-def field_text(error: FieldError, language: Language) -> str:
+def field_error_text(error: FieldError, language: Language) -> str:
     """Return the text for an error of one field; English has the message of one without a specific text."""
-    texts = catalogue(language)["fields"]
+    texts = text_catalogue(language)["fields"]
     if error.code not in texts or error.code == "invalid":
         own = detail_text(error.message, language)
         if language == "en" or own != error.message:
             return own
-    return filled(texts.get(error.code, texts["invalid"]), error.params, language)
+    return fill_placeholders(texts.get(error.code, texts["invalid"]), error.params, language)
 
 
 def fields_text(found: Sequence[FieldError], language: str) -> str:
     """Return the texts for errors of fields as one line; English names each value and its correction."""
     reader = _reader(language)
     lines = [
-        f"{field_name(each.field, reader)}: {each.message if reader == 'en' else field_text(each, reader)}"
+        f"{field_name(each.field, reader)}: {each.message if reader == 'en' else field_error_text(each, reader)}"
         for each in found
     ]
     return "; ".join(line.removeprefix(": ") for line in lines)
@@ -94,12 +94,12 @@ def fields_text(found: Sequence[FieldError], language: str) -> str:
 
 def field_name(path: str, language: Language) -> str:
     """Return the name of a field for people; a path without one in the catalogue is returned without `data`."""
-    return str(catalogue(language)["names"].get(path, path.removeprefix("data.")))
+    return str(text_catalogue(language)["names"].get(path, path.removeprefix("data.")))
 
 
 def sentence_text(sentence: Sentence, language: Language) -> str:
     """Return one of Ringi's own sentences; empty for an unknown code."""
-    return filled(catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
+    return fill_placeholders(text_catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
 
 
 def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> str:
@@ -109,7 +109,7 @@ def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> 
 
 def reason_of(code: str, **params: object) -> str:
     """Return one of Ringi's own reasons as it is stored, in English; `reason_text` translates it."""
-    return filled(catalogue("en")["reasons"][code], params, "en")
+    return fill_placeholders(text_catalogue("en")["reasons"][code], params, "en")
 
 
 def reason_text(text: str, language: str) -> str:
@@ -117,20 +117,20 @@ def reason_text(text: str, language: str) -> str:
 
     Reasons are stored as English text, not as codes; they authorize nothing.
     """
-    return recognized(text, patterns("reasons"), _reader(language))
+    return translate_known_text(text, translation_patterns("reasons"), _reader(language))
 
 
 def detail_text(text: str, language: Language) -> str:
     """Return the English detail of an error in the reader's language; one that has no text is returned unchanged."""
-    return recognized(text, patterns("details"), language)
+    return translate_known_text(text, translation_patterns("details"), language)
 
 
-def recognized(text: str, known: Patterns, reader: Language) -> str:
+def translate_known_text(text: str, known: Patterns, reader: Language) -> str:
     """Return a known text in the reader's language, recognized by its English; any other text unchanged."""
     for pattern, others in () if reader == "en" else known:
         if found := pattern.fullmatch(text):
-            params = {name: recognized(value, known, reader) for name, value in found.groupdict().items()}
-            return filled(others[reader], params, reader)
+            params = {name: translate_known_text(value, known, reader) for name, value in found.groupdict().items()}
+            return fill_placeholders(others[reader], params, reader)
     return text
 
 
@@ -139,19 +139,21 @@ def _reader(language: str) -> Language:
 
 
 @cache
-def patterns(section: str) -> Patterns:
+def translation_patterns(section: str) -> Patterns:
     """Return the texts of a section of the catalogue as `recognized` takes them."""
-    texts = {language: catalogue(language)[section] for language in LANGUAGES}
-    return [(pattern_of(text), {each: texts[each][code] for each in texts}) for code, text in texts["en"].items()]
+    texts = {language: text_catalogue(language)[section] for language in LANGUAGES}
+    return [
+        (placeholder_pattern(text), {each: texts[each][code] for each in texts}) for code, text in texts["en"].items()
+    ]
 
 
-def pattern_of(text: str) -> re.Pattern[str]:
+def placeholder_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern that recognizes a text with placeholders, and finds the values in it."""
     parts = enumerate(_PLACEHOLDER.split(text))
     return re.compile("".join(f"(?P<{each}>.*?)" if at % 2 else re.escape(each) for at, each in parts), re.S)
 
 
-def translated(text: str, sentences: Sequence[Sentence], language: Language) -> str:
+def translate_sentences(text: str, sentences: Sequence[Sentence], language: Language) -> str:
     """Return a stored text in the language of a reader if the sentences say exactly the same in English.
 
     An agent may send any sentences, but the digest covers the text: any other text is returned unchanged.
@@ -159,7 +161,7 @@ def translated(text: str, sentences: Sequence[Sentence], language: Language) -> 
     return sentences_text(sentences, language) if sentences and sentences_text(sentences) == text else text
 
 
-def filled(text: str, params: Mapping[str, object], language: Language) -> str:
+def fill_placeholders(text: str, params: Mapping[str, object], language: Language) -> str:
     """Return a text with the values of its placeholders."""
     return _PLACEHOLDER.sub(lambda found: _value(found[1], params.get(found[1], "…"), language), text)
 
@@ -168,7 +170,7 @@ def _value(name: str, value: object, language: Language) -> str:
     if name.endswith("bytes") and isinstance(value, int):
         return size_text(value)
     if name == "types" and isinstance(value, list | tuple):
-        texts = catalogue(language)
+        texts = text_catalogue(language)
         return str(texts["or"]).join(texts["types"].get(str(each), str(each)) for each in value)
     return str(value)
 

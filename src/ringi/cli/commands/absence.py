@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import jsonable
-from ringi.cli.format.output import listing, visible
-from ringi.cli.format.requests import clock
+from ringi.cli.format.output import escape_hidden_characters, listing_text
+from ringi.cli.format.requests import local_time_text
 from ringi.cli.options import Unknown, parsed_time
 from ringi.cli.session import CommandSession, MemberSession, NamedSession
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.inbox.api import Inbox
 
 
@@ -25,8 +25,8 @@ def away(
     at = parsed_time("until", until)
     absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown)).absence
     assert absence
-    names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
-    session.say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)))
+    names = {"name": escape_hidden_characters(absence.person), "deputy": escape_hidden_characters(absence.deputy)}
+    session.say(jsonable(absence), cli_text("absence.away", **names, until=local_time_text(absence.until)))
 
 
 def back(
@@ -44,14 +44,14 @@ def back(
             return await inbox.actor() if isinstance(inbox, Client) else str(by)
 
         own = session.work(come_back)
-        session.say({"person": own}, text_of("absence.back", name=visible(own)))
+        session.say({"person": own}, cli_text("absence.back", name=escape_hidden_characters(own)))
     else:
         session.work(lambda inbox: inbox.people.end_absence(person, by=by))
-        session.say({"person": person}, text_of("ended.absences", id=visible(person)))
+        session.say({"person": person}, cli_text("ended.absences", id=escape_hidden_characters(person)))
 
 
 def absences(session: CommandSession) -> None:
     """List who is away and who stands for whom."""
     found = session.work(lambda inbox: inbox.people.absences())
-    rows = [(each.person, each.deputy, clock(each.until)) for each in found]
-    session.say_list(found, listing(("person", "deputy", "until"), rows, "no_absences"))
+    rows = [(each.person, each.deputy, local_time_text(each.until)) for each in found]
+    session.say_list(found, listing_text(("person", "deputy", "until"), rows, "no_absences"))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringi.cli.options import Asks
-from ringi.cli.session import run
+from ringi.cli.session import run_on_event_loop
 
 
 def acp(
@@ -23,9 +23,9 @@ def acp(
 
     The agent's requests for permission and its forms are answered in the inbox; everything else passes unchanged.
     """
-    from ringi.gateways.acp.proxy import ASK, serve
+    from ringi.gateways.acp.proxy import ASK, serve_acp_proxy
     from ringi.policy.rules import PolicyFile
 
     file = PolicyFile(policy).policy if policy else lambda: ASK
     file()
-    raise typer.Exit(run(serve(command, file, url)))
+    raise typer.Exit(run_on_event_loop(serve_acp_proxy(command, file, url)))

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from ringi.cli.error_texts import error_text
-from ringi.cli.options import Unknown, names_in, parsed_json, read_file
-from ringi.cli.session import MemberSession, NamedSession, person_of
-from ringi.cli.texts import text_of
+from ringi.cli.error_texts import cli_error_text
+from ringi.cli.options import Unknown, parsed_json, read_file, split_names
+from ringi.cli.session import MemberSession, NamedSession, person_with_groups
+from ringi.cli.texts import cli_text
 from ringi.cli.verbs import RequestArgument, command_for
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
@@ -64,7 +64,7 @@ def respond(
             return await inbox.respond(Seen(id, current), sent.decision, by=person, **more)
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
-            sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
+            sys.stderr.write(f"{cli_text('error', message=cli_error_text(error))}\n")
             raise typer.Exit(1) from error
 
     session.change(answer)
@@ -85,10 +85,10 @@ def reassign(
     by_groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
 ) -> None:
     """Assign a request to another person or to groups."""
-    names = names_in(groups)
+    names = split_names(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
-    person = person_of(session.by, by_groups)
+    person = person_with_groups(session.by, by_groups)
     session.change(lambda inbox: inbox.reassign(id, assignee=to, groups=names, unknown=unknown, by=person))
 
 

@@ -9,17 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from ringi.cli.format.output import listing, progress, visible
-from ringi.cli.format.requests import clock
+from ringi.cli.format.output import escape_hidden_characters, listing_text, show_progress
+from ringi.cli.format.requests import local_time_text
 from ringi.cli.session import CommandSession, NamedSession
-from ringi.cli.texts import language, text_of
+from ringi.cli.texts import cli_text, environment_language
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import read_data
 from ringi.statistics import Statistics
 from ringi.statistics.figures import MAX_DAYS, period_of
-from ringi.statistics.report import OversightReport, report_of
+from ringi.statistics.report import OversightReport, oversight_report
 from ringi.statistics.report_html import report_html
 
 DAY = ["%Y-%m-%d"]
@@ -48,19 +48,19 @@ def report(
         first, last = (each and each.replace(tzinfo=UTC) for each in (since, until))
         days = period_of(first, last, now, MAX_DAYS["day"])
         statistics = Statistics(inbox.store, inbox.clock)
-        with progress(text_of("reading_trail")):
+        with show_progress(cli_text("reading_trail")):
             while not (counts := await statistics.count(session.tenant, *days, seconds=SECONDS)).is_complete:
                 pass
-        return report_of(counts, session.tenant, *days, now)
+        return oversight_report(counts, session.tenant, *days, now)
 
     found = session.work_on_store(work)
     if session.json:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:
-        sys.stdout.write(report_html(found, language()))
+        sys.stdout.write(report_html(found, environment_language()))
 
 
-def checks(session: CommandSession, context: typer.Context) -> None:
+def list_checks(session: CommandSession, context: typer.Context) -> None:
     """List the checks, and the shares that people noticed; exit code 1 if they are too low."""
     if context.invoked_subcommand:
         return
@@ -70,7 +70,7 @@ def checks(session: CommandSession, context: typer.Context) -> None:
         raise typer.Exit(1)
 
 
-def plant(
+def plant_checks(
     session: NamedSession,
     file: Annotated[Path, typer.Argument(help="A JSON or TOML file with a list of `checks`.")],
     tool: Annotated[str | None, typer.Option(help="Only the checks of this tool.")] = None,
@@ -79,12 +79,12 @@ def plant(
     ] = None,
 ) -> None:
     """Plant requests that can never run, to measure whether people notice them."""
-    wanted, part = recipes(file, tool), share_of(share)
+    wanted, part = read_check_recipes(file, tool), share_of(share)
     ids = session.work(lambda inbox: inbox.checks.plant(wanted, by=session.by, share=part))
-    session.say({"ids": ids}, "\n".join(ids) or text_of("nothing_planted"))
+    session.say({"ids": ids}, "\n".join(ids) or cli_text("nothing_planted"))
 
 
-def recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
+def read_check_recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
     """Return the recipes in a file, or only those of one tool."""
     data = read_data(file, "checks")
     found = data.get(KEY) if isinstance(data, dict) else data
@@ -110,30 +110,36 @@ def report_text(report: CheckReport) -> str:
         (
             each.id,
             each.tool,
-            clock(each.created_at),
+            local_time_text(each.created_at),
             ", ".join(each.people),
-            text_of(f"check.{each.caught}"),
+            cli_text(f"check.{each.caught}"),
             each.because,
         )
         for each in report.items[:LISTED]
     ]
     return "\n\n".join(
-        part for part in (shares(report.tools), shares(report.people), listing(columns, rows, "no_checks")) if part
+        part
+        for part in (
+            noticed_shares_text(report.tools),
+            noticed_shares_text(report.people),
+            listing_text(columns, rows, "no_checks"),
+        )
+        if part
     )
 
 
-def shares(found: list[CheckShare]) -> str:
+def noticed_shares_text(found: list[CheckShare]) -> str:
     """Return how many of the newest 20 checks, and of all, were noticed."""
     lines = [
-        text_of(
+        cli_text(
             "check.share",
-            name=visible(each.name),
+            name=escape_hidden_characters(each.name),
             caught=each.newest_caught,
             newest=each.newest,
             all_caught=each.caught,
             total=each.total,
         )
-        + (f" · {text_of('check.alarm')}" if each.alarm else "")
+        + (f" · {cli_text('check.alarm')}" if each.alarm else "")
         for each in found
     ]
     return "\n".join(lines)

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ringi.audit.verify import Finding, verify
+from ringi.audit.verify import Finding, verify_store
 from ringi.backends.sqlite import backup as copies
 from ringi.base.settings import SettingError
 from ringi.cli.commands.upkeep import finding_line
-from ringi.cli.format.output import progress, say
+from ringi.cli.format.output import print_json_or_text, show_progress
 from ringi.cli.options import AsJson, StoreUrl
-from ringi.cli.session import run
-from ringi.cli.texts import text_of, translated
+from ringi.cli.session import run_on_event_loop
+from ringi.cli.texts import cli_text, translate_cli_error
 from ringi.connect import open_to_verify, sqlite_file
 
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
@@ -41,11 +41,11 @@ def backup(
         raise SettingError("FILE", str(file), "the file exists: choose another name, or pass --force")
     if target.resolve() == source.resolve():
         raise SettingError("FILE", str(file), "this file is the store itself: choose another name")
-    with progress(text_of("copying")) as report, copies.draft_of(target) as draft:
-        copies.copy(source, draft, page_progress(report))
+    with show_progress(cli_text("copying")) as report, copies.draft_of(target) as draft:
+        copies.copy_sqlite_store(source, draft, page_progress(report))
         count = verify_copy(file, draft, report)
-        copies.put(draft, target)
-    say({"file": str(target), "events": count}, text_of("backed_up", file=file, count=count), json_)
+        copies.put_finished_backup(draft, target)
+    print_json_or_text({"file": str(target), "events": count}, cli_text("backed_up", file=file, count=count), json_)
 
 
 def restore(
@@ -63,25 +63,29 @@ def restore(
     target = sqlite_file(url)
     if not file.exists():
         raise SettingError("FILE", str(file), "no such file")
-    is_empty = copies.is_empty(target)
+    is_empty = copies.is_store_file_empty(target)
     if not is_empty and not force:
-        raise copies.refusal(target, NOT_EMPTY)
+        raise copies.backup_refusal_error(target, NOT_EMPTY)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with progress(text_of("copying")) as report, copies.draft_of(target) as draft:
-        copies.copy(file.absolute(), draft, page_progress(report))
+    with show_progress(cli_text("copying")) as report, copies.draft_of(target) as draft:
+        copies.copy_sqlite_store(file.absolute(), draft, page_progress(report))
         count = verify_copy(file, draft, report)
         with copies.set_aside(target, datetime.now(UTC)) as old_store:
-            copies.put(draft, target)
+            copies.put_finished_backup(draft, target)
         if old_store and is_empty:
             old_store.unlink()
             old_store = None
-    text = text_of("backed_up", file=target, count=count) + (text_of("old_store", file=old_store) if old_store else "")
-    say({"file": str(target), "events": count, "kept": str(old_store) if old_store else None}, text, json_)
+    text = cli_text("backed_up", file=target, count=count) + (
+        cli_text("old_store", file=old_store) if old_store else ""
+    )
+    print_json_or_text(
+        {"file": str(target), "events": count, "kept": str(old_store) if old_store else None}, text, json_
+    )
 
 
 def page_progress(report: Report) -> copies.Progress:
     """Return a callback that shows the progress of a copy."""
-    return lambda copied, total: report(text_of("copied", copied=f"{copied:,}", total=f"{total:,}"))
+    return lambda copied, total: report(cli_text("copied", copied=f"{copied:,}", total=f"{total:,}"))
 
 
 def verify_copy(file: Path, draft: Path, report: Report) -> int:
@@ -89,10 +93,10 @@ def verify_copy(file: Path, draft: Path, report: Report) -> int:
 
     async def work() -> tuple[int, list[Finding]]:
         async with open_to_verify(f"sqlite:///{draft}") as (store, stream):
-            return await verify(store, lambda done: report(translated(done)), stream)
+            return await verify_store(store, lambda done: report(translate_cli_error(done)), stream)
 
-    count, findings = run(work())
+    count, findings = run_on_event_loop(work())
     problems = "; ".join(map(finding_line, findings[:MAX_FINDINGS])) or ("" if count else "it has no events")
     if problems:
-        raise copies.refusal(file, problems)
+        raise copies.backup_refusal_error(file, problems)
     return count

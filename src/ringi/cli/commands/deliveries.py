@@ -9,11 +9,17 @@ import typer
 
 from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError, Settings
-from ringi.cli.format.output import listing, progress, say, visible, visible_lines
-from ringi.cli.format.requests import clock
+from ringi.cli.format.output import (
+    escape_hidden_characters,
+    listing_text,
+    print_json_or_text,
+    show_progress,
+    visible_lines,
+)
+from ringi.cli.format.requests import local_time_text
 from ringi.cli.options import AsJson
-from ringi.cli.session import CommandSession, NamedSession, run
-from ringi.cli.texts import counted, text_of, translated
+from ringi.cli.session import CommandSession, NamedSession, run_on_event_loop
+from ringi.cli.texts import cli_count_text, cli_text, translate_cli_error
 from ringi.connect import Backend
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
@@ -41,10 +47,10 @@ def deliveries(
         requests = [await inbox.get(id)] if id else await inbox.search(Query(limit=limit))
         return [each for request in requests for each in await sent.of_request(session.tenant, request.id)]
 
-    with progress(text_of("reading_deliveries")):
+    with show_progress(cli_text("reading_deliveries")):
         found = session.work_on_backend(read)
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
-    session.say_list(found, listing(("delivery", "event", "to", "status"), rows, "no_deliveries"))
+    session.say_list(found, listing_text(("delivery", "event", "to", "status"), rows, "no_deliveries"))
 
 
 def redeliver(
@@ -55,7 +61,7 @@ def redeliver(
     done = session.work_on_backend(
         lambda backend, inbox: _deliveries(backend, inbox).redeliver(session.tenant, delivery, by=str(session.by))
     )
-    session.say(done.model_dump(mode="json"), f"{done.id}  {text_of(f'delivery.{done.status}')}")
+    session.say(done.model_dump(mode="json"), f"{done.id}  {cli_text(f'delivery.{done.status}')}")
 
 
 def webhooks_test(
@@ -63,9 +69,11 @@ def webhooks_test(
     json_: AsJson = False,
 ) -> None:
     """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
-    with progress(text_of("waiting_for_endpoints")):
-        tests = run(_test_endpoints(endpoint))
-    say({"items": [each.data for each in tests], "next": None}, "\n".join(each.text for each in tests), json_)
+    with show_progress(cli_text("waiting_for_endpoints")):
+        tests = run_on_event_loop(_test_endpoints(endpoint))
+    print_json_or_text(
+        {"items": [each.data for each in tests], "next": None}, "\n".join(each.text for each in tests), json_
+    )
     if not all(each.outcome.is_delivered for each in tests):
         raise typer.Exit(1)
 
@@ -92,12 +100,15 @@ class EndpointTest(NamedTuple):
     @property
     def text(self) -> str:
         """The test as lines of text."""
-        why, seconds = visible(translated(self.outcome.error or "")), f"{self.outcome.seconds:g}"
+        why, seconds = (
+            escape_hidden_characters(translate_cli_error(self.outcome.error or "")),
+            f"{self.outcome.seconds:g}",
+        )
         if self.outcome.error == NO_ADDRESS:
-            why += text_of("tested.not_public")
+            why += cli_text("tested.not_public")
         key = "tested" if self.outcome.is_delivered else "tested.failed"
         values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
-        first = text_of(key, why=why, seconds=seconds, **values)
+        first = cli_text(key, why=why, seconds=seconds, **values)
         return "\n".join([first, *(f"  {line}" for line in visible_lines(self.reply).splitlines())])
 
 
@@ -127,8 +138,12 @@ def _deliveries(backend: Backend, inbox: StoreInbox) -> Deliveries:
 
 def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
-    status = text_of(f"delivery.{delivery.status}")
-    next = text_of("delivery_next", at=clock(delivery.next_at)) if delivery.next_at else ""
+    status = cli_text(f"delivery.{delivery.status}")
+    next = cli_text("delivery_next", at=local_time_text(delivery.next_at)) if delivery.next_at else ""
     error = delivery.tries[-1].error or ""
-    why = translated(error) + (text_of("tested.not_public") if error == NO_ADDRESS else "")
-    return counted("delivery_status", count, status=status) + next + (text_of("delivery_why", why=why) if why else "")
+    why = translate_cli_error(error) + (cli_text("tested.not_public") if error == NO_ADDRESS else "")
+    return (
+        cli_count_text("delivery_status", count, status=status)
+        + next
+        + (cli_text("delivery_why", why=why) if why else "")
+    )

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ringi.cli.format.output import progress, visible
+from ringi.cli.format.output import escape_hidden_characters, show_progress
 from ringi.cli.options import parsed_time
-from ringi.cli.session import CommandSession, NamedSession, run
-from ringi.cli.texts import counted, text_of, translated
+from ringi.cli.session import CommandSession, NamedSession, run_on_event_loop
+from ringi.cli.texts import cli_count_text, cli_text, translate_cli_error
 from ringi.connect import open_backend
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.api import Inbox
@@ -48,20 +48,27 @@ def erase(
         return _erase_store(session, agent, namespace, yes)
     by, day = session.by, parsed_time("before", before) if before else None
     is_dry = not ids and not yes
-    with progress(text_of("erasing" if yes else "counting")) as report:
+    with show_progress(cli_text("erasing" if yes else "counting")) as report:
 
         async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
             return await inbox.trail.erase(
-                person=person, before=day, dry_run=is_dry, progress=lambda done: report(summary(done, is_dry)), by=by
+                person=person,
+                before=day,
+                dry_run=is_dry,
+                progress=lambda done: report(erasure_summary(done, is_dry)),
+                by=by,
             )
 
         done = session.work(work)
-    left = (text_of("not_erased", id=visible(id), why=visible(translated(why))) for id, why in done.left.items())
-    lines = [summary(done, is_dry), *left]
+    left = (
+        cli_text("not_erased", id=escape_hidden_characters(id), why=escape_hidden_characters(translate_cli_error(why)))
+        for id, why in done.left.items()
+    )
+    lines = [erasure_summary(done, is_dry), *left]
     if is_dry:
-        lines.append(text_of("dry_run"))
+        lines.append(cli_text("dry_run"))
     data = {each: list(getattr(done, each)) for each in ("requests", "threads", "journals")}
     session.say({"erased": not is_dry, **data, "left": done.left}, "\n".join(lines))
     if done.left:
@@ -80,10 +87,10 @@ def _erase_store(session: CommandSession, agent: str | None, namespace: str | No
             store = backend.agent_stores(session.tenant, *([agent] if agent else []))
             return int(await (store.erase(below) if yes else store.count(below)))
 
-    count = run(work())
-    lines = [text_of("erased" if yes else "would_erase", counted=counted("counted.item", count))]
+    count = run_on_event_loop(work())
+    lines = [cli_text("erased" if yes else "would_erase", counted=cli_count_text("counted.item", count))]
     if not yes:
-        lines.append(text_of("dry_run"))
+        lines.append(cli_text("dry_run"))
     session.say({"erased": yes, "items": count}, "\n".join(lines))
 
 
@@ -98,9 +105,9 @@ async def _each(inbox: Inbox, ids: Sequence[str], by: str | None) -> Erasure:
     return done
 
 
-def summary(done: Erasure, is_dry: bool) -> str:
+def erasure_summary(done: Erasure, is_dry: bool) -> str:
     """Return a line with the numbers of erased records, or of those to erase."""
     others = {"thread": len(done.threads), "journal": len(done.journals)}
     counts = [("request", len(done.requests)), *((name, number) for name, number in others.items() if number)]
-    texts = text_of("and").join(counted(f"counted.{name}", number) for name, number in counts)
-    return text_of("would_erase" if is_dry else "erased", counted=texts)
+    texts = cli_text("and").join(cli_count_text(f"counted.{name}", number) for name, number in counts)
+    return cli_text("would_erase" if is_dry else "erased", counted=texts)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from ringi.base.extras import missing
+from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.cli.commands.hook import InProject, Yes, write_change
-from ringi.cli.session import run
+from ringi.cli.session import run_on_event_loop
 from ringi.policy.rules import PolicyFile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class GateGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def gate(
+def run_gate(
     policy: Annotated[Path, typer.Option("--policy", help="The policy: JSON, or TOML if its name ends in `.toml`.")],
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND…", help="The command of an MCP server over stdio.")
@@ -64,7 +64,7 @@ def gate(
         from ringi.gateways.mcp_gate.gate import serve_gate
         from ringi.gateways.mcp_gate.servers import ServerAddress
     except ModuleNotFoundError as error:
-        missing("`ringi gate`", error)
+        raise_missing_extra("`ringi gate`", error)
     policies = PolicyFile(policy)
     policies.policy()
     servers = dict[str, ServerAddress]()
@@ -85,7 +85,7 @@ def gate(
         if shadowed := [each for each in servers if each.startswith(f"{name}_")]:
             why = f"its tools could have the names of those of {shadowed[0]!r}: rename it"
             raise SettingError("--server", name, why)
-    run(serve_gate(servers, policies, wait=wait))
+    run_on_event_loop(serve_gate(servers, policies, wait=wait))
 
 
 GateClientArgument = Annotated[
@@ -93,28 +93,28 @@ GateClientArgument = Annotated[
 ]
 
 
-def install(
+def install_gate(
     client: GateClientArgument,
     policy: Annotated[Path, typer.Option("--policy", help="The policy of the gate.")],
     project: InProject = True,
     yes: Yes = False,
 ) -> None:
     """Put a gate before each MCP server in the configuration of a client: show the difference, ask, and write."""
-    from ringi.gateways.mcp_gate.install import config_file, installed
+    from ringi.gateways.mcp_gate.install import changes_that_add_gates, mcp_config_file
 
     PolicyFile(policy).policy()
     # Other people who share a project have the command and the folder elsewhere.
     program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
-    path = config_file(client, Path.cwd() if project else None)
-    for change in installed(client, path, program, str(policy if project else policy.absolute())):
+    path = mcp_config_file(client, Path.cwd() if project else None)
+    for change in changes_that_add_gates(client, path, program, str(policy if project else policy.absolute())):
         write_change(change, yes)
 
 
-def uninstall(client: GateClientArgument, project: InProject = True, yes: Yes = False) -> None:
+def uninstall_gate(client: GateClientArgument, project: InProject = True, yes: Yes = False) -> None:
     """Restore the MCP servers in the configuration of a client: show the difference, ask, and write."""
-    from ringi.gateways.mcp_gate.install import config_file, uninstalled
+    from ringi.gateways.mcp_gate.install import changes_that_remove_gates, mcp_config_file
 
-    for change in uninstalled(client, config_file(client, Path.cwd() if project else None)):
+    for change in changes_that_remove_gates(client, mcp_config_file(client, Path.cwd() if project else None)):
         write_change(change, yes)
 
 

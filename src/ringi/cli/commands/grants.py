@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import canonical, jsonable
-from ringi.cli.format.output import listing, visible
-from ringi.cli.format.requests import clock, public
+from ringi.cli.format.output import escape_hidden_characters, listing_text
+from ringi.cli.format.requests import local_time_text, request_as_public_json
 from ringi.cli.session import CommandSession, MemberSession, NamedSession
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.grants import Grant
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Suggestion
@@ -28,13 +28,13 @@ def grants(session: CommandSession) -> None:
             each.grant.tool,
             scope_text(each.grant),
             f"{each.uses}/{each.grant.max_uses}",
-            clock(each.grant.until),
+            local_time_text(each.grant.until),
             each.granted_by,
-            text_of(f"grant.{each.status.replace(' ', '_')}"),
+            cli_text(f"grant.{each.status.replace(' ', '_')}"),
         )
         for each in found
     ]
-    session.say_list(found, listing(columns, rows, "no_grants"))
+    session.say_list(found, listing_text(columns, rows, "no_grants"))
 
 
 def revoke(
@@ -42,30 +42,30 @@ def revoke(
 ) -> None:
     """Revoke a grant: from now on people are asked again."""
     session.work(lambda inbox: inbox.grants.revoke(id, by=session.by))
-    session.say({"id": id}, text_of("revoked", id=id))
+    session.say({"id": id}, cli_text("revoked", id=id))
 
 
 def scope_text(grant: Grant) -> str:
     """Return what limits the calls of a grant, in one line."""
     if grant.where is None:
-        args = text_of("grant.same_args")
+        args = cli_text("grant.same_args")
     elif grant.where:
         args = canonical(jsonable(grant.where)).decode()
     else:
-        args = text_of("grant.any_args")
+        args = cli_text("grant.any_args")
     return " · ".join(each for each in (args, grant.asked_by, grant.agent, grant.thread_id, grant.folder) if each)
 
 
-def suggestions(session: CommandSession, context: typer.Context) -> None:
+def list_suggestions(session: CommandSession, context: typer.Context) -> None:
     """List the rules that the decisions of people suggest."""
     if context.invoked_subcommand:
         return
     found = session.work(lambda inbox: inbox.suggestions.list())
-    parts = [*map(suggestion_text, found), text_of("suggestion.terms")] if found else [text_of("no_suggestions")]
+    parts = [*map(suggestion_text, found), cli_text("suggestion.terms")] if found else [cli_text("no_suggestions")]
     session.say_list(found, "\n\n".join(parts))
 
 
-def accept(
+def accept_suggestion(
     session: MemberSession,
     id: Annotated[str, typer.Argument(help="The id of the suggestion, from `ringi suggestions`.")],
     one_in: Annotated[
@@ -81,24 +81,24 @@ def accept(
         return await inbox.suggestions.accept(id, by=person, one_in=one_in)
 
     rule = session.work(switch_on)
-    session.say(public(rule), switched_on_text(rule))
+    session.say(request_as_public_json(rule), switched_on_text(rule))
 
 
 def suggestion_text(rule: Suggestion) -> str:
     """Return a suggested rule and the figures that speak for it."""
     scope = [rule.tool, canonical(jsonable(rule.where)).decode(), rule.asked_by, rule.agent]
     figures = [
-        text_of("suggestion.approved", approved=rule.approved, decisions=rule.decisions),
-        text_of("suggestion.covered", covered=rule.covered, replayed=rule.replayed),
-        text_of("suggestion.newer", covered=rule.newer_covered, newer=rule.newer),
-        text_of("suggestion.example", id=visible(rule.template)),
+        cli_text("suggestion.approved", approved=rule.approved, decisions=rule.decisions),
+        cli_text("suggestion.covered", covered=rule.covered, replayed=rule.replayed),
+        cli_text("suggestion.newer", covered=rule.newer_covered, newer=rule.newer),
+        cli_text("suggestion.example", id=escape_hidden_characters(rule.template)),
     ]
-    return "\n  ".join([f"{rule.id}  {visible(' · '.join(each for each in scope if each))}", *figures])
+    return "\n  ".join([f"{rule.id}  {escape_hidden_characters(' · '.join(each for each in scope if each))}", *figures])
 
 
 def switched_on_text(rule: Request) -> str:
     """Return what a rule approves from now on, and how to end it."""
     grant = rule.response.grant if rule.response else None
     assert grant
-    limits = {"uses": grant.max_uses, "until": clock(grant.until), "one_in": grant.one_in}
-    return text_of("switched_on", id=rule.id, tool=visible(grant.tool), **limits)
+    limits = {"uses": grant.max_uses, "until": local_time_text(grant.until), "one_in": grant.one_in}
+    return cli_text("switched_on", id=rule.id, tool=escape_hidden_characters(grant.tool), **limits)

@@ -32,21 +32,21 @@ def claude_code(
 
     Install it with `ringi hook install claude-code`. Any failure blocks the call.
     """
-    from ringi.gateways.hooks.process import HookOptions, answer
+    from ringi.gateways.hooks.process import HookOptions, answer_hook
 
-    answer("claude-code", HookOptions(timeout, policy, url, confirm_stop))
+    answer_hook("claude-code", HookOptions(timeout, policy, url, confirm_stop))
 
 
-def codex(
+def answer_codex(
     policy: PolicyOption = None, url: Asks = None, timeout: WaitSeconds = WAIT - MARGIN, confirm_stop: Confirms = False
 ) -> None:
     """Answer a hook of Codex: read its event from standard input, and print the reply.
 
     Install it with `ringi hook install codex`. Any failure blocks the call.
     """
-    from ringi.gateways.hooks.process import HookOptions, answer
+    from ringi.gateways.hooks.process import HookOptions, answer_hook
 
-    answer("codex", HookOptions(timeout, policy, url, confirm_stop))
+    answer_hook("codex", HookOptions(timeout, policy, url, confirm_stop))
 
 
 HookClientArgument = Annotated[Literal["claude-code", "codex"], typer.Argument(help="The coding agent.")]
@@ -54,7 +54,7 @@ InProject = Annotated[bool, typer.Option("--project/--user", help="The file of t
 Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 
 
-def install(
+def install_hooks(
     client: HookClientArgument,
     project: InProject = True,
     policy: Annotated[str | None, typer.Option(help="The policy of the hook, as in `ringi hook CLIENT`.")] = None,
@@ -68,8 +68,8 @@ def install(
     The command waits a minute less than the coding agent would, and then answers itself: an agent may run the call of a
     hook that it ends.
     """
-    from ringi.cli.texts import text_of
-    from ringi.gateways.hooks.install import config_file, installed
+    from ringi.cli.texts import cli_text
+    from ringi.gateways.hooks.install import change_that_adds_hooks, hook_config_file
 
     # Other people who share a project have the command elsewhere.
     program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
@@ -79,29 +79,29 @@ def install(
     options = [("--policy", policy), ("--url", url), ("--timeout", wait)]
     command = [program, "hook", client, *(word for option, value in options if value for word in (option, value))]
     command += ["--confirm-stop"] * confirm_stop
-    path = config_file(client, Path.cwd() if project else None)
-    write_change(installed(client, path, command, timeout, confirms=confirm_stop), yes)
+    path = hook_config_file(client, Path.cwd() if project else None)
+    write_change(change_that_adds_hooks(client, path, command, timeout, confirms=confirm_stop), yes)
     if client == "codex":
-        typer.echo(text_of("hook.trust"), err=True)
+        typer.echo(cli_text("hook.trust"), err=True)
 
 
-def uninstall(client: HookClientArgument, project: InProject = True, yes: Yes = False) -> None:
+def uninstall_hooks(client: HookClientArgument, project: InProject = True, yes: Yes = False) -> None:
     """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
-    from ringi.gateways.hooks.install import config_file, uninstalled
+    from ringi.gateways.hooks.install import change_that_removes_hooks, hook_config_file
 
-    write_change(uninstalled(config_file(client, Path.cwd() if project else None)), yes)
+    write_change(change_that_removes_hooks(hook_config_file(client, Path.cwd() if project else None)), yes)
 
 
 def write_change(change: FileChange, yes: bool) -> None:
     """Show a change of a file, ask, and write it."""
-    from ringi.cli.format.output import visible, visible_lines
-    from ringi.cli.texts import text_of
+    from ringi.cli.format.output import escape_hidden_characters, visible_lines
+    from ringi.cli.texts import cli_text
 
     if not change.diff:
-        typer.echo(text_of("config.same", file=visible(str(change.path))))
+        typer.echo(cli_text("config.same", file=escape_hidden_characters(str(change.path))))
         return
     typer.echo(visible_lines(change.diff))
     if not yes:
-        typer.confirm(text_of("config.write", file=visible(str(change.path))), abort=True)
+        typer.confirm(cli_text("config.write", file=escape_hidden_characters(str(change.path))), abort=True)
     change.write()
-    typer.echo(text_of("config.written", file=visible(str(change.path))))
+    typer.echo(cli_text("config.written", file=escape_hidden_characters(str(change.path))))

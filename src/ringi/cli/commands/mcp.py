@@ -11,7 +11,7 @@ from typing import Any
 from ringi.base.settings import SettingError
 from ringi.cli.commands.upkeep import server_address
 from ringi.cli.options import Asks
-from ringi.cli.session import run
+from ringi.cli.session import run_on_event_loop
 from ringi.errors import RingiError
 
 
@@ -27,10 +27,10 @@ def mcp(url: Asks = None) -> None:
         with suppress(SettingError):
             page = server_address()
         server = process_server(url, page)
-    run(serve(server))
+    run_on_event_loop(serve_mcp_stdio(server))
 
 
-async def serve(server: Any) -> None:
+async def serve_mcp_stdio(server: Any) -> None:
     """Serve until the client closes its end; the SDK keeps the standard output free for the protocol."""
     try:
         await server.run_stdio_async()

@@ -11,9 +11,9 @@ import typer
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
-from ringi.cli.format.output import say, table
+from ringi.cli.format.output import print_json_or_text, terminal_table
 from ringi.cli.options import AsJson
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_of
 from ringi.errors import InvalidError
@@ -52,10 +52,10 @@ class TestedCall(NamedTuple):
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of a table."""
-        wrong = "" if self.is_expected else text_of("policy.expected", effect=text_of(f"policy.{self.expect}"))
-        rule = text_of("policy.otherwise") if self.rule == OTHERWISE else self.rule or ""
+        wrong = "" if self.is_expected else cli_text("policy.expected", effect=cli_text(f"policy.{self.expect}"))
+        rule = cli_text("policy.otherwise") if self.rule == OTHERWISE else self.rule or ""
         why = " · ".join(part for part in (wrong, self.reason) if part)
-        return (str(self.line), self.tool, text_of(f"policy.{self.effect}"), rule, why)
+        return (str(self.line), self.tool, cli_text(f"policy.{self.effect}"), rule, why)
 
 
 def policy_test(
@@ -73,9 +73,9 @@ def policy_test(
     policy = Policy.read(file)
     tested = [_test(policy, number, call) for number, call in _read(calls)]
     rows = [{**each._asdict(), "expected": each.is_expected} for each in tested]
-    columns = [text_of(f"column.{name}") for name in COLUMNS]
-    text = table(columns, [each.cells for each in tested]) if tested else text_of("policy.no_calls")
-    say({"items": rows, "next": None}, text, json_)
+    columns = [cli_text(f"column.{name}") for name in COLUMNS]
+    text = terminal_table(columns, [each.cells for each in tested]) if tested else cli_text("policy.no_calls")
+    print_json_or_text({"items": rows, "next": None}, text, json_)
     if not all(each.is_expected for each in tested):
         raise typer.Exit(1)
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from ringi.base.texts import reason_text
-from ringi.cli.format.output import listing, progress
-from ringi.cli.format.requests import clock
+from ringi.cli.format.output import listing_text, show_progress
+from ringi.cli.format.requests import local_time_text
 from ringi.cli.session import CommandSession, NamedSession
-from ringi.cli.texts import language, text_of
+from ringi.cli.texts import cli_text, environment_language
 from ringi.domain.ask import parse_body
 from ringi.domain.pauses import NewPause, Pause
 from ringi.domain.record import Query
@@ -29,25 +29,30 @@ def runs(
 ) -> None:
     """List runs that need attention: they cannot continue on their own."""
     visible = Query(tenant=session.tenant)
-    with progress(text_of("reading")):
+    with show_progress(cli_text("reading")):
         found, next = session.work_on_backend(
-            lambda backend, _: operations.troubles(backend.store, visible, limit=limit, cursor=cursor)
+            lambda backend, _: operations.runs_needing_attention(backend.store, visible, limit=limit, cursor=cursor)
         )
     rows = [
-        (trouble.thread_id, trouble.agent or "", clock(trouble.since), reason_text(trouble.why, language()))
+        (
+            trouble.thread_id,
+            trouble.agent or "",
+            local_time_text(trouble.since),
+            reason_text(trouble.why, environment_language()),
+        )
         for trouble in found
     ]
-    session.say_list(found, listing(("thread", "agent", "since", "why"), rows, "no_runs", next), next)
+    session.say_list(found, listing_text(("thread", "agent", "since", "why"), rows, "no_runs", next), next)
 
 
 def retry(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
     """Resume a failed run from its last checkpoint."""
-    _change(session, thread, operations.retry, reason)
+    _change(session, thread, operations.retry_failed_run, reason)
 
 
 def ask_again(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
     """Ask again, because the agent's code failed on the previous answer."""
-    _change(session, thread, operations.ask_again, reason)
+    _change(session, thread, operations.ask_run_questions_again, reason)
 
 
 def abandon(session: NamedSession, thread: ThreadId, reason: ReasonOption = None) -> None:
@@ -60,7 +65,7 @@ def _change(session: NamedSession, id: str, change: Callable[..., Awaitable[Thre
 
     thread = session.work_on_backend(lambda backend, inbox: change(backend, inbox, id, by=session.by, reason=reason))
     data = thread_view(thread).model_dump(mode="json", exclude={"pending"})
-    session.say(data, f"{thread.id}  {text_of(f'thread.{thread.status}')}")
+    session.say(data, f"{thread.id}  {cli_text(f'thread.{thread.status}')}")
 
 
 def pause(
@@ -86,7 +91,7 @@ def unpause(
 ) -> None:
     """End a pause: the waiting runs go on."""
     session.work(lambda inbox: inbox.pauses.end(id, by=session.by))
-    session.say({"id": id}, text_of("unpaused", id=id))
+    session.say({"id": id}, cli_text("unpaused", id=id))
 
 
 def table_of(found: list[Pause]) -> str:
@@ -94,12 +99,12 @@ def table_of(found: list[Pause]) -> str:
     rows = [
         (
             each.id,
-            each.agent or text_of("all_agents"),
+            each.agent or cli_text("all_agents"),
             each.by,
-            clock(each.since),
-            clock(each.until) if each.until else "",
+            local_time_text(each.since),
+            local_time_text(each.until) if each.until else "",
             each.reason,
         )
         for each in found
     ]
-    return listing(("id", "agent", "by", "since", "until", "why"), rows, "no_pauses")
+    return listing_text(("id", "agent", "by", "since", "until", "why"), rows, "no_pauses")

@@ -11,11 +11,11 @@ import typer
 
 from ringi.base.extras import MissingExtraError
 from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, load_agents, need_langgraph
-from ringi.cli.error_texts import error_text
-from ringi.cli.format.output import say
+from ringi.cli.error_texts import cli_error_text
+from ringi.cli.format.output import print_json_or_text
 from ringi.cli.options import Agents, AsJson, Host, MaxFields, PollInterval, Port, StoreTimeout, StoreUrl
-from ringi.cli.session import CommandSession, person_name, run
-from ringi.cli.texts import text_of
+from ringi.cli.session import CommandSession, person_name, run_on_event_loop
+from ringi.cli.texts import cli_text
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
@@ -54,8 +54,8 @@ def demo(
             if samples:
                 CommandSession(url=url).work_on_store(ask_samples, creates=True)
             extras = ",".join(frameworks.missing_extras())
-            why = text_of("no_agents", count=len(SAMPLES) if samples else 0, why=error_text(error))
-            sys.stderr.write(f"{why}\n{text_of('more_agents', extras=extras)}\n")
+            why = cli_text("no_agents", count=len(SAMPLES) if samples else 0, why=cli_error_text(error))
+            sys.stderr.write(f"{why}\n{cli_text('more_agents', extras=extras)}\n")
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     begin = begin_samples if samples else None
@@ -91,7 +91,7 @@ def serve(
 def worker(agents: Agents, url: StoreUrl = None, store_timeout: StoreTimeout = None, json_: AsJson = False) -> None:
     """Run agents and deliver webhooks and mail, without the API and the page."""
     loaded = load_agents(agents or "")
-    run(_work(loaded, url, store_timeout, json_))
+    run_on_event_loop(_work(loaded, url, store_timeout, json_))
 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
@@ -103,19 +103,21 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         if settings.no_auth:
             opened = address
         elif sys.stdout.isatty():
-            opened = text_of("running.link", link=link, minutes=f"{MINUTES:g}")
+            opened = cli_text("running.link", link=link, minutes=f"{MINUTES:g}")
         else:  # Others may read the log, so it must not contain a link.
-            opened = text_of("running.sign_in", address=address)
-        say({"url": address}, text_of("running", opened=opened), json_)
+            opened = cli_text("running.sign_in", address=address)
+        print_json_or_text({"url": address}, cli_text("running", opened=opened), json_)
 
     options = {"settings": settings, "person": person_name(), "announce": announce}
-    run(serve_until_signal(agents, extensions=served_extensions(has_agents=bool(agents)), **options, **place))
+    run_on_event_loop(
+        serve_until_signal(agents, extensions=served_extensions(has_agents=bool(agents)), **options, **place)
+    )
 
 
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:
     import signal
 
-    from ringi.delivery.deliveries import delivering
+    from ringi.delivery.deliveries import run_deliveries
     from ringi.server.serve import open_components
     from ringi.server.startup import collect_rarely
 
@@ -130,8 +132,10 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
         asyncio.get_running_loop().add_signal_handler(number, end)
     opening = open_components(agents, url, store_timeout=store_timeout)
     with suppress(asyncio.CancelledError):
-        async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
+        async with opening as (parts, work), run_deliveries(parts["backend"], parts["inbox"]):
             is_ready = True
             collect_rarely()
-            say({"working": [agent.name for agent in agents]}, text_of("working", count=len(agents)), json_)
+            print_json_or_text(
+                {"working": [agent.name for agent in agents]}, cli_text("working", count=len(agents)), json_
+            )
             await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

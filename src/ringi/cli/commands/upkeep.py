@@ -12,14 +12,14 @@ import typer
 
 from ringi.audit import seals
 from ringi.audit.verify import Finding
-from ringi.audit.verify import verify as verify_store
+from ringi.audit.verify import verify_store as verify_store
 from ringi.base.canonical_json import jsonable
-from ringi.base.settings import SettingError, Settings, variable, variable_of, without_password
-from ringi.cli.format.output import progress, say, table, visible
-from ringi.cli.options import AsJson, StoreUrl, Tenant, names_in
-from ringi.cli.session import CommandSession, person_name, run
-from ringi.cli.texts import text_of, translated
-from ringi.connect import Backend, home, open_backend, open_to_verify, resolved_url
+from ringi.base.settings import SettingError, Settings, read_setting_variable, variable_of, without_password
+from ringi.cli.format.output import escape_hidden_characters, print_json_or_text, show_progress, terminal_table
+from ringi.cli.options import AsJson, StoreUrl, Tenant, split_names
+from ringi.cli.session import CommandSession, person_name, run_on_event_loop
+from ringi.cli.texts import cli_text, translate_cli_error
+from ringi.connect import Backend, home_folder, open_backend, open_to_verify, resolved_url
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import RingiError, UnavailableError
@@ -46,21 +46,21 @@ def config(json_: AsJson = False) -> None:
     found = Settings.load()
     rows = []
     for name, field in Settings.model_fields.items():
-        value = getattr(found, name) if field.repr or not variable(name) else "…"
-        if name == "url" or "://" in variable(name):
-            value = without_password(variable(name) or resolved_url(None))
-        origin = "environment" if variable(name) else "default"
+        value = getattr(found, name) if field.repr or not read_setting_variable(name) else "…"
+        if name == "url" or "://" in read_setting_variable(name):
+            value = without_password(read_setting_variable(name) or resolved_url(None))
+        origin = "environment" if read_setting_variable(name) else "default"
         rows.append({"name": variable_of(name), "value": jsonable(value), "origin": origin})
-    lines = [(row["name"], as_text(row["value"]), text_of(f"config.{row['origin']}")) for row in rows]
-    say({"items": rows}, table(("", "", ""), lines).lstrip(), json_)
+    lines = [(row["name"], setting_as_text(row["value"]), cli_text(f"config.{row['origin']}")) for row in rows]
+    print_json_or_text({"items": rows}, terminal_table(("", "", ""), lines).lstrip(), json_)
 
 
-def as_text(value: Any) -> str:
+def setting_as_text(value: Any) -> str:
     """Return a setting as its variable has it; empty without a value."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, list):
-        return ",".join(map(as_text, value))
+        return ",".join(map(setting_as_text, value))
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -71,9 +71,9 @@ def migrate(url: StoreUrl = None, json_: AsJson = False) -> None:
         async with open_backend(url) as backend:
             return str(without_password(backend.url))
 
-    with progress(text_of("migrating")):
-        done = run(work())
-    say({"url": done}, text_of("migrated", url=done), json_)
+    with show_progress(cli_text("migrating")):
+        done = run_on_event_loop(work())
+    print_json_or_text({"url": done}, cli_text("migrated", url=done), json_)
 
 
 def verify(
@@ -88,20 +88,20 @@ def verify(
     damaged, or if the store is empty; with 2 if there is no store. With --expect it also finds events that were
     removed, moved or rewritten before the last seal.
     """
-    count, findings, verdict, unchecked = run(_verify(url, expect))
+    count, findings, verdict, unchecked = run_on_event_loop(_verify(url, expect))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     wrong = len(findings) + len(verdict.findings)
     data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
-    text = [*map(finding_line, findings), *map(translated, verdict.findings)]
-    text.append(text_of("verified", count=count, wrong=wrong))
+    text = [*map(finding_line, findings), *map(translate_cli_error, verdict.findings)]
+    text.append(cli_text("verified", count=count, wrong=wrong))
     if expect:
         data |= {"seals": verdict._asdict()}
-        text.append(text_of("verified.seals", sealed=verdict.sealed, later=verdict.later))
-    say(data, "\n".join(text), json_)
+        text.append(cli_text("verified.seals", sealed=verdict.sealed, later=verdict.later))
+    print_json_or_text(data, "\n".join(text), json_)
     if unchecked and not json_:
-        sys.stderr.write(f"{text_of('note', text=translated(unchecked))}\n")
+        sys.stderr.write(f"{cli_text('note', text=translate_cli_error(unchecked))}\n")
     if not count and not allow_empty:
-        sys.stderr.write(f"{text_of('error', message=text_of('empty_store'))}\n")
+        sys.stderr.write(f"{cli_text('error', message=cli_text('empty_store'))}\n")
     if wrong or not (count or allow_empty):
         raise typer.Exit(1)
 
@@ -110,8 +110,10 @@ def finding_line(finding: Finding) -> str:
     """Return a finding as a line of text."""
     tenant, id = finding.key
     name = f"{finding.record} {tenant}/{id}" if id else finding.record
-    line = f"{name}: {translated(finding.what)}"
-    return visible(text_of("finding_at", finding=line, position=finding.position) if finding.position else line)
+    line = f"{name}: {translate_cli_error(finding.what)}"
+    return escape_hidden_characters(
+        cli_text("finding_at", finding=line, position=finding.position) if finding.position else line
+    )
 
 
 def token_create(
@@ -123,8 +125,8 @@ def token_create(
     """Create a token and print it; the store then knows the name of a person."""
     from ringi.server.auth.authenticator import Keys
 
-    names = names_in(groups)
-    token = Keys.load(home()).mint(tenant=session.tenant, role=role, name=name, groups=names)
+    names = split_names(groups)
+    token = Keys.load(home_folder()).mint(tenant=session.tenant, role=role, name=name, groups=names)
     if role in ("person", "admin"):
         try:
             session.work_on_backend(lambda _, inbox: inbox.note_person(name, names), creates=True)
@@ -138,7 +140,7 @@ def token_show(
     json_: AsJson = False,
 ) -> None:
     """Print the token of a role that `ringi serve` or `ringi demo` created on this machine."""
-    path = home() / "tokens.json"
+    path = home_folder() / "tokens.json"
     try:
         tokens = json.loads(path.read_text("utf-8"))
         data = {"role": role, "token": str(tokens[role]), "url": tokens.get("url")}
@@ -148,7 +150,7 @@ def token_show(
         raise SettingError(
             "tokens", str(path), "the file has no token of this role: start `ringi serve` to create it"
         ) from error
-    say(data, visible(data["token"]), json_)
+    print_json_or_text(data, escape_hidden_characters(data["token"]), json_)
 
 
 def link(
@@ -167,10 +169,10 @@ def link(
     from ringi.server.auth.authenticator import Keys, Principal
     from ringi.server.auth.links import mint_link
 
-    who = Principal(tenant, role, name or person_name(), names_in(groups))
+    who = Principal(tenant, role, name or person_name(), split_names(groups))
     server = server or server_address()
-    address = mint_link(Keys.load(home()), server, who, minutes)
-    say({"link": address, "minutes": minutes, **who._asdict()}, address, json_)
+    address = mint_link(Keys.load(home_folder()), server, who, minutes)
+    print_json_or_text({"link": address, "minutes": minutes, **who._asdict()}, address, json_)
 
 
 def server_address() -> str:
@@ -178,7 +180,7 @@ def server_address() -> str:
     from ringi.server.identity import public_url
 
     try:
-        return public_url() or str(json.loads((home() / "tokens.json").read_text())["url"])
+        return public_url() or str(json.loads((home_folder() / "tokens.json").read_text())["url"])
     except FileNotFoundError as error:
         raise SettingError(
             "server", None, "no server has run on this machine: pass its address, or start `ringi serve`"
@@ -202,14 +204,14 @@ def token_revoke(
     answers and claims.
     """
     from ringi.server.auth.authenticator import Keys
-    from ringi.server.auth.revocations import Revocation, Revocations, mark_of
+    from ringi.server.auth.revocations import Revocation, Revocations, token_digest
 
     if (token is None) == (name is None):
         raise SettingError("token", name, "pass either the token or --name")
     revoked: dict[str, Any] = {"tenant": session.tenant, "name": name, "role": role}
     if token is not None:
-        who = Keys.load(home()).read(token)
-        revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
+        who = Keys.load(home_folder()).read(token)
+        revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": token_digest(token)}
 
     async def work(backend: Backend, inbox: StoreInbox) -> tuple[Revocation, list[Ended]]:
         revocations = Revocations(backend)
@@ -219,9 +221,9 @@ def token_revoke(
         return revocation, await end_all(inbox, str(name), person_name()) if is_all else []
 
     revocation, ended = session.work_on_backend(work, creates=True)
-    text = text_of("revoked.token" if token else "revoked.all", name=visible(revocation.name))
+    text = cli_text("revoked.token" if token else "revoked.all", name=escape_hidden_characters(revocation.name))
     data = revocation.model_dump(mode="json") | ({"ended": jsonable(ended)} if name else {})
-    lines = [text, *(text_of(f"ended.{each.kind}", id=visible(each.id)) for each in ended)]
+    lines = [text, *(cli_text(f"ended.{each.kind}", id=escape_hidden_characters(each.id)) for each in ended)]
     session.say(data, "\n".join(lines))
 
 
@@ -237,19 +239,19 @@ def offboard(session: CommandSession, name: Annotated[str, typer.Argument(help="
 def secret_create(json_: AsJson = False) -> None:
     """Create a secret that signs webhook deliveries; the receiver needs it too."""
     secret = signing.new_secret()
-    say({"secret": secret}, secret, json_)
+    print_json_or_text({"secret": secret}, secret, json_)
 
 
 async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[Finding], seals.SealReport, str]:
     from ringi.server.auth.authenticator import seal_key
 
     expected = [each for path in expect or () for each in seals.read_seals(path)]
-    key = seal_key(home()) if expect else ""
-    with progress(text_of("reading_trail")) as report:
+    key = seal_key(home_folder()) if expect else ""
+    with show_progress(cli_text("reading_trail")) as report:
         async with open_to_verify(url) as (store, stream):
-            count, findings = await verify_store(store, lambda done: report(translated(done)), stream)
+            count, findings = await verify_store(store, lambda done: report(translate_cli_error(done)), stream)
             try:
-                verdict = await seals.compare(store, expected, key)
+                verdict = await seals.compare_events_with_seals(store, expected, key)
             except UnavailableError as error:  # The audit has reported the unreadable part; the seals cannot add to it.
                 verdict = seals.SealReport([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
             return count, findings, verdict, store.uninspected

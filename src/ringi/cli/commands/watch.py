@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ringi.base.settings import SettingError
-from ringi.cli.options import names_in
-from ringi.cli.session import CommandSession, MemberSession, existing_store, run
-from ringi.cli.texts import text_of
+from ringi.cli.options import split_names
+from ringi.cli.session import CommandSession, MemberSession, existing_store, run_on_event_loop
+from ringi.cli.texts import cli_text
 from ringi.connect import store_inbox
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 def watch(session: MemberSession) -> None:
     """Open the inbox in the terminal; with --json, print each change as it happens."""
     if session.json:
-        return run(_print_events(session))
+        return run_on_event_loop(_print_events(session))
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        raise SettingError("terminal", "none", text_of("needs_terminal"))
+        raise SettingError("terminal", "none", cli_text("needs_terminal"))
     from ringi.cli.terminal.app import WatchApp
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
-        code = session.work_on_store(lambda inbox: _watch(WatchApp(inbox, str(session.by), names_in(session.groups))))
+        code = session.work_on_store(
+            lambda inbox: _watch(WatchApp(inbox, str(session.by), split_names(session.groups)))
+        )
     if code:
         raise typer.Exit(code)
 
@@ -53,7 +55,7 @@ async def _watch(app: WatchApp) -> int:
 
 
 async def _print_events(session: CommandSession) -> None:
-    from ringi.server.serialize import event_json, request_json
+    from ringi.server.serialize import feed_event_json, request_json
 
     queue: asyncio.Queue[Event] = asyncio.Queue()
 
@@ -68,7 +70,7 @@ async def _print_events(session: CommandSession) -> None:
         while True:
             event = await queue.get()
             request = await inbox.get(event.record_id)
-            session.say(json.loads(event_json(event, request_json(request))), "")
+            session.say(json.loads(feed_event_json(event, request_json(request))), "")
 
 
 @contextmanager

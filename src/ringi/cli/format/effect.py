@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from ringi.cli.format.output import marked, visible, visible_value
-from ringi.cli.texts import text_of
+from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_value
+from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 
 CURRENCY = re.compile("[A-Z]{3}")
@@ -22,25 +22,25 @@ def effect_line(request: Request) -> str:
     """Return the declared effect, amount, target and whether it can be undone; a sentence if nothing is declared."""
     card = request.card
     if not card:
-        return text_of("effect.none")
+        return cli_text("effect.none")
     reversible = card.get("reversible")
-    parts = [marked(visible(card["effect"]))] if "effect" in card else []
+    parts = [mark_mixed_alphabets(escape_hidden_characters(card["effect"]))] if "effect" in card else []
     if "amount" in card:
-        parts.append(quantity(card, "amount", _value(card["amount"])))
+        parts.append(quantity_with_unit(card, "amount", _value(card["amount"])))
     if "target" in card:
-        name = visible((card.get("arguments") or {}).get("target", ""))
-        target = text_of("effect.target", name=name, value=_value(card["target"]))
+        name = escape_hidden_characters((card.get("arguments") or {}).get("target", ""))
+        target = cli_text("effect.target", name=name, value=_value(card["target"]))
         parts.append(" ".join(target.split()))
     if isinstance(reversible, str):
-        parts.append(text_of("effect.undo_how", how=visible(reversible)))
+        parts.append(cli_text("effect.undo_how", how=escape_hidden_characters(reversible)))
     elif reversible is not None:
-        parts.append(text_of("effect.undo" if reversible else "effect.no_undo"))
+        parts.append(cli_text("effect.undo" if reversible else "effect.no_undo"))
     if card.get("above_limit"):
-        parts.append(text_of("effect.above", limit=quantity(card, "limit")))
+        parts.append(cli_text("effect.above", limit=quantity_with_unit(card, "limit")))
     return " · ".join(parts)
 
 
-def quantity(card: dict[str, Any], name: str, text: str | None = None) -> str:
+def quantity_with_unit(card: dict[str, Any], name: str, text: str | None = None) -> str:
     """Return a value of a card with its unit; a number of a currency has at least the digits of the currency.
 
     Args:
@@ -57,8 +57,8 @@ def quantity(card: dict[str, Any], name: str, text: str | None = None) -> str:
         digits = next((digits for digits, codes in CURRENCY_DIGITS.items() if unit in codes), 2)
         digits = digits if CURRENCY.fullmatch(unit) else 0
         written = f"{whole}.{fraction:0<{digits}}" if fraction else whole
-    return f"{written} {visible(unit)}".strip()
+    return f"{written} {escape_hidden_characters(unit)}".strip()
 
 
 def _value(value: object) -> str:
-    return marked(visible(value)) if isinstance(value, str) else visible_value(value)
+    return mark_mixed_alphabets(escape_hidden_characters(value)) if isinstance(value, str) else visible_value(value)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
-from ringi.base.alphabets import mixed_words, with_codes
-from ringi.cli.texts import text_of
+from ringi.base.alphabets import mixed_words, with_code_points
+from ringi.cli.texts import cli_text
 
 SLOW = 1.0
 """Seconds before progress is shown."""
@@ -27,14 +27,14 @@ JOINING = re.compile("[\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 """Flag letters and skin tones: terminals disagree about their width, and an overlong line spills into the next."""
 
 
-def say(data: object, text: str, as_json: bool) -> None:
+def print_json_or_text(data: object, text: str, as_json: bool) -> None:
     """Print data as one line of JSON, or text."""
     sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()
 
 
 @contextmanager
-def progress(text: str) -> Iterator[Callable[[str], None]]:
+def show_progress(text: str) -> Iterator[Callable[[str], None]]:
     """Show progress on a terminal if the work takes long; yield a function that changes its text."""
     from rich.console import Console
 
@@ -59,7 +59,7 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
         status.stop()
 
 
-def listing(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str, next: str | None = None) -> str:
+def listing_text(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str, next: str | None = None) -> str:
     """Return rows as a table.
 
     Args:
@@ -69,12 +69,12 @@ def listing(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str, n
         next: Where the list continues; None at its end.
     """
     if not rows:
-        return text_of(empty)
-    more = "\n" + text_of("more", cursor=next) if next else ""
-    return table([text_of(f"column.{each}") for each in columns], rows) + more
+        return cli_text(empty)
+    more = "\n" + cli_text("more", cursor=next) if next else ""
+    return terminal_table([cli_text(f"column.{each}") for each in columns], rows) + more
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def terminal_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows of untrusted text as a table; on a terminal, long cells are wrapped."""
     from rich.console import Console
     from rich.table import Table
@@ -84,7 +84,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     drawn.columns[0].no_wrap = True
     for row in rows:
         # A plain str would be read as markup: "[/]" fails, "[link=…]" links.
-        drawn.add_row(*(Text(visible(cell), overflow="fold") for cell in row))
+        drawn.add_row(*(Text(escape_hidden_characters(cell), overflow="fold") for cell in row))
     console = Console(width=None if sys.stdout.isatty() else WIDE)
     with console.capture() as captured:
         console.print(drawn)
@@ -98,7 +98,7 @@ def is_hidden(character: str) -> bool:
     return category in HIDDEN_CATEGORIES or bool(INVISIBLE.match(character) or JOINING.match(character))
 
 
-def visible(text: str, keep: str = "") -> str:
+def escape_hidden_characters(text: str, keep: str = "") -> str:
     """Return a text with hidden characters as \\u{…}, except those to keep.
 
     A selector for a symbol's color is removed: the symbol is the same without it.
@@ -112,7 +112,7 @@ def visible(text: str, keep: str = "") -> str:
 
 def visible_lines(text: str) -> str:
     """Return a text of several lines with hidden characters escaped and tabs expanded."""
-    return visible(text, keep="\n\t").expandtabs(4)
+    return escape_hidden_characters(text, keep="\n\t").expandtabs(4)
 
 
 def visible_json(data: object) -> str:
@@ -123,11 +123,11 @@ def visible_json(data: object) -> str:
 def visible_value(value: object) -> str:
     """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
     if isinstance(value, str):
-        return marked(f'"{visible_lines(value)}"')
-    return marked(visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n"))
+        return mark_mixed_alphabets(f'"{visible_lines(value)}"')
+    return mark_mixed_alphabets(escape_hidden_characters(json.dumps(value, ensure_ascii=False, indent=2), keep="\n"))
 
 
-def marked(text: str) -> str:
+def mark_mixed_alphabets(text: str) -> str:
     """Return a text with a note behind each line that mixes alphabets whose letters look alike."""
     if text.isascii():
         return text
@@ -136,7 +136,7 @@ def marked(text: str) -> str:
 
 def _marked_line(line: str) -> str:
     letters = "".join(dict.fromkeys("".join(word.letters for word in mixed_words(line))))
-    return f"{line}  {text_of('mixed_alphabets', letters=with_codes(letters))}" if letters else line
+    return f"{line}  {cli_text('mixed_alphabets', letters=with_code_points(letters))}" if letters else line
 
 
 def _without_color_selectors(text: str) -> str:

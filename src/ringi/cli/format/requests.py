@@ -10,10 +10,10 @@ from difflib import unified_diff
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from ringi.base.texts import reason_text, translated
-from ringi.cli.format.effect import effect_line, quantity
-from ringi.cli.format.output import marked, visible, visible_lines, visible_value
-from ringi.cli.texts import language, text_of, text_or
+from ringi.base.texts import reason_text, translate_sentences
+from ringi.cli.format.effect import effect_line, quantity_with_unit
+from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_lines, visible_value
+from ringi.cli.texts import cli_text, environment_language, text_or
 from ringi.domain.ask import Response
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
@@ -38,34 +38,34 @@ class TextSection(NamedTuple):
     lines: list[str]
 
 
-def public(request: Request) -> Any:
+def request_as_public_json(request: Request) -> Any:
     """Return a request as the API returns it."""
     from ringi.server.serialize import request_json
 
     return json.loads(request_json(request))
 
 
-def line(request: Request) -> str:
+def request_line(request: Request) -> str:
     """Return the id, the status and the decision of a request in one line for scripts."""
     response = request.response
-    status = text_of(f"status.{request.status}")
+    status = cli_text(f"status.{request.status}")
     if not response:
-        return "  ".join(part for part in (request.id, status, *voting(request)) if part)
-    decision, name = text_of(f"decision.{response.decision}"), visible(response.responder)
-    decided = f"{status}{text_of('line.decided', decision=decision, name=name)}"
-    return "  ".join(filter(None, [request.id, decided, check_text(request)]))
+        return "  ".join(part for part in (request.id, status, *voting_text(request)) if part)
+    decision, name = cli_text(f"decision.{response.decision}"), escape_hidden_characters(response.responder)
+    decided = f"{status}{cli_text('line.decided', decision=decision, name=name)}"
+    return "  ".join(filter(None, [request.id, decided, ended_check_text(request)]))
 
 
-def title_of(request: Request) -> str:
+def title_of_request(request: Request) -> str:
     """Return the title of a request; if it is one of Ringi's own sentences, in the language of the reader."""
-    return marked(visible(_own_words(request, "title", request.title)))
+    return mark_mixed_alphabets(escape_hidden_characters(_own_words(request, "title", request.title)))
 
 
 def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     if not request.response:
-        return text_of(f"status.{request.status}")
-    return text_of(f"decided{kind_suffix(request)}.{request.response.decision}")
+        return cli_text(f"status.{request.status}")
+    return cli_text(f"decided{kind_suffix(request)}.{request.response.decision}")
 
 
 def kind_suffix(request: Request) -> str:
@@ -76,53 +76,61 @@ def kind_suffix(request: Request) -> str:
     return "_form" if request.kind == "form" and not request.action else ""
 
 
-def outcome(request: Request, events: Sequence[Event] = ()) -> str:
+def request_end_text(request: Request, events: Sequence[Event] = ()) -> str:
     """Return how a request ended, by whom, when and with which effect; the status if it is open."""
-    return " · ".join(filter(None, [_ending(request, events), check_text(request)]))
+    return " · ".join(filter(None, [_ending(request, events), ended_check_text(request)]))
 
 
 def _ending(request: Request, events: Sequence[Event]) -> str:
     if response := request.response:
-        text = text_of("ended.decided", what=decision_name(request), name=deciders(request), at=clock(response.at))
-        notes = [text_of("overridden", reason=visible(response.override))] if response.override else []
+        text = cli_text(
+            "ended.decided", what=decision_name(request), name=deciders_text(request), at=local_time_text(response.at)
+        )
+        notes = (
+            [cli_text("overridden", reason=escape_hidden_characters(response.override))] if response.override else []
+        )
         if request.receipt:
-            notes.append(text_of(f"outcome.{request.receipt.outcome}"))
+            notes.append(cli_text(f"outcome.{request.receipt.outcome}"))
         return f"{text} ({'; '.join(notes)})" if notes else text
-    reason = visible(reason_text(request.reason or "", language()))
+    reason = escape_hidden_characters(reason_text(request.reason or "", environment_language()))
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
         return f"{decision_name(request)}: {reason}" if reason else decision_name(request)
     detail = (
         "_fallback" if request.fallback is not None and request.status == "expired" else "_because" if reason else ""
     )
-    values = {"name": actor(last.actor), "reason": reason, "value": visible_value(request.fallback)}
-    return text_of(f"ended.{request.status}{detail}", at=clock(last.at), **values)
+    values = {"name": actor_text(last.actor), "reason": reason, "value": visible_value(request.fallback)}
+    return cli_text(f"ended.{request.status}{detail}", at=local_time_text(last.at), **values)
 
 
-def actor(name: str) -> str:
+def actor_text(name: str) -> str:
     """Return the name of a person, a program or a rule for display."""
     if name.startswith(f"{POLICY}{GRANT}"):
-        return text_of("earlier_approval", id=visible(name.removeprefix(f"{POLICY}{GRANT}")))
+        return cli_text("earlier_approval", id=escape_hidden_characters(name.removeprefix(f"{POLICY}{GRANT}")))
     if name.startswith(POLICY):
         return _rule(name.removeprefix(POLICY))
-    return text_or(f"actor.{name}", visible(name))
+    return text_or(f"actor.{name}", escape_hidden_characters(name))
 
 
 def _rule(name: str) -> str:
     if name == OTHERWISE:
-        return text_of("rule.default")
+        return cli_text("rule.default")
     # A rule without a name is known by its position.
     position = re.fullmatch(r"rules\[(\d{1,9})\]", name)
-    return text_of("rule.number", number=int(position[1]) + 1) if position else text_of("rule", name=visible(name))
+    return (
+        cli_text("rule.number", number=int(position[1]) + 1)
+        if position
+        else cli_text("rule", name=escape_hidden_characters(name))
+    )
 
 
-def clock(at: datetime) -> str:
+def local_time_text(at: datetime) -> str:
     """Return a time in the local time zone, with the day unless it is today."""
     here = at.astimezone()
     return f"{here:%H:%M}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
 
 
-def age(since: datetime, now: datetime) -> str:
+def age_text(since: datetime, now: datetime) -> str:
     """Return the time since a moment in the largest unit: 12 s, 5 min, 3 h, 2 d."""
     seconds = max(0, int((now - since).total_seconds()))
     units = ((86_400, "d"), (3_600, "h"), (60, "min"))
@@ -132,20 +140,26 @@ def age(since: datetime, now: datetime) -> str:
 def about_line(request: Request, now: datetime) -> str:
     """Return the agent, the tool, the declared amount or target, the age and what is at stake, in one line."""
     card = request.card
-    amount = quantity(card, "amount") if "amount" in card else ""
+    amount = quantity_with_unit(card, "amount") if "amount" in card else ""
     target = visible_value(card["target"]) if "target" in card and not amount else ""
-    tool = visible(request.action.name) if request.action else ""
+    tool = escape_hidden_characters(request.action.name) if request.action else ""
     stake = text_or(f"tier.{request.tier}", "") if request.tier else ""
-    parts = (visible(request.agent or agent(request)), tool, amount or target, age(request.created_at, now), stake)
+    parts = (
+        escape_hidden_characters(request.agent or asking_agent_text(request)),
+        tool,
+        amount or target,
+        age_text(request.created_at, now),
+        stake,
+    )
     return " · ".join(part for part in parts if part)
 
 
-def agent(request: Request) -> str:
+def asking_agent_text(request: Request) -> str:
     """Return the agent that waits for the answer, else the client that asked."""
     return request.continuation.target if request.continuation else (request.asked_by or "").removeprefix(AGENT)
 
 
-def remaining(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Return a duration in readable units: 3:41, 2:05:00, 3 d."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
@@ -154,19 +168,19 @@ def remaining(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def deadline(request: Request, now: datetime) -> tuple[str, bool]:
+def deadline_text(request: Request, now: datetime) -> tuple[str, bool]:
     """Return the time to the deadline, and whether it is urgent."""
     until, name = request.expires_at or request.due_at, "expires" if request.expires_at else "due"
     if request.is_final or not until:
         return "", False
     left = (until - now).total_seconds()
     if left < 0:
-        return text_of(f"{name}_passed"), True
+        return cli_text(f"{name}_passed"), True
     is_near = left < (until - request.created_at).total_seconds() * SOON
-    return text_of(f"{name}_in", time=remaining(left)), is_near
+    return cli_text(f"{name}_in", time=duration_text(left)), is_near
 
 
-def deciders(request: Request) -> str:
+def deciders_text(request: Request) -> str:
     """Return the names of all who decided, with those for whom deputies did."""
     response = request.response
     if response is None:
@@ -174,146 +188,163 @@ def deciders(request: Request) -> str:
     digest = response.authorised_digest
     votes = [vote for vote in request.votes if response.voters and vote.authorised_digest == digest]
     names = [_voter(vote) for vote in votes] or [_voter(response)]
-    return text_of("and").join(names)
+    return cli_text("and").join(names)
 
 
-def voting(request: Request) -> list[str]:
+def voting_text(request: Request) -> list[str]:
     """Return whether nobody can answer, the held answer, who has voted, the missing votes, and the next escalation."""
     if request.is_final:
         return []
-    parts = [text_of("unanswerable")] if request.unanswerable else []
-    parts += [held(request), *(_vote(vote) for vote in request.votes)]
+    parts = [cli_text("unanswerable")] if request.unanswerable else []
+    parts += [held_answer_text(request), *(_vote(vote) for vote in request.votes)]
     if request.missing:
         stages = [
-            text_of(
+            cli_text(
                 "votes_of" if stage.groups else "votes",
                 count=stage.count,
-                names=text_of("or").join(map(visible, stage.groups)),
+                names=cli_text("or").join(map(escape_hidden_characters, stage.groups)),
             )
             for stage in request.missing
         ]
-        parts.append(text_of("votes_missing", stages=text_of("then").join(stages)))
+        parts.append(cli_text("votes_missing", stages=cli_text("then").join(stages)))
     for step in request.escalation[request.escalated : request.escalated + 1]:
-        names = ", ".join(visible(name) for name in step.to)
-        at = clock(request.created_at + timedelta(seconds=step.after))
-        parts.append(text_of("escalates", names=names, at=at))
+        names = ", ".join(escape_hidden_characters(name) for name in step.to)
+        at = local_time_text(request.created_at + timedelta(seconds=step.after))
+        parts.append(cli_text("escalates", names=names, at=at))
     return [part for part in parts if part]
 
 
-def held(request: Request) -> str:
+def held_answer_text(request: Request) -> str:
     """Return who has just answered, and when it takes effect; empty if no answer is held."""
     if not (own := request.held):
         return ""
-    decision = text_of(f"decided{kind_suffix(request)}.{own.decision}")
-    return text_of("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
+    decision = cli_text(f"decided{kind_suffix(request)}.{own.decision}")
+    return cli_text("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
 
 
 def _voter(vote: Vote | Response) -> str:
-    name = actor(vote.responder)
-    return text_of("deputy", name=name, person=visible(vote.stands_for)) if vote.stands_for else name
+    name = actor_text(vote.responder)
+    return cli_text("deputy", name=name, person=escape_hidden_characters(vote.stands_for)) if vote.stands_for else name
 
 
 def _vote(vote: Vote) -> str:
-    text = text_of("voted", what=text_of(f"agreed.{vote.decision}"), name=_voter(vote), at=clock(vote.at))
+    text = cli_text("voted", what=cli_text(f"agreed.{vote.decision}"), name=_voter(vote), at=local_time_text(vote.at))
     return f"{text}: {visible_value(vote.args)}" if vote.args is not None else text
 
 
-def claimed(request: Request, now: datetime) -> str:
+def claim_text(request: Request, now: datetime) -> str:
     """Return who has claimed a request; empty if nobody has."""
     is_claimed = request.claimed_until and request.claimed_until > now and not request.is_final
-    return text_of("claimed_by", name=visible(request.claimed_by or "")) if is_claimed else ""
+    return cli_text("claimed_by", name=escape_hidden_characters(request.claimed_by or "")) if is_claimed else ""
 
 
-def origin(request: Request) -> list[str]:
+def request_origin_text(request: Request) -> list[str]:
     """Return who asked when, for whom, and with which priority."""
-    at, people = clock(request.created_at), [request.assignee, *request.groups]
-    names = ", ".join(visible(name) for name in people if name)
+    at, people = local_time_text(request.created_at), [request.assignee, *request.groups]
+    names = ", ".join(escape_hidden_characters(name) for name in people if name)
     return [
-        text_of("asked_by", at=at, name=actor(request.asked_by)) if request.asked_by else text_of("asked", at=at),
-        text_of("meant_for", names=names) if names else "",
-        text_of(f"priority.{request.priority or 'normal'}"),
-        text_of(f"tier.{request.tier}") if request.tier in ("high", "irreversible") else "",
+        cli_text("asked_by", at=at, name=actor_text(request.asked_by))
+        if request.asked_by
+        else cli_text("asked", at=at),
+        cli_text("meant_for", names=names) if names else "",
+        cli_text(f"priority.{request.priority or 'normal'}"),
+        cli_text(f"tier.{request.tier}") if request.tier in ("high", "irreversible") else "",
     ]
 
 
-def sections(request: Request) -> Iterator[TextSection]:
+def request_text_sections(request: Request) -> Iterator[TextSection]:
     """Yield the action first, then what the agent says about it."""
     # A declared card is part of the facts; another one is the agent's own text.
     hidden: tuple[str, ...] = (CARD,) if request.card else ()
     if request.kind == "finish":
         hidden = ("task", "summary")
-        named = {text_of(name): request.context[name] for name in hidden if request.context.get(name)}
+        named = {cli_text(name): request.context[name] for name in hidden if request.context.get(name)}
         facts = [
-            f"{name}  {line}" for name, value in named.items() for line in marked(visible_lines(str(value))).split("\n")
+            f"{name}  {line}"
+            for name, value in named.items()
+            for line in mark_mixed_alphabets(visible_lines(str(value))).split("\n")
         ]
-        yield TextSection("action", text_of("finish"), facts)
+        yield TextSection("action", cli_text("finish"), facts)
     if request.action:
-        args = [f"  {line}" for line in values_text(request.action.args)] or [text_of("no_arguments")]
-        title = text_of("facts_ended" if request.is_final else "facts")
-        yield TextSection("action", title, [effect_line(request), marked(visible(request.action.name)), *args])
+        args = [f"  {line}" for line in values_text(request.action.args)] or [cli_text("no_arguments")]
+        title = cli_text("facts_ended" if request.is_final else "facts")
+        yield TextSection(
+            "action",
+            title,
+            [effect_line(request), mark_mixed_alphabets(escape_hidden_characters(request.action.name)), *args],
+        )
     for block in request.display or ():
-        yield TextSection("display", text_of("display"), plain(block))
+        yield TextSection("display", cli_text("display"), display_block_lines(block))
     if request.description:
         description = _own_words(request, "description", request.description)
-        yield TextSection("agent", text_of("agent_words"), marked(visible_lines(description)).split("\n"))
+        yield TextSection(
+            "agent", cli_text("agent_words"), mark_mixed_alphabets(visible_lines(description)).split("\n")
+        )
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
         if isinstance(reason := context.get("reason"), str):
             context["reason"] = _own_words(request, "reason", reason)
-        yield TextSection("agent", text_of("context"), values_text(context))
+        yield TextSection("agent", cli_text("context"), values_text(context))
 
 
-def check_text(request: Request) -> str:
+def ended_check_text(request: Request) -> str:
     """Return whether an ended check was noticed, and what was wrong; empty if the request was none."""
     if not (result := request.check_result):
         return ""
     outcome = {None: "unanswered", True: "caught", False: "missed"}[result.caught]
-    return text_of("check.was", result=text_of(f"check.{outcome}"), because=visible(result.because))
+    return cli_text("check.was", result=cli_text(f"check.{outcome}"), because=escape_hidden_characters(result.because))
 
 
-def history(events: Sequence[Event]) -> list[str]:
+def request_history_text(events: Sequence[Event]) -> list[str]:
     """Return a line for each event of a request."""
-    steps = [(event, event.type.partition(".")[2]) for event in events if event.record == Request.record]
-    return [
-        f"{clock(event.at)}  {text_of('step', what=text_or(f'event.{name}', name), name=actor(event.actor))}"
-        for event, name in steps
-    ]
+    return [f"{local_time_text(event.at)}  {_step_text(event)}" for event in events if event.record == Request.record]
 
 
-def picture(request: Request, events: Sequence[Event]) -> str:
+def _step_text(event: Event) -> str:
+    name = event.type.partition(".")[2]
+    return cli_text("step", what=text_or(f"event.{name}", name), name=actor_text(event.actor))
+
+
+def full_request_text(request: Request, events: Sequence[Event]) -> str:
     """Return a request as text: first the action, then the form and the answer, then the agent's words."""
-    parts = list(sections(request))
+    parts = list(request_text_sections(request))
     return "\n".join(
         [
-            title_of(request),
+            title_of_request(request),
             *_standing(request, events),
             *(line for part in parts if part.source == "action" for line in _printed(part)),
             *_form(request),
             *(line for part in parts if part.source != "action" for line in _printed(part)),
-            *("", text_of("history"), *(f"  {line}" for line in history(events))),
+            *("", cli_text("history"), *(f"  {line}" for line in request_history_text(events))),
         ]
     )
 
 
-def plain(block: Block) -> list[str]:
+def display_block_lines(block: Block) -> list[str]:
     """Return a display block as lines of text."""
-    lines = [visible(summary_of(block, {kind: text_of(f"block.{kind}") for kind in KINDS}))]
+    lines = [escape_hidden_characters(summary_of(block, {kind: cli_text(f"block.{kind}") for kind in KINDS}))]
     match block:
         case Table(columns=columns, rows=rows):
-            cells = [[visible(column) for column in columns], *([cell_text(cell) for cell in row] for row in rows)]
+            cells = [
+                [escape_hidden_characters(column) for column in columns],
+                *([cell_text(cell) for cell in row] for row in rows),
+            ]
             return lines + ["  " + " | ".join(cell.replace("\n", " ") for cell in row) for row in cells]
         case Code(text=text):
-            return [*lines, *_indented(marked(visible_lines(text)))]
+            return [*lines, *_indented(mark_mixed_alphabets(visible_lines(text)))]
         case Diff(before=before, after=after):
-            return [*lines, *_indented(marked("\n".join(_changes(visible_lines(before), visible_lines(after)))))]
+            return [
+                *lines,
+                *_indented(mark_mixed_alphabets("\n".join(_changes(visible_lines(before), visible_lines(after))))),
+            ]
         case Link(url=url):
-            return [*lines, f"  {marked(visible(url))}"]
+            return [*lines, f"  {mark_mixed_alphabets(escape_hidden_characters(url))}"]
     return lines
 
 
 def cell_text(cell: object) -> str:
     """Return the text of a table cell; empty if it has no value."""
     if isinstance(cell, str):
-        return marked(visible(cell))
+        return mark_mixed_alphabets(escape_hidden_characters(cell))
     return "" if cell is None else visible_value(cell)
 
 
@@ -323,11 +354,11 @@ def values_text(values: Mapping[str, object]) -> list[str]:
 
 
 def _own_words(request: Request, part: Literal["title", "description", "reason"], text: str) -> str:
-    return translated(text, getattr(request.wording, part, ()), language())
+    return translate_sentences(text, getattr(request.wording, part, ()), environment_language())
 
 
 def _value(name: str, first: str, *rest: str) -> list[str]:
-    return [f"{visible(name)}: {first}", *(f"  {line}" for line in rest)]
+    return [f"{escape_hidden_characters(name)}: {first}", *(f"  {line}" for line in rest)]
 
 
 def _changes(before: str, after: str) -> Iterator[str]:
@@ -339,19 +370,21 @@ def _changes(before: str, after: str) -> Iterator[str]:
 
 
 def _standing(request: Request, events: Sequence[Event]) -> Iterator[str]:
-    parts = [text_of(f"kind.{request.kind}"), outcome(request, events), *origin(request)]
+    parts = [cli_text(f"kind.{request.kind}"), request_end_text(request, events), *request_origin_text(request)]
     yield " · ".join(part for part in parts if part)
-    yield from voting(request)
+    yield from voting_text(request)
     rows = {"id": request.id, "digest": request.digest, "thread": request.thread_id}
     if not request.is_final:
         dates = {"due": request.due_at, "expires": request.expires_at}
         rows |= {name: f"{at.astimezone():%Y-%m-%d %H:%M:%S %Z}" for name, at in dates.items() if at}
     if request.erased:
-        rows["erased"] = text_of("step", what=clock(request.erased.at), name=actor(request.erased.by))
-    rows["attention"] = request.attention and reason_text(request.attention, language())
+        rows["erased"] = cli_text("step", what=local_time_text(request.erased.at), name=actor_text(request.erased.by))
+    rows["attention"] = request.attention and reason_text(request.attention, environment_language())
     if not request.is_final:
         rows["answer"] = ", ".join(request.allowed)
-    yield from (f"{text_of(f'label.{name}')}  {visible(value)}" for name, value in rows.items() if value)
+    yield from (
+        f"{cli_text(f'label.{name}')}  {escape_hidden_characters(value)}" for name, value in rows.items() if value
+    )
 
 
 def _printed(section: TextSection) -> list[str]:
@@ -361,27 +394,28 @@ def _printed(section: TextSection) -> list[str]:
 
 def _form(request: Request) -> Iterator[str]:
     if request.form:
-        yield from ("", text_of("form"))
+        yield from ("", cli_text("form"))
         for field in request.form.fields:
-            options = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
-            needed = f", {text_of('required')}" if field.required else ""
-            yield f"  {field.name}  {field.type}{needed}  {visible(field.label)}{options and f': {options}'}"
+            choices = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
+            options = f": {choices}" if choices else ""
+            needed = f", {cli_text('required')}" if field.required else ""
+            yield f"  {field.name}  {field.type}{needed}  {escape_hidden_characters(field.label)}{options}"
     if request.data_schema is not None:
-        yield from ("", text_of("form"), *_indented(visible_value(request.data_schema)))
+        yield from ("", cli_text("form"), *_indented(visible_value(request.data_schema)))
     if request.answer_schema is not None:
-        yield from ("", text_of("answers"), *_answers(request, request.answer_schema))
+        yield from ("", cli_text("answers"), *_answers(request, request.answer_schema))
     if response := request.response:
         values = [*values_text(response.data or {}), *values_text(response.args or {})]
-        yield from ("", text_of("answer"), *(f"  {line}" for line in values))
+        yield from ("", cli_text("answer"), *(f"  {line}" for line in values))
         yield from _indented(visible_lines(response.message or ""))
 
 
 def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
     for decision, button in request.actions.items():
         if button.value is not None:
-            yield f"  {text_of('sends', decision=decision, value=visible_value(button.value))}"
+            yield f"  {cli_text('sends', decision=decision, value=visible_value(button.value))}"
     key = "sends_fitting" if schema else "sends_any"
-    yield f"  {text_of(key, option=DATA_OPTION, schema=visible_value(schema))}"
+    yield f"  {cli_text(key, option=DATA_OPTION, schema=visible_value(schema))}"
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -14,14 +14,14 @@ from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.widgets import HelpPanel, OptionList
 
-from ringi.cli.format.output import visible
-from ringi.cli.keys import keys_of
+from ringi.cli.format.output import escape_hidden_characters
+from ringi.cli.keys import terminal_keys_of_area
 from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.terminal.request_screen import RequestScreen
 from ringi.cli.terminal.safety import ControlCharacterFilter
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
 
@@ -36,10 +36,14 @@ class WatchApp(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding(keys_of("everywhere", "help"), "help", "key.help", key_display="?"),
-        Binding(keys_of("everywhere", "quit"), "leave", "key.quit"),
-        Binding(keys_of("everywhere", "interrupt"), "interrupt", "key.interrupt", show=False, priority=True),
-        Binding(keys_of("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True),
+        Binding(terminal_keys_of_area("everywhere", "help"), "help", "key.help", key_display="?"),
+        Binding(terminal_keys_of_area("everywhere", "quit"), "leave", "key.quit"),
+        Binding(
+            terminal_keys_of_area("everywhere", "interrupt"), "interrupt", "key.interrupt", show=False, priority=True
+        ),
+        Binding(
+            terminal_keys_of_area("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True
+        ),
     ]
 
     def __init__(self, inbox: StoreInbox, name: str, groups: tuple[str, ...] = ()) -> None:
@@ -83,7 +87,7 @@ class WatchApp(App[None]):
         is_unsent = any(isinstance(screen, RequestScreen) and screen.has_unsent for screen in screens)
         if is_unsent and not self._is_warned:
             self._is_warned = True
-            self._show(text_of("unsent"))
+            self._show(cli_text("unsent"))
         else:
             self.exit()
 
@@ -100,7 +104,9 @@ class WatchApp(App[None]):
 
     def show_warning(self, record: logging.LogRecord) -> None:
         """Show a warning in the app."""
-        self.call_later(self._show, text_of("warning", message=visible(record.getMessage()), source=record.name))
+        self.call_later(
+            self._show, cli_text("warning", message=escape_hidden_characters(record.getMessage()), source=record.name)
+        )
 
     @on(OptionList.OptionSelected, "RequestTable")
     async def _open(self) -> None:

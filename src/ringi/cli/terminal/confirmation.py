@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise, permutations
 from typing import Any, NamedTuple, get_args
 
-from ringi.cli.format.output import visible
+from ringi.cli.format.output import escape_hidden_characters
 from ringi.domain.ask import GATED, Kind
 from ringi.domain.conditions import argument_of
 from ringi.domain.request import Request
@@ -63,12 +63,12 @@ def fact_of(request: Request, args: Mapping[str, Any]) -> Fact | None:
         return _fact("kind", "", request.kind, get_args(Kind))
     facts = _facts(request, args)
     if not facts:
-        return _fact("tool", "", visible(request.action.name), TOOLS)
+        return _fact("tool", "", escape_hidden_characters(request.action.name), TOOLS)
     subject, name, value = facts[seed_of(request) % len(facts)]
     before, limit = argument_of(request.action.args, name), request.card.get("limit")
     pool = [before, *([limit] if subject == "amount" else []), *args.values()]
     alike = [_text(each) for each in pool if _is_fact(each) and isinstance(each, str) == isinstance(value, str)]
-    return _fact(subject, visible(name), _text(value), [*alike, *_variants(_text(value))])
+    return _fact(subject, escape_hidden_characters(name), _text(value), [*alike, *_variants(_text(value))])
 
 
 def _facts(request: Request, args: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
@@ -93,7 +93,7 @@ def _is_fact(value: object) -> bool:
 def _text(value: object) -> str:
     # As JSON writes it, and the page.
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return visible(str(whole)).strip()
+    return escape_hidden_characters(str(whole)).strip()
 
 
 def _variants(text: str) -> Iterator[str]:

@@ -21,9 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from ringi.base.validation import MAX_WHOLE_NUMBER
-from ringi.cli.format.output import marked, visible, visible_lines, visible_value
-from ringi.cli.keys import keys_of
-from ringi.cli.texts import text_of
+from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_lines, visible_value
+from ringi.cli.keys import terminal_keys_of_area
+from ringi.cli.texts import cli_text
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields as types
 
@@ -41,7 +41,7 @@ class ValueChanged(Message):
 class ChoiceList(OptionList):
     """A list of which one or several options can be selected; unlike Textual's own, its marks need no color."""
 
-    BINDINGS = [Binding(keys_of("field", "choose"), "select", "key.choose", show=False)]
+    BINDINGS = [Binding(terminal_keys_of_area("field", "choose"), "select", "key.choose", show=False)]
 
     def __init__(self, options: LabelledOptions, value: Any, *, many: bool) -> None:
         chosen = value if many else [value]
@@ -74,19 +74,19 @@ class ChoiceList(OptionList):
 
     def _prompt(self, at: int) -> Content:
         mark = ("[x]" if self.many else "(•)") if at in self.marked else ("[ ]" if self.many else "( )")
-        return Content(f"{mark} {visible(self.choices[at][0])}")
+        return Content(f"{mark} {escape_hidden_characters(self.choices[at][0])}")
 
 
 class SliderBar(Widget, can_focus=True):
     """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
 
     BINDINGS = [
-        Binding(keys_of("field", "less"), "move(-1)", "key.less", show=False),
-        Binding(keys_of("field", "more"), "move(1)", "key.more", show=False),
-        Binding(keys_of("field", "less_by_ten"), "move(-10)", "key.less_by_ten", show=False),
-        Binding(keys_of("field", "more_by_ten"), "move(10)", "key.more_by_ten", show=False),
-        Binding(keys_of("field", "least"), "move(-1000000000)", "key.least", show=False),
-        Binding(keys_of("field", "greatest"), "move(1000000000)", "key.greatest", show=False),
+        Binding(terminal_keys_of_area("field", "less"), "move(-1)", "key.less", show=False),
+        Binding(terminal_keys_of_area("field", "more"), "move(1)", "key.more", show=False),
+        Binding(terminal_keys_of_area("field", "less_by_ten"), "move(-10)", "key.less_by_ten", show=False),
+        Binding(terminal_keys_of_area("field", "more_by_ten"), "move(10)", "key.more_by_ten", show=False),
+        Binding(terminal_keys_of_area("field", "least"), "move(-1000000000)", "key.least", show=False),
+        Binding(terminal_keys_of_area("field", "greatest"), "move(1000000000)", "key.greatest", show=False),
     ]
     value: reactive[int | float | None] = reactive(None)
 
@@ -103,8 +103,8 @@ class SliderBar(Widget, can_focus=True):
         width = max(10, min(40, self.size.width - 30))
         handle = -1 if self.value is None else round(self._position / max(1, self.steps) * (width - 1))
         line = "".join("●" if place == handle else "─" for place in range(width))
-        ends = text_of("range", least=f"{self.least:g}", most=f"{self.most:g}")
-        return Content(f"{line} {text_of('not_set') if self.value is None else self.value} ({ends})")
+        ends = cli_text("range", least=f"{self.least:g}", most=f"{self.most:g}")
+        return Content(f"{line} {cli_text('not_set') if self.value is None else self.value} ({ends})")
 
     def watch_value(self) -> None:
         """Post that the value changed."""
@@ -123,7 +123,9 @@ class SliderBar(Widget, can_focus=True):
 class MessageArea(TextArea):
     """A reason or an answer; enter sends it."""
 
-    BINDINGS = [Binding(keys_of("field", "newline"), "new_line", "key.newline", show=False, priority=True)]
+    BINDINGS = [
+        Binding(terminal_keys_of_area("field", "newline"), "new_line", "key.newline", show=False, priority=True)
+    ]
 
     class Sent(Message):
         """Enter was pressed."""
@@ -146,7 +148,7 @@ Control = Input | TextArea | Select[Any] | ChoiceList | SliderBar
 class FieldBox(Vertical):
     """A field. `path` is its name in validation errors."""
 
-    BINDINGS = [Binding(keys_of("field", "reset"), "reset", "key.reset")]
+    BINDINGS = [Binding(terminal_keys_of_area("field", "reset"), "reset", "key.reset")]
 
     def __init__(
         self,
@@ -166,7 +168,7 @@ class FieldBox(Vertical):
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""
-        yield Static(Content(visible(self.label)), classes="label")
+        yield Static(Content(escape_hidden_characters(self.label)), classes="label")
         yield self.control
         yield Static(classes="notes")
 
@@ -205,7 +207,7 @@ class FieldBox(Vertical):
         """Show an error, or clear it."""
         self.error = error
         notes = [Content(note) for note in (visible_lines(self.note), *self._changes()) if note]
-        content = [*notes, Content.styled(f"✗ {visible(error)}", "bold $error")] if error else notes
+        content = [*notes, Content.styled(f"✗ {escape_hidden_characters(error)}", "bold $error")] if error else notes
         self.query_one(".notes", Static).update(Content("\n").join(content))
         self.query_one(".notes").display = bool(content)
 
@@ -230,16 +232,16 @@ class FieldBox(Vertical):
         if self.is_changed and self.before is not None:
             try:
                 after = visible_value(self._read(content))
-                yield text_of("becomes", before=visible_value(self.before), after=after)
+                yield cli_text("becomes", before=visible_value(self.before), after=after)
             except ValueError as error:
                 yield str(error)
         if isinstance(content, str) and (escaped := visible_lines(content)) != content.expandtabs(4):
-            yield text_of("with_hidden", text=marked(escaped))
-        elif isinstance(content, str) and (noted := marked(content)) != content:
+            yield cli_text("with_hidden", text=mark_mixed_alphabets(escaped))
+        elif isinstance(content, str) and (noted := mark_mixed_alphabets(content)) != content:
             yield noted
 
 
-def read_all(boxes: Iterable[FieldBox]) -> dict[str, Any]:
+def read_field_boxes(boxes: Iterable[FieldBox]) -> dict[str, Any]:
     """Return the values of fields by their paths; raise `InvalidError` with all errors."""
     values: dict[str, Any] = {}
     errors: list[FieldError] = []
@@ -256,7 +258,7 @@ def read_all(boxes: Iterable[FieldBox]) -> dict[str, Any]:
 def form_box(field: types.Field) -> FieldBox:
     """Return the box of a form field."""
     default: Any = field.default
-    hint, read = field.placeholder or "", parse_number if isinstance(field, types.Number) else None
+    hint, read = field.placeholder or "", parse_typed_number if isinstance(field, types.Number) else None
     make: Callable[[Any], Control]
     match field:
         case types.MultiSelect() | types.Checkbox():
@@ -264,7 +266,7 @@ def form_box(field: types.Field) -> FieldBox:
         case types.Radio():
             make = partial(ChoiceList, _labeled(field), many=False)
         case types.Boolean():
-            make = partial(ChoiceList, [(text_of("yes"), True), (text_of("no"), False)], many=False)
+            make = partial(ChoiceList, [(cli_text("yes"), True), (cli_text("no"), False)], many=False)
         case types.Select():
             make = partial(_drop_down, _labeled(field), hint)
         case types.Slider():
@@ -272,42 +274,46 @@ def form_box(field: types.Field) -> FieldBox:
         case types.Number():
             default, make = (
                 "" if default is None else json.dumps(default),
-                partial(line, hint=hint or text_of("hint.number")),
+                partial(one_line_input, hint=hint or cli_text("hint.number")),
             )
         case types.TextArea():
-            default, make = default or "", partial(lines, hint=hint)
+            default, make = default or "", partial(several_lines_input, hint=hint)
         case types.Date() | types.DateTime() | types.Attachment():
-            default, make = default or "", partial(line, hint=hint or text_of(f"hint.{field.type}"))
+            default, make = default or "", partial(one_line_input, hint=hint or cli_text(f"hint.{field.type}"))
         case _:
-            default, make = default or "", partial(line, hint=hint)
-    label = f"{field.label} ({text_of('required')})" if field.required else field.label
+            default, make = default or "", partial(one_line_input, hint=hint)
+    label = f"{field.label} ({cli_text('required')})" if field.required else field.label
     return FieldBox(field.name, label, make, default, read=read, before=field.default, note=field.help or "")
 
 
 def value_box(path: str, name: str, value: object) -> FieldBox:
     """Return the box to edit a value: a text as it is, everything else as JSON."""
     if isinstance(value, str):
-        return FieldBox(path, name, lines if "\n" in value or len(value) > 60 else line, value, before=value)
+        return FieldBox(
+            path, name, several_lines_input if "\n" in value or len(value) > 60 else one_line_input, value, before=value
+        )
     is_long = isinstance(value, dict | list)
     written = json.dumps(value, ensure_ascii=False, indent=2 if is_long else None)
-    return FieldBox(path, name, lines if is_long else line, written, read=parse_json, before=value)
+    return FieldBox(
+        path, name, several_lines_input if is_long else one_line_input, written, read=parse_typed_json, before=value
+    )
 
 
-def line(content: str, hint: str = "") -> Input:
+def one_line_input(content: str, hint: str = "") -> Input:
     """Return an input of one line."""
-    return Input(content, placeholder=visible(hint), compact=True, select_on_focus=False)
+    return Input(content, placeholder=escape_hidden_characters(hint), compact=True, select_on_focus=False)
 
 
-def lines(content: str, hint: str = "", area: type[TextArea] = TextArea) -> TextArea:
+def several_lines_input(content: str, hint: str = "", area: type[TextArea] = TextArea) -> TextArea:
     """Return an input of several lines."""
-    return area(content, placeholder=Content(visible(hint)), compact=True, highlight_cursor_line=False)
+    return area(content, placeholder=Content(escape_hidden_characters(hint)), compact=True, highlight_cursor_line=False)
 
 
-def parse_number(text: str) -> int | float | None:
+def parse_typed_number(text: str) -> int | float | None:
     """Return the number in a text such as `1234.56`, None without one; digits may be those of any script."""
     plain = "".join(map(_narrow, text)).strip()
     if plain and not NUMBER.fullmatch(plain):
-        raise ValueError(text_of("no_number", text=text_of("quoted", text=visible(text))))
+        raise ValueError(cli_text("no_number", text=cli_text("quoted", text=escape_hidden_characters(text))))
     return exact_number(plain) if plain else None
 
 
@@ -317,7 +323,7 @@ def exact_number(text: str) -> int | float:
     is_safe = isinstance(number, float) or abs(number) <= MAX_WHOLE_NUMBER
     if is_safe and len(text) < LONGEST_NUMBER and Decimal(text) == Decimal(repr(number)):
         return number
-    raise ValueError(text_of("inexact_number", text=text[:40], most=MAX_WHOLE_NUMBER))
+    raise ValueError(cli_text("inexact_number", text=text[:40], most=MAX_WHOLE_NUMBER))
 
 
 def _narrow(letter: str) -> str:
@@ -328,18 +334,18 @@ def _narrow(letter: str) -> str:
     return chr(ord(letter) - 0xFEE0) if "\uff01" <= letter <= "\uff5e" else letter
 
 
-def parse_json(text: str) -> Any:
+def parse_typed_json(text: str) -> Any:
     """Return the JSON value in a text; every number is the one that was typed."""
     try:
         return json.loads(text, parse_int=exact_number, parse_float=exact_number)
     except json.JSONDecodeError as error:
-        raise ValueError(text_of("no_json", why=error, line=error.lineno, column=error.colno)) from error
+        raise ValueError(cli_text("no_json", why=error, line=error.lineno, column=error.colno)) from error
 
 
 def _drop_down(options: LabelledOptions, hint: str, value: object) -> Select[Any]:
-    labels = [(Content(visible(label)), own) for label, own in options]
+    labels = [(Content(escape_hidden_characters(label)), own) for label, own in options]
     chosen = Select.NULL if value is None else value
-    return Select(labels, prompt=visible(hint) or text_of("not_set"), value=chosen, compact=True)
+    return Select(labels, prompt=escape_hidden_characters(hint) or cli_text("not_set"), value=chosen, compact=True)
 
 
 def _labeled(field: types.Select | types.Radio | types.MultiSelect | types.Checkbox) -> LabelledOptions:

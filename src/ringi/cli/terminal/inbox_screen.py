@@ -11,12 +11,12 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import HelpPanel, Input, Static
 
-from ringi.cli.error_texts import error_text
-from ringi.cli.format.requests import clock, title_of
-from ringi.cli.keys import keys_of
+from ringi.cli.error_texts import cli_error_text
+from ringi.cli.format.requests import local_time_text, title_of_request
+from ringi.cli.keys import terminal_keys_of_area
 from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.errors import RingiError
@@ -30,9 +30,9 @@ class InboxScreen(Screen[None]):
     """A screen that shows requests."""
 
     BINDINGS = [
-        Binding(keys_of("request", "claim"), "claim", "key.claim"),
-        Binding(keys_of("request", "release"), "release", "key.release"),
-        Binding(keys_of("request", "back"), "back", "key.back"),
+        Binding(terminal_keys_of_area("request", "claim"), "claim", "key.claim"),
+        Binding(terminal_keys_of_area("request", "release"), "release", "key.release"),
+        Binding(terminal_keys_of_area("request", "back"), "back", "key.back"),
     ]
 
     def __init__(self, requests: RequestList) -> None:
@@ -62,7 +62,7 @@ class InboxScreen(Screen[None]):
     def active_bindings(self) -> dict[str, ActiveBinding]:
         """The bindings that are described in the catalogue; Textual's own descriptions are English."""
         return {
-            key: active._replace(binding=replace(active.binding, description=text_of(active.binding.description)))
+            key: active._replace(binding=replace(active.binding, description=cli_text(active.binding.description)))
             for key, active in super().active_bindings.items()
             if active.binding.description.startswith("key.")
         }
@@ -78,7 +78,7 @@ class InboxScreen(Screen[None]):
         try:
             return await work
         except RingiError as error:
-            self.tell(error_text(error))
+            self.tell(cli_error_text(error))
             return None
 
     async def action_claim(self) -> None:
@@ -91,7 +91,7 @@ class InboxScreen(Screen[None]):
             await self._change("released", self.requests.inbox.release)
         elif done := await self.attempt(self.requests.inbox.undo(held.id, by=self.requests.person)):
             self.requests.take(done)
-            self.tell(text_of("undone", title=title_of(done)))
+            self.tell(cli_text("undone", title=title_of_request(done)))
 
     async def action_back(self) -> None:
         """Close the help, else go back."""
@@ -109,4 +109,4 @@ class InboxScreen(Screen[None]):
             return
         requests = self.requests
         if done := await self.attempt(change(chosen, by=Person(requests.person, requests.groups))):
-            self.tell(text_of(key, at=clock(done.claimed_until) if done.claimed_until else ""))
+            self.tell(cli_text(key, at=local_time_text(done.claimed_until) if done.claimed_until else ""))

@@ -13,12 +13,19 @@ from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from ringi.cli.format.output import visible
-from ringi.cli.format.requests import about_line, claimed, deadline, held, outcome, title_of
-from ringi.cli.keys import keys_of
+from ringi.cli.format.output import escape_hidden_characters
+from ringi.cli.format.requests import (
+    about_line,
+    claim_text,
+    deadline_text,
+    held_answer_text,
+    request_end_text,
+    title_of_request,
+)
+from ringi.cli.keys import terminal_keys_of_area
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 
 KIND, STATE, MARGINS = 9, 24, 6
@@ -31,11 +38,11 @@ class RequestTable(OptionList):
     """The rows of the list."""
 
     BINDINGS = [
-        Binding(keys_of("list", "open"), "select", "key.open"),
-        Binding(keys_of("list", "next"), "cursor_down", "key.next", show=False),
-        Binding(keys_of("list", "previous"), "cursor_up", "key.previous", show=False),
-        Binding(keys_of("list", "top"), "first", "key.top", show=False),
-        Binding(keys_of("list", "bottom"), "last", "key.bottom", show=False),
+        Binding(terminal_keys_of_area("list", "open"), "select", "key.open"),
+        Binding(terminal_keys_of_area("list", "next"), "cursor_down", "key.next", show=False),
+        Binding(terminal_keys_of_area("list", "previous"), "cursor_up", "key.previous", show=False),
+        Binding(terminal_keys_of_area("list", "top"), "first", "key.top", show=False),
+        Binding(terminal_keys_of_area("list", "bottom"), "last", "key.bottom", show=False),
     ]
 
     class Resized(Message):
@@ -50,15 +57,15 @@ class ListScreen(InboxScreen):
     """All open requests, most urgent first; new ones are only counted until the person asks for them."""
 
     BINDINGS = [
-        Binding(keys_of("list", "search"), "search", "key.search"),
-        Binding(keys_of("list", "news"), "news", "key.news"),
+        Binding(terminal_keys_of_area("list", "search"), "search", "key.search"),
+        Binding(terminal_keys_of_area("list", "news"), "news", "key.news"),
     ]
     AUTO_FOCUS = "RequestTable"
 
     def __init__(self, requests: RequestList) -> None:
         super().__init__(requests)
         self.table = RequestTable(id="list", compact=True)
-        self.search = Input(placeholder=text_of("search"), compact=True, id="search")
+        self.search = Input(placeholder=cli_text("search"), compact=True, id="search")
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""
@@ -148,20 +155,22 @@ class ListScreen(InboxScreen):
         for request in self.requests.listed.values():
             if (its := self.requests.section(request)) != section:
                 section = its
-                yield Option(Content.styled(text_of(f"section.{section}"), "bold"), disabled=True)
+                yield Option(Content.styled(cli_text(f"section.{section}"), "bold"), disabled=True)
             yield Option(self._row(request), id=request.id)
 
     def _row(self, request: Request) -> Content:
-        title, now = title_of(request), self.requests.inbox.clock()
+        title, now = title_of_request(request), self.requests.inbox.clock()
         if request.priority in ("high", "urgent"):
-            title = f"{text_of(f'short_priority.{request.priority}')} · {title}"
+            title = f"{cli_text(f'short_priority.{request.priority}')} · {title}"
         states = (
-            outcome(request) if request.is_final else held(request) or deadline(request, now)[0],
-            claimed(request, now),
+            request_end_text(request)
+            if request.is_final
+            else held_answer_text(request) or deadline_text(request, now)[0],
+            claim_text(request, now),
         )
         width = self.table.scrollable_content_region.width
         rest = max(20, width - KIND - STATE - MARGINS)
-        cells = ((title, rest), (text_of(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
+        cells = ((title, rest), (cli_text(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
         row = "  ".join(_fitted(text, width) for text, width in cells)
         mark = MARK if request is self.chosen else " "
         about = Content.styled(_fitted(f"{mark}  {about_line(request, now)}", width).rstrip(), "dim")
@@ -169,15 +178,20 @@ class ListScreen(InboxScreen):
         return Content("\n").join((first, about))
 
     def _draw_heading(self) -> None:
-        requests, search = self.requests, visible(self.requests.search)
-        count = text_of("many", count=requests.waiting) if requests.waiting >= COUNTED else str(requests.waiting)
-        counted = text_of("found" if search else "waiting", count=count, text=search)
+        requests, search = self.requests, escape_hidden_characters(self.requests.search)
+        count = cli_text("many", count=requests.waiting) if requests.waiting >= COUNTED else str(requests.waiting)
+        counted = cli_text("found" if search else "waiting", count=count, text=search)
         news = {"news": len(requests.news), "ended": requests.ended}
-        more = ", ".join(text_of(key, count=number) for key, number in news.items() if number)
-        parts = [text_of("inbox"), counted, more and f"{more}: {text_of('show_news')}", visible(requests.person)]
+        more = ", ".join(cli_text(key, count=number) for key, number in news.items() if number)
+        parts = [
+            cli_text("inbox"),
+            counted,
+            more and f"{more}: {cli_text('show_news')}",
+            escape_hidden_characters(requests.person),
+        ]
         self.query_one("#heading", Static).update(Content(" · ".join(part for part in parts if part)))
         empty = self.query_one("#empty", Static)
-        empty.update(Content(text_of("empty_search" if search else "empty", text=search)))
+        empty.update(Content(cli_text("empty_search" if search else "empty", text=search)))
         empty.display = not requests.listed
         self.table.display = bool(requests.listed)
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 
-from ringi.cli.error_texts import error_text
-from ringi.domain.record import Event, Key, Query, searchable
+from ringi.cli.error_texts import cli_error_text
+from ringi.domain.record import Event, Key, Query, normalize_for_search
 from ringi.domain.request import Request
 from ringi.domain.urgency import UrgencySection, own_query, urgent_query
 from ringi.domain.voting import Decider
@@ -92,7 +92,7 @@ class RequestList:
             try:
                 await self._read(ids)
             except RingiError as error:
-                log.warning("%s", error_text(error))
+                log.warning("%s", cli_error_text(error))
                 self._changed_ids |= ids
                 asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
             else:
@@ -160,7 +160,11 @@ class RequestList:
             return
         if request.id in self.listed:
             self.listed[request.id] = request
-        elif request.is_final or self._is_further_down(request) or searchable(self.search) not in request.search_text:
+        elif (
+            request.is_final
+            or self._is_further_down(request)
+            or normalize_for_search(self.search) not in request.search_text
+        ):
             self.news.pop(request.id, None)
         else:
             self.news[request.id] = request

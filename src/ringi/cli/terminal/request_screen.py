@@ -15,28 +15,37 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Button, Footer, Input, Static
 
-from ringi.cli.error_texts import error_text, field_text
-from ringi.cli.format.output import visible, visible_value
+from ringi.cli.error_texts import cli_error_text, cli_field_error_text
+from ringi.cli.format.output import escape_hidden_characters, visible_value
 from ringi.cli.format.requests import (
     TextSection,
-    check_text,
-    claimed,
-    deadline,
+    claim_text,
+    deadline_text,
     decision_name,
-    history,
+    ended_check_text,
     kind_suffix,
-    origin,
-    outcome,
-    sections,
-    title_of,
-    voting,
+    request_end_text,
+    request_history_text,
+    request_origin_text,
+    request_text_sections,
+    title_of_request,
+    voting_text,
 )
-from ringi.cli.keys import keys_of
+from ringi.cli.keys import terminal_keys_of_area
 from ringi.cli.terminal.confirmation import Fact, fact_of, is_confirmed, seed_of
-from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
+from ringi.cli.terminal.fields import (
+    FieldBox,
+    MessageArea,
+    form_box,
+    one_line_input,
+    parse_typed_json,
+    read_field_boxes,
+    several_lines_input,
+    value_box,
+)
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import AGAIN, RequestList
-from ringi.cli.texts import text_of
+from ringi.cli.texts import cli_text
 from ringi.domain.ask import AGREEING, Answer, Decision
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -44,7 +53,7 @@ from ringi.errors import FieldError, InvalidError, RingiError
 from ringi.forms.form import Form
 
 Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
-KEYS: dict[Decision, str] = {name: keys_of("request", name).split(",")[0] for name in get_args(Decision)}
+KEYS: dict[Decision, str] = {name: terminal_keys_of_area("request", name).split(",")[0] for name in get_args(Decision)}
 HELD_KEY = 0.5
 """Seconds without a key before the next request can be decided, so that a held key decides only one."""
 WHOLE = "data"
@@ -55,15 +64,15 @@ class RequestScreen(InboxScreen):
     """One request. Text that was not sent stays in its fields while the screen exists."""
 
     BINDINGS = [
-        Binding(keys_of("request", "approve"), "approve", "key.approve", show=False),
+        Binding(terminal_keys_of_area("request", "approve"), "approve", "key.approve", show=False),
         *(
-            Binding(keys_of("request", name), f"begin('{name}')", f"key.{name}", show=False)
+            Binding(terminal_keys_of_area("request", name), f"begin('{name}')", f"key.{name}", show=False)
             for name in ("edit", "reject", "respond")
         ),
-        Binding(keys_of("request", "field"), "app.focus_next", "key.field"),
-        Binding(keys_of("request", "next"), "neighbor(1)", "key.next"),
-        Binding(keys_of("request", "previous"), "neighbor(-1)", "key.previous"),
-        Binding(keys_of("request", "send"), "send", "key.send"),
+        Binding(terminal_keys_of_area("request", "field"), "app.focus_next", "key.field"),
+        Binding(terminal_keys_of_area("request", "next"), "neighbor(1)", "key.next"),
+        Binding(terminal_keys_of_area("request", "previous"), "neighbor(-1)", "key.previous"),
+        Binding(terminal_keys_of_area("request", "send"), "send", "key.send"),
     ]
     AUTO_FOCUS = "#sheet"
     mode: var[Mode] = var("decide", init=False)
@@ -73,13 +82,17 @@ class RequestScreen(InboxScreen):
     ) -> None:
         super().__init__(requests)
         self.request, self.leave, self.message = request, leave, ""
-        self.form = form_of(request)
+        self.form = request_form(request)
         self.fields = form_boxes(request, self.form)
         self.edits = edit_boxes(request)
         self.texts: dict[Mode, FieldBox] = {
-            "reject": FieldBox(":reject", text_of("message.reject"), partial(lines, area=MessageArea), ""),
-            "respond": FieldBox(":respond", text_of("message.respond"), partial(lines, area=MessageArea), ""),
-            "confirm": FieldBox(":confirm", "", line, ""),
+            "reject": FieldBox(
+                ":reject", cli_text("message.reject"), partial(several_lines_input, area=MessageArea), ""
+            ),
+            "respond": FieldBox(
+                ":respond", cli_text("message.respond"), partial(several_lines_input, area=MessageArea), ""
+            ),
+            "confirm": FieldBox(":confirm", "", one_line_input, ""),
         }
         self.boxes = [*self.edits, *self.fields, *self.texts.values()]
         self.decision: Decision = "approve"
@@ -89,15 +102,15 @@ class RequestScreen(InboxScreen):
 
     def compose(self) -> ComposeResult:
         """Create the widgets; the action comes before the agent's words."""
-        parts = list(sections(self.request))
+        parts = list(request_text_sections(self.request))
         yield Static(id="standing")
         with VerticalScroll(id="sheet"):
-            yield Static(Content.styled(title_of(self.request), "bold"))
+            yield Static(Content.styled(title_of_request(self.request), "bold"))
             yield from (section_box(part) for part in parts if part.source == "action")
             with Vertical(id="edits") as edits:
-                edits.border_title = text_of("finish" if self.request.kind == "finish" else "facts")
+                edits.border_title = cli_text("finish" if self.request.kind == "finish" else "facts")
                 if self.request.action:
-                    yield Static(Content.styled(visible(self.request.action.name), "bold"))
+                    yield Static(Content.styled(escape_hidden_characters(self.request.action.name), "bold"))
                 yield from self.edits
             yield from (section_box(part) for part in parts if part.source != "action")
             yield from self.fields
@@ -109,10 +122,10 @@ class RequestScreen(InboxScreen):
                 for decision in self.request.allowed:
                     is_only = decision == "respond" and "approve" not in self.request.allowed
                     action = "approve" if decision == "approve" else f"begin('{decision}')"
-                    yield button(self._label(decision), action, "a" if is_only else KEYS[decision])
+                    yield button_with_key(self._label(decision), action, "a" if is_only else KEYS[decision])
             with Horizontal(id="sending"):
                 yield Button(id="send", name="send", compact=True)
-                yield button(text_of("back"), "back", "esc")
+                yield button_with_key(cli_text("back"), "back", "esc")
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
@@ -154,11 +167,13 @@ class RequestScreen(InboxScreen):
             self.request = await self.requests.inbox.get(self.request.id)
             events = await self.requests.inbox.events(request_id=self.request.id)
         except RingiError as error:
-            self.tell(error_text(error))
+            self.tell(cli_error_text(error))
             self.set_timer(AGAIN, self.refresh_request)
             return
         self._tick()
-        self.query_one("#history", Static).update(Content("\n".join([text_of("history"), *history(events)])))
+        self.query_one("#history", Static).update(
+            Content("\n".join([cli_text("history"), *request_history_text(events)]))
+        )
         if self.request.is_final:
             self._freeze(events)
 
@@ -178,7 +193,7 @@ class RequestScreen(InboxScreen):
     def action_begin(self, decision: Literal["edit", "reject", "respond"]) -> None:
         """Open the fields of a decision."""
         if self._may(decision) and decision == "edit" and not (self.edits or self.fields):
-            self.tell(text_of("nothing_to_edit"))
+            self.tell(cli_text("nothing_to_edit"))
         elif self._may(decision):
             self.tell("")
             self.decision = self.mode = decision
@@ -230,15 +245,15 @@ class RequestScreen(InboxScreen):
             return await self._send(self.decision)
         self._wrong += 1
         self._ask_fact(self.fact)
-        box.complain(text_of("fact_wrong"))
+        box.complain(cli_text("fact_wrong"))
 
     def _ask_fact(self, fact: Fact) -> None:
         """Show the question of fact and its choices, in another order after each wrong answer."""
         choices = fact.choices(seed_of(self.request) + self._wrong)
-        question = text_of(f"fact.{fact.subject}", name=text_of("quoted", text=fact.name))
+        question = cli_text(f"fact.{fact.subject}", name=cli_text("quoted", text=fact.name))
         numbered = [f"{number}  {each}" for number, each in enumerate(choices, 1)]
         box = self.texts["confirm"]
-        box.relabel("\n".join([question, *numbered, text_of("fact_answer")]))
+        box.relabel("\n".join([question, *numbered, cli_text("fact_answer")]))
         with self.prevent(Input.Changed):  # It would clear the error of a wrong answer.
             cast(Input, box.control).clear()
 
@@ -247,7 +262,7 @@ class RequestScreen(InboxScreen):
             return
         self.decision = decision
         if decision == "edit" and not any(box.is_changed for box in [*self.edits, *self.fields]):
-            return self.tell(text_of("change_first"))
+            return self.tell(cli_text("change_first"))
         try:
             args = self._args()
         except InvalidError as error:
@@ -258,21 +273,21 @@ class RequestScreen(InboxScreen):
         if self.fact:
             self._ask_fact(self.fact)
         else:
-            self.texts["confirm"].relabel(text_of("look_again"))
+            self.texts["confirm"].relabel(cli_text("look_again"))
         self.mode = "confirm"
 
     async def _send(self, decision: Decision) -> None:
         if self._sending:
             return
         self._sending = True
-        self.tell(text_of("sending"))
+        self.tell(cli_text("sending"))
         try:
             answer, by = Answer.parse(self._body(decision)), await self.requests.decider()
             done = await self.requests.inbox.answer(self.request.id, answer, by=by, channel="watch")
         except InvalidError as error:
             self._complain(error)
         except RingiError as error:
-            self.tell(error_text(error, is_deciding=True))
+            self.tell(cli_error_text(error, is_deciding=True))
             if error.code == "final":
                 await self.refresh_request()
         else:
@@ -287,7 +302,7 @@ class RequestScreen(InboxScreen):
             body["message"] = message
         is_filled = any(box.is_changed for box in self.fields)
         if self.fields and (decision in ("approve", "edit") or (decision == "respond" and is_filled)):
-            values = read_all(self.fields)
+            values = read_field_boxes(self.fields)
             filled = {name: value for name, value in values.items() if value not in ("", None, [])}
             body["data"] = filled if self.form else values[WHOLE]
         if decision == "edit" and self.edits:
@@ -299,7 +314,7 @@ class RequestScreen(InboxScreen):
         """Return the arguments of the action, or the task of a finish gate, as the person edited them."""
         if self.decision != "edit":
             return self.request.action.args if self.request.action else {}
-        values = read_all(self.edits)
+        values = read_field_boxes(self.edits)
         return {box.label: values[box.path] for box in self.edits}
 
     def _complain(self, error: InvalidError) -> None:
@@ -309,20 +324,29 @@ class RequestScreen(InboxScreen):
         rest: list[FieldError] = []
         for each in error.errors:
             if box := next((box for box in self.boxes if box.owns(each.field)), self.texts.get(self.mode)):
-                box.complain(field_text(each))
+                box.complain(cli_field_error_text(each))
             else:
                 rest.append(each)
         for box in [box for box in self.boxes if box.error][:1]:
             box.control.focus()
-        self.tell(" · ".join([text_of("fix_fields"), *(f"{visible(each.field)}: {field_text(each)}" for each in rest)]))
+        self.tell(
+            " · ".join(
+                [
+                    cli_text("fix_fields"),
+                    *(f"{escape_hidden_characters(each.field)}: {cli_field_error_text(each)}" for each in rest),
+                ]
+            )
+        )
 
     def _done(self, done: Request) -> None:
         self.request = done
         self.requests.take(done)
         to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
         key = "done" if done.is_final else "held_done" if done.held else "own_vote"
-        what = text_of(f"decided{kind_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
-        message = " · ".join(filter(None, [text_of(key, what=what, title=title_of(done)), check_text(done)]))
+        what = cli_text(f"decided{kind_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
+        message = " · ".join(
+            filter(None, [cli_text(key, what=what, title=title_of_request(done)), ended_check_text(done)])
+        )
         self.app.call_later(self.leave, to, message)
 
     def _may(self, decision: Decision) -> bool:
@@ -332,8 +356,8 @@ class RequestScreen(InboxScreen):
             self._holding.reset()
             return False
         if decision not in self.request.allowed:
-            own, *allowed = (text_of(f"button.{name}").lower() for name in (decision, *self.request.allowed))
-            self.tell(text_of("not_offered", decision=own, allowed=", ".join(allowed)))
+            own, *allowed = (cli_text(f"button.{name}").lower() for name in (decision, *self.request.allowed))
+            self.tell(cli_text("not_offered", decision=own, allowed=", ".join(allowed)))
             return False
         return True
 
@@ -344,10 +368,10 @@ class RequestScreen(InboxScreen):
     def _freeze(self, events: list[Event]) -> None:
         """Show the outcome and disable the fields; their content stays readable."""
         key = "ended_here" if any(box.is_changed for box in self.boxes) else "ended_silent"
-        self.tell(text_of(key, outcome=outcome(self.request, events)))
+        self.tell(cli_text(key, outcome=request_end_text(self.request, events)))
         self.query(FieldBox).set(disabled=True)
         for facts in self.query(".action, #edits"):
-            facts.border_title = text_of("facts_ended")
+            facts.border_title = cli_text("facts_ended")
         self._show_mode()
         self.query_one("#sheet").focus()
 
@@ -360,33 +384,33 @@ class RequestScreen(InboxScreen):
             box.display = mode == self.mode
         self.query_one("#decisions").display = is_open and self.mode == "decide"
         self.query_one("#sending").display = is_open and self.mode != "decide"
-        edit = self._label("edit") if self.request.kind == "finish" else text_of("send_edit")
-        label = {"edit": edit, "confirm": text_of("confirm")}.get(self.mode, self._label(self.decision))
+        edit = self._label("edit") if self.request.kind == "finish" else cli_text("send_edit")
+        label = {"edit": edit, "confirm": cli_text("confirm")}.get(self.mode, self._label(self.decision))
         self.query_one("#send", Button).label = Content(f"{label} [ctrl+s]")
         self.refresh_bindings()
 
     def _label(self, decision: Decision) -> str:
-        own = text_of(f"button{kind_suffix(self.request)}.{decision}")
+        own = cli_text(f"button{kind_suffix(self.request)}.{decision}")
         offered = self.request.actions.get(decision)
         if offered and offered.value is not None:
             return f"{own} → {visible_value(offered.value)}"
-        label = visible(offered.label or "").strip() if offered else ""
-        return own if label.lower() in ("", own.lower()) else text_of("called_by_agent", own=own, label=label)
+        label = escape_hidden_characters(offered.label or "").strip() if offered else ""
+        return own if label.lower() in ("", own.lower()) else cli_text("called_by_agent", own=own, label=label)
 
     def _tick(self) -> None:
         now = self.requests.inbox.clock()
-        left, is_urgent = deadline(self.request, now)
+        left, is_urgent = deadline_text(self.request, now)
         parts = [
-            text_of(f"kind.{self.request.kind}"),
-            *origin(self.request),
-            claimed(self.request, now),
-            *voting(self.request),
+            cli_text(f"kind.{self.request.kind}"),
+            *request_origin_text(self.request),
+            claim_text(self.request, now),
+            *voting_text(self.request),
         ]
         standing = [*map(Content, parts), Content.styled(left, "bold $warning" if is_urgent else "")]
         self.query_one("#standing", Static).update(Content(" · ").join(part for part in standing if part.plain))
 
 
-def form_of(request: Request) -> Form | None:
+def request_form(request: Request) -> Form | None:
     """Return the form of a request, made from its JSON schema if it is flat; None if there is none."""
     if request.form or request.data_schema is None:
         return request.form
@@ -401,7 +425,7 @@ def form_boxes(request: Request, form: Form | None) -> list[FieldBox]:
     if form or request.data_schema is None:
         return [form_box(field) for field in form.fields] if form else []
     schema = visible_value(request.data_schema)
-    return [FieldBox(WHOLE, text_of("answer_json"), lines, "{}", read=parse_json, note=schema)]
+    return [FieldBox(WHOLE, cli_text("answer_json"), several_lines_input, "{}", read=parse_typed_json, note=schema)]
 
 
 def edit_boxes(request: Request) -> list[FieldBox]:
@@ -421,6 +445,6 @@ def section_box(section: TextSection) -> Static:
     return box
 
 
-def button(label: str, action: str, key: str) -> Button:
+def button_with_key(label: str, action: str, key: str) -> Button:
     """Return a button with its key."""
     return Button(Content(f"{label} [{key}]"), name=action, compact=True)

@@ -16,14 +16,20 @@ from acp import spawn_stdio_transport, stdio_streams
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import ElicitationSchema, PermissionOption, RequestPermissionRequest
 
-from ringi.base.canonical_json import JsonObject, unique_keys
+from ringi.base.canonical_json import JsonObject, refuse_repeated_json_keys
 from ringi.base.loops import cancel_all
 from ringi.client.client import Client
 from ringi.connect import open
 from ringi.domain.ask import Outcome
 from ringi.domain.record import AGENT
 from ringi.errors import NotAuthorizedError, RingiError
-from ringi.gateways.client_calls import ClientGate, ClientSession, FormResult, ask_form, environment
+from ringi.gateways.client_calls import (
+    ClientGate,
+    ClientSession,
+    FormResult,
+    ask_client_form,
+    gated_program_environment,
+)
 from ringi.inbox.api import Inbox
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, Rule
@@ -44,7 +50,7 @@ DESCRIBING = ("title", "kind", "content", "rawInput")
 """The fields of a tool call that say what it does."""
 
 
-async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str | None) -> int:
+async def serve_acp_proxy(command: Sequence[str], policy: Callable[[], Policy], url: str | None) -> int:
     """Serve an editor on standard input and output with an agent, and return the exit code of the agent.
 
     Args:
@@ -54,7 +60,7 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
     """
     async with open(url) as inbox:
         reader, writer = await stdio_streams(LIMIT)
-        spawned = spawn_stdio_transport(*command, env=environment(), stderr=None, limit=LIMIT)
+        spawned = spawn_stdio_transport(*command, env=gated_program_environment(), stderr=None, limit=LIMIT)
         async with spawned as (from_agent, to_agent, process):
             proxy = AcpProxy(inbox, policy, Path(command[0]).stem, to_agent, writer)
             try:
@@ -70,7 +76,7 @@ def params_of(message: JsonObject) -> JsonObject:
     return params if isinstance(params, dict) else {}
 
 
-def line_of(message: JsonObject) -> bytes:
+def acp_message_line(message: JsonObject) -> bytes:
     """Return a message as it is sent."""
     return json.dumps(message).encode() + b"\n"
 
@@ -127,7 +133,7 @@ class AcpProxy:
     async def _pump(self, reader: StreamReader, writer: StreamWriter, takes: Callable[[JsonObject], Any]) -> None:
         while line := await reader.readline():
             try:
-                message = json.loads(line, object_pairs_hook=unique_keys)
+                message = json.loads(line, object_pairs_hook=refuse_repeated_json_keys)
             except (ValueError, RecursionError) as error:
                 # The other side might still read it, and find a request for permission in it.
                 log.warning("a line that is not a message is dropped: %s", error)
@@ -146,7 +152,7 @@ class AcpProxy:
             # Forms are answered in the inbox, also if the editor has none.
             capabilities = params.setdefault("clientCapabilities", {})
             capabilities["elicitation"] = {"form": {}, **(capabilities.get("elicitation") or {})}
-            self._to_agent.write(line_of(message))
+            self._to_agent.write(acp_message_line(message))
             return True
         if method == CANCEL and isinstance(session, str):
             await self._stop(session)
@@ -200,11 +206,11 @@ class AcpProxy:
             log.warning("a request of %s is refused: %s", self._agent, error)
         finally:
             answer.close()  # One that is cancelled before it begins.
-            self._to_agent.write(line_of({"jsonrpc": "2.0", "id": id, "result": result}))
+            self._to_agent.write(acp_message_line({"jsonrpc": "2.0", "id": id, "result": result}))
 
     async def _permission(self, params: object) -> JsonObject:
         request = RequestPermissionRequest.model_validate(params)
-        option = option_of(request, "allow_once" if await self._is_allowed(request) else "reject_once")
+        option = acp_permission_option(request, "allow_once" if await self._is_allowed(request) else "reject_once")
         return {"outcome": {"outcome": "selected", "optionId": option.option_id}} if option else CANCELLED
 
     async def _form(self, session: str, params: JsonObject) -> JsonObject:
@@ -212,7 +218,9 @@ class AcpProxy:
         asked = ElicitationSchema.model_validate(params.get("requestedSchema"))
         message, schema = str(params.get("message")), asked.model_dump(mode="json", by_alias=True, exclude_none=True)
         about = self._gate(session).session
-        return (await ask_form(self._inbox, about, message, schema, source=self._agent, place=(uuid4().hex,))).json
+        return (
+            await ask_client_form(self._inbox, about, message, schema, source=self._agent, place=(uuid4().hex,))
+        ).json
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -220,7 +228,7 @@ class AcpProxy:
         task.add_done_callback(self._reports.discard)
 
     async def _is_allowed(self, request: RequestPermissionRequest) -> bool:
-        if option_of(request, "allow_once") is None:
+        if acp_permission_option(request, "allow_once") is None:
             log.warning("a tool call of %s is refused: it cannot be allowed once", self._agent)
             return False
         session, update = request.session_id, request.tool_call.model_dump(mode="json", by_alias=True)
@@ -281,6 +289,6 @@ def action_of(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return name, {**args, **({"changes": changes} if changes else {}), **({} if own is None else {"input": own})}
 
 
-def option_of(request: RequestPermissionRequest, kind: str) -> PermissionOption | None:
+def acp_permission_option(request: RequestPermissionRequest, kind: str) -> PermissionOption | None:
     """Return the first option of this kind that the agent offers, such as `allow_once`; None without one."""
     return next((option for option in request.options if option.kind == kind), None)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple, Self, get_args
 
-from ringi.base.canonical_json import JsonObject, hashed
+from ringi.base.canonical_json import JsonObject, short_json_hash
 from ringi.base.outages import PausedError
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
@@ -16,7 +16,7 @@ from ringi.base.validation import safe_repr
 from ringi.domain.ask import Ask, Outcome, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
-from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, answered, ask_form
+from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, ask_client_form, ask_client_question
 from ringi.inbox.api import Inbox
 from ringi.integrations.finish_words import parse_decision
 from ringi.integrations.functions import Authorized
@@ -67,13 +67,13 @@ class HookEvent(NamedTuple):
             ) from None
         if not isinstance(data, dict):
             raise InvalidError.of("stdin", f"{safe_repr(data)} is not an event of a hook of {client}")
-        session = ClientSession(client, text_in(data, "session_id"), text_in(data, "cwd"))
-        return cls(client, text_in(data, "hook_event_name"), session, data)
+        session = ClientSession(client, hook_event_text(data, "session_id"), hook_event_text(data, "cwd"))
+        return cls(client, hook_event_text(data, "hook_event_name"), session, data)
 
     @property
     def tool(self) -> str:
         """The name of the tool."""
-        return text_in(self.data, "tool_name")
+        return hook_event_text(self.data, "tool_name")
 
     @property
     def args(self) -> JsonObject:
@@ -86,8 +86,8 @@ class HookEvent(NamedTuple):
     @property
     def call_id(self) -> str:
         """The id by which the client knows the call."""
-        id = text_in(self.data, "tool_use_id")
-        return id if len(id) <= MAX_ID else hashed(id)
+        id = hook_event_text(self.data, "tool_use_id")
+        return id if len(id) <= MAX_ID else short_json_hash(id)
 
     @property
     def turn(self) -> str:
@@ -99,7 +99,7 @@ class HookEvent(NamedTuple):
         return {"hookSpecificOutput": {"hookEventName": self.name, **output}}
 
 
-def text_in(data: JsonObject, name: str) -> str:
+def hook_event_text(data: JsonObject, name: str) -> str:
     """Return a text of an event.
 
     Raises:
@@ -203,7 +203,7 @@ class HookCalls:
         return is_equal and (attempt or "").startswith(PROMPT)
 
 
-async def elicitation(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
+async def answer_elicitation_hook(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
     """Ask people for the form of an MCP server, and return what they filled in; a page is opened by the client itself.
 
     Raises:
@@ -211,14 +211,14 @@ async def elicitation(event: HookEvent, inbox: Inbox, timeout: float) -> HookRep
     """
     if event.data.get("mode") == "url":
         return None
-    server, message = text_in(event.data, "mcp_server_name"), text_in(event.data, "message")
+    server, message = hook_event_text(event.data, "mcp_server_name"), hook_event_text(event.data, "message")
     asked = event.data.get("requested_schema")
     place = (event.name, event.turn)
-    result = await ask_form(inbox, event.session, message, asked, source=server, place=place, timeout=timeout)
+    result = await ask_client_form(inbox, event.session, message, asked, source=server, place=place, timeout=timeout)
     return event.specific(**result.json)
 
 
-async def stop(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
+async def answer_stop_hook(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
     """Ask whether the work is done; words other than a consent go back to the agent.
 
     A request that nobody answers lets the agent stop: a stopped agent does nothing.
@@ -234,7 +234,7 @@ async def stop(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
         context={**event.session.context, **({"summary": summary[:MAX_TEXT]} if summary else {})},
     )
     try:
-        response = (await answered(inbox, event.session, ask, (event.name, event.turn), timeout)).response
+        response = (await ask_client_question(inbox, event.session, ask, (event.name, event.turn), timeout)).response
     except WaitTimeoutError:
         return None
     words = ((response and response.message) or "").strip()

@@ -26,7 +26,7 @@ UNLESS = "|| { echo 'Ringi did not answer, so the call is blocked' >&2; exit 2; 
 """A shell's words after the command: a hook that is killed, or that is not installed, blocks the call too."""
 
 
-def config_file(client: HookClient, project: Path | None) -> Path:
+def hook_config_file(client: HookClient, project: Path | None) -> Path:
     """Return the file with the hooks of a client.
 
     Args:
@@ -42,7 +42,9 @@ def config_file(client: HookClient, project: Path | None) -> Path:
     return folder / "hooks.json"
 
 
-def installed(client: HookClient, path: Path, command: Sequence[str], timeout: int, *, confirms: bool) -> FileChange:
+def change_that_adds_hooks(
+    client: HookClient, path: Path, command: Sequence[str], timeout: int, *, confirms: bool
+) -> FileChange:
     """Return the change that adds the hooks to a file, or brings them up to date; other hooks stay.
 
     Args:
@@ -67,7 +69,7 @@ def installed(client: HookClient, path: Path, command: Sequence[str], timeout: i
     return change_json(path, lambda settings: _with_own(path, settings, hooks))
 
 
-def uninstalled(path: Path) -> FileChange:
+def change_that_removes_hooks(path: Path) -> FileChange:
     """Return the change that removes the hooks from a file; other hooks stay.
 
     Raises:

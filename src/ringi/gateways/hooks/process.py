@@ -35,11 +35,11 @@ class HookOptions(NamedTuple):
     """True if people confirm that the work is done."""
 
 
-def answer(client: HookClient, options: HookOptions) -> NoReturn:
+def answer_hook(client: HookClient, options: HookOptions) -> NoReturn:
     """Answer the event on standard input, and exit."""
     code = BLOCKED
     try:
-        watch(options.timeout + GRACE)
+        end_hook_process_in_time(options.timeout + GRACE)
         # A library that prints would break the JSON, and clients run a call whose hook prints anything else.
         with contextlib.redirect_stdout(sys.stderr):
             from ringi.gateways.hooks.events import HookEvent
@@ -52,7 +52,7 @@ def answer(client: HookClient, options: HookOptions) -> NoReturn:
             sys.stdout.write(json.dumps(reply))
             sys.stdout.flush()
     except BaseException as error:
-        leave(f"{type(error).__name__}: {error}", code)
+        exit_with_hook_failure(f"{type(error).__name__}: {error}", code)
     os._exit(0)  # Nothing that ends later may change the code.
 
 
@@ -64,7 +64,7 @@ async def reply_to(event: HookEvent, options: HookOptions) -> HookReply:
     """
     from ringi.connect import open
     from ringi.errors import InvalidError
-    from ringi.gateways.hooks.events import HookCalls, elicitation, policy_file, stop
+    from ringi.gateways.hooks.events import HookCalls, answer_elicitation_hook, answer_stop_hook, policy_file
 
     if event.name == "Stop" and not options.confirms_stop:
         return None
@@ -77,15 +77,15 @@ async def reply_to(event: HookEvent, options: HookOptions) -> HookReply:
             case "PreToolUse" | "PermissionRequest":
                 return await calls.decide()
             case "Elicitation":
-                return await elicitation(event, inbox, options.timeout)
+                return await answer_elicitation_hook(event, inbox, options.timeout)
             case "Stop":
-                return await stop(event, inbox, options.timeout)
+                return await answer_stop_hook(event, inbox, options.timeout)
             case name if name in OUTCOMES:
                 return await calls.after(OUTCOMES[name])
     raise InvalidError.of("hook_event_name", f"{event.name!r} is none that Ringi answers: remove the hook for it")
 
 
-def watch(seconds: float) -> None:
+def end_hook_process_in_time(seconds: float) -> None:
     """End the process after some seconds, or when the client no longer reads from it.
 
     A client kills a hook at its timeout, and some then run the call; and a hook whose client was killed would wait on.
@@ -98,12 +98,12 @@ def watch(seconds: float) -> None:
             poll.poll(min(seconds * 1000, 2**31 - 1))
         else:
             threading.Event().wait(seconds)
-        leave("no answer in time", BLOCKED)
+        exit_with_hook_failure("no answer in time", BLOCKED)
 
     threading.Thread(target=run, daemon=True).start()
 
 
-def leave(why: str, code: int) -> NoReturn:
+def exit_with_hook_failure(why: str, code: int) -> NoReturn:
     """Print why the hook fails, and exit."""
     with contextlib.suppress(OSError, ValueError):
         os.write(sys.stderr.fileno(), f"Ringi: {why}\n".encode(errors="backslashreplace"))

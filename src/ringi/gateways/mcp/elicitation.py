@@ -86,7 +86,7 @@ class Elicitation:
             return None
         # A client that says nothing of modes has forms only.
         has_form = able.elicitation.form is not None or able.elicitation.url is None
-        schema = schema_of(self._request) if has_form and self._requests.may_answer(self._request) else None
+        schema = elicitation_schema(self._request) if has_form and self._requests.may_answer(self._request) else None
         if schema is not None:
             message = "\n\n".join(filter(None, [self._request.title, self._request.description]))
             return ElicitRequestFormParams(message=message, requested_schema=schema)
@@ -136,7 +136,7 @@ class Elicitation:
         await self._requests.answer(self._request.id, Answer.parse({**body, "digest": self._request.digest}))
 
 
-def schema_of(request: Request) -> dict[str, Any] | None:
+def elicitation_schema(request: Request) -> dict[str, Any] | None:
     """Return the schema of the data that a client may elicit; None if the person needs the page.
 
     Args:

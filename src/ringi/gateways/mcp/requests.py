@@ -122,7 +122,7 @@ class McpProcessRequests:
         return await self._inbox.actor() if isinstance(self._inbox, Client) else LOCAL
 
 
-def field(description: str | None = None) -> Any:
+def mcp_optional_field(description: str | None = None) -> Any:
     """Return a field that is left out while it is None: models read the text of each."""
     return Field(default=None, description=description, exclude_if=lambda value: value is None)
 
@@ -132,17 +132,17 @@ class RequestState(BaseModel):
 
     id: str
     status: Status
-    decision: Decision | None = field()
+    decision: Decision | None = mcp_optional_field()
     approved: bool = Field(default=False, description="True only if the action may run, with `args`.")
-    args: dict[str, Any] | None = field("The approved arguments; a person may have edited them.")
-    data: dict[str, Any] | None = field("The answers by field name.")
-    message: str | None = field("The words of the person.")
-    responder: str | None = field()
-    address: str | None = field("The page on which people answer.")
+    args: dict[str, Any] | None = mcp_optional_field("The approved arguments; a person may have edited them.")
+    data: dict[str, Any] | None = mcp_optional_field("The answers by field name.")
+    message: str | None = mcp_optional_field("The words of the person.")
+    responder: str | None = mcp_optional_field()
+    address: str | None = mcp_optional_field("The page on which people answer.")
     next: str = Field(default=WAITING, description="What to do now.")
 
 
-def state_of(request: Request, address: str | None, note: str = "") -> RequestState:
+def mcp_request_state(request: Request, address: str | None, note: str = "") -> RequestState:
     """Return the state of a request.
 
     Args:

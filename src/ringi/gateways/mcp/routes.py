@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from ringi.base.canonical_json import hashed
+from ringi.base.canonical_json import short_json_hash
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.decisions import MCP
 from ringi.domain.record import Query
@@ -68,7 +68,7 @@ class McpRoutes:
             self._streams,
             self._auth,
             token,
-            session=hashed(session)[:12] if session else None,
+            session=short_json_hash(session)[:12] if session else None,
             base=base,
         )
         with self._streams.slot(caller):

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ringi.client.client import Client
 from ringi.connect import open, resolved_url
 from ringi.errors import NotFoundError, RingiError
-from ringi.gateways.mcp.requests import McpProcessRequests, McpRequests, RequestState, state_of
+from ringi.gateways.mcp.requests import McpProcessRequests, McpRequests, RequestState, mcp_request_state
 from ringi.gateways.mcp.tools import AskTools, RequestsOf
 
 NAME = "ringi"
@@ -79,7 +79,7 @@ def mcp_server(
         """Return the state of a request that you asked, as JSON."""
         requests = requests_of(context.request_context)
         try:
-            return state_of(await requests.get(id), requests.address(id))
+            return mcp_request_state(await requests.get(id), requests.address(id))
         except NotFoundError as error:
             raise ResourceNotFoundError(str(error)) from error
         except RingiError as error:
@@ -163,7 +163,7 @@ class McpHandler:
 
     async def _end_session(self, id: str, scope: Scope) -> None:
         headers = [(MCP_SESSION_ID_HEADER.encode(), id.encode())]
-        await self._manager.handle_request({**scope, "method": "DELETE", "headers": headers}, no_body, ignore)
+        await self._manager.handle_request({**scope, "method": "DELETE", "headers": headers}, no_body, send_nothing)
 
     async def _run(self) -> None:
         async with self._manager.run():
@@ -176,7 +176,7 @@ async def no_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def ignore(message: Message) -> None:
+async def send_nothing(message: Message) -> None:
     """Send nothing."""
 
 

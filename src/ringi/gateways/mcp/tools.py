@@ -20,10 +20,10 @@ from ringi.domain.voting import Tier
 from ringi.errors import InvalidError, RingiError
 from ringi.forms.form import MODEL_FIELDS
 from ringi.forms.json_schema import check_json
-from ringi.gateways.call_views import view_of
+from ringi.gateways.call_views import call_view
 from ringi.gateways.client_calls import NOT_IN_IDS, ClientSession
 from ringi.gateways.mcp.elicitation import KEY, SECONDS, Elicitation
-from ringi.gateways.mcp.requests import McpRequests, RequestState, state_of
+from ringi.gateways.mcp.requests import McpRequests, RequestState, mcp_request_state
 from ringi.runs.model_form import FIELD
 
 MAX_BYTES, MAX_DEPTH = 256 * 1024, 64
@@ -63,10 +63,10 @@ class AskTools:
         reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True)
         ends = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True)
         return [
-            tool_of(self.ask_human, "Ask a person", asks),
-            tool_of(self.request_approval, "Request an approval", asks),
-            tool_of(self.get_request, "Wait for an answer", reads),
-            tool_of(self.cancel_request, "Cancel a request", ends),
+            strict_mcp_tool(self.ask_human, "Ask a person", asks),
+            strict_mcp_tool(self.request_approval, "Request an approval", asks),
+            strict_mcp_tool(self.get_request, "Wait for an answer", reads),
+            strict_mcp_tool(self.cancel_request, "Cancel a request", ends),
         ]
 
     async def ask_human(
@@ -128,7 +128,7 @@ class AskTools:
         While the status is pending, call it again. Pending, rejected, cancelled and expired are no approval.
         """
         requests = self._requests_of(context.request_context)
-        return await answered(lambda: requests.wait(id, wait), requests)
+        return await state_or_tool_error(lambda: requests.wait(id, wait), requests)
 
     async def cancel_request(
         self,
@@ -138,7 +138,7 @@ class AskTools:
     ) -> RequestState:
         """Cancel a request that you asked and no longer need."""
         requests = self._requests_of(context.request_context)
-        return await answered(lambda: cancelled(requests, id, reason), requests)
+        return await state_or_tool_error(lambda: cancel_or_return_ended(requests, id, reason), requests)
 
     async def _ask(
         self, context: Context[Any, Any], body: dict[str, Any], folder: str | None = None
@@ -151,41 +151,41 @@ class AskTools:
             ask = Ask.parse({**body, **origin})
             if ask.action:
                 # Without the folder: otherwise the files of this machine would be read for the view.
-                display = view_of(ask.action.name, ask.action.args, None).display
+                display = call_view(ask.action.name, ask.action.args, None).display
                 ask = ask.model_copy(update={"display": display or None})
             # A client that returns from an elicitation repeats the whole call: the state names its request.
             id = ask.id or context.request_state or uuid.uuid4().hex
             request = await requests.submit(ask.model_copy(update={"id": id}))
         except RingiError as error:
-            raise refusal(error) from error
-        return await elicited(context, requests, request)
+            raise mcp_tool_error(error) from error
+        return await state_after_elicitation(context, requests, request)
 
 
-async def elicited(
+async def state_after_elicitation(
     context: Context[Any, Any], requests: McpRequests, request: Request
 ) -> RequestState | InputRequiredResult:
     """Return the state of a new request, after an elicitation if the client can."""
     address = requests.address(request.id)
     if request.is_final:
-        return state_of(request, address)
+        return mcp_request_state(request, address)
     try:
         result = await Elicitation(context, requests, request).run()
     except RingiError as error:
         # The request is open all the same, and the model must know its id.
-        return state_of(request, address, f"The answer was refused: {error}.")
-    return result if isinstance(result, InputRequiredResult) else state_of(result, address)
+        return mcp_request_state(request, address, f"The answer was refused: {error}.")
+    return result if isinstance(result, InputRequiredResult) else mcp_request_state(result, address)
 
 
-async def answered(work: Callable[[], Awaitable[Request]], requests: McpRequests) -> RequestState:
+async def state_or_tool_error(work: Callable[[], Awaitable[Request]], requests: McpRequests) -> RequestState:
     """Return the state of the request that the work returns; an error of Ringi is one of the tool."""
     try:
         request = await work()
     except RingiError as error:
-        raise refusal(error) from error
-    return state_of(request, requests.address(request.id))
+        raise mcp_tool_error(error) from error
+    return mcp_request_state(request, requests.address(request.id))
 
 
-async def cancelled(requests: McpRequests, id: str, reason: str | None) -> Request:
+async def cancel_or_return_ended(requests: McpRequests, id: str, reason: str | None) -> Request:
     """Cancel a request; one that has ended is returned as it ended."""
     request = await requests.get(id)
     return request if request.is_final else await requests.cancel(id, reason)
@@ -198,14 +198,14 @@ def client_of(context: Context[Any, Any]) -> str:
     return name.replace(":", "-").strip("-._~@")[:MAX_CLIENT] or NO_CLIENT
 
 
-def refusal(error: RingiError) -> ToolError:
+def mcp_tool_error(error: RingiError) -> ToolError:
     """Return the error that tells a model what to correct."""
     if isinstance(error, InvalidError):
         return ToolError("; ".join(f"{each.field or 'arguments'}: {each.message}" for each in error.errors))
     return ToolError(str(error))
 
 
-def tool_of(function: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:
+def strict_mcp_tool(function: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments that it does not know: a misspelled one would change the question."""
     tool = Tool.from_function(function, title=title, description=inspect.getdoc(function), annotations=annotations)
     model = tool.fn_metadata.arg_model

@@ -112,9 +112,9 @@ class GatedCalls:
             self._left = [each for each in self._left if each is not held]
             return held.task.result()
         if held.request_id is None:
-            return refusal(params, "Not run: the inbox did not answer in time. Call the tool again later.")
+            return gate_refusal_result(params, "Not run: the inbox did not answer in time. Call the tool again later.")
         waits = f"Not run yet: request {self._link(held.request_id)} waits for a person."
-        return refusal(params, f"{waits} Call the tool again with the same arguments to go on waiting.")
+        return gate_refusal_result(params, f"{waits} Call the tool again with the same arguments to go on waiting.")
 
     async def read(self, _: Context, params: RpcParams) -> RpcResult | None:
         """Answer `resources/read` for a request of this client; None for a resource of the server.
@@ -139,7 +139,7 @@ class GatedCalls:
             body |= {"error": str(failure)} if failure else {"result": held.task.result()}
         text = json.dumps({name: value for name, value in body.items() if value is not None}, ensure_ascii=False)
         content = {"uri": uri, "mimeType": "application/json", "text": text}
-        return {"contents": [content], **completed(params, {"ttlMs": 0, "cacheScope": "private"})}
+        return {"contents": [content], **fields_of_newer_protocol(params, {"ttlMs": 0, "cacheScope": "private"})}
 
     async def close(self) -> None:
         """Cancel the calls; requests stay open, and a later connection of the client continues with them."""
@@ -200,11 +200,11 @@ class GatedCalls:
             gate = await self._open_gate()
             granted = await gate.authorize(held.name, held.args, schema=schema, attempt=held.attempt, on_wait=on_wait)
         except NotAuthorizedError as error:
-            return refusal(held.params, f"Not run: {error}")
+            return gate_refusal_result(held.params, f"Not run: {error}")
         except Exception as error:  # Whatever it is, the call must not run.
             log.warning("the call of %s cannot be authorized: %s", held.name, error)
             log.debug("cannot be authorized", exc_info=True)
-            return refusal(held.params, f"Not run: {error}")
+            return gate_refusal_result(held.params, f"Not run: {error}")
         held.begin()
         return await self._execute(held, granted)
 
@@ -228,7 +228,7 @@ class GatedCalls:
             await granted.report("failed" if result.get("isError") else "committed")
         if not held.client and len(json.dumps(result)) > MAX_RESULT:
             lost = "It ran, but its result is too large to wait for its client."
-            return {"content": [text_block(lost)], **completed(params)}
+            return {"content": [text_block(lost)], **fields_of_newer_protocol(params)}
         return result
 
 
@@ -237,12 +237,12 @@ def continuation_key(params: RpcParams, state: Any) -> str:
     return json.dumps([params["name"], params.get("arguments") or {}, state], sort_keys=True)
 
 
-def refusal(params: RpcParams, text: str) -> RpcResult:
+def gate_refusal_result(params: RpcParams, text: str) -> RpcResult:
     """Return the result of a call that did not run, as a text for the model."""
-    return {"content": [text_block(text)], "isError": True, **completed(params)}
+    return {"content": [text_block(text)], "isError": True, **fields_of_newer_protocol(params)}
 
 
-def completed(params: RpcParams, more: RpcResult | None = None) -> RpcResult:
+def fields_of_newer_protocol(params: RpcParams, more: RpcResult | None = None) -> RpcResult:
     """Return the fields of a result that only the protocol of 2026 has."""
     is_modern = PROTOCOL_VERSION_META_KEY in (params.get("_meta") or {})
     return {"resultType": "complete", **(more or {})} if is_modern else {}

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
-from ringi.base.canonical_json import hashed
+from ringi.base.canonical_json import short_json_hash
 from ringi.connect import open, resolved_url
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.gateways.mcp_gate.calls import GatedCalls
@@ -67,18 +67,18 @@ async def _serve(
                     session = ClientSession(relay.client_name, id, str(Path.cwd()))
                     inbox = await stack.enter_async_context(open())
                     identities = {name: each.identity for name, each in sorted(servers.items())}
-                    scope = f"mcp-{hashed(session.client, session.folder, identities)}"
+                    scope = f"mcp-{short_json_hash(session.client, session.folder, identities)}"
                     gate = ClientGate(policy.policy, inbox, session, scope=scope)
                 return gate
 
-        calls = GatedCalls(relay, open_gate, wait=wait, link=link)
+        calls = GatedCalls(relay, open_gate, wait=wait, link=answer_link)
         try:
             return await relay.run({"tools/call": calls.call, "resources/read": calls.read})
         finally:
             await calls.close()
 
 
-def link(id: str) -> str:
+def answer_link(id: str) -> str:
     """Return the address where people answer a request; its id without a server."""
     url = resolved_url(None)
     return f"{url.rstrip('/')}/r/{quote(id, safe='')}" if urlsplit(url).scheme in ("http", "https") else id

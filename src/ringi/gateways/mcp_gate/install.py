@@ -19,7 +19,7 @@ TABLE = "mcp_servers"
 GATE = ("gate", "--policy")
 
 
-def config_file(client: GateClient, project: Path | None) -> Path:
+def mcp_config_file(client: GateClient, project: Path | None) -> Path:
     """Return the file with the MCP servers of a client.
 
     Args:
@@ -39,7 +39,7 @@ def config_file(client: GateClient, project: Path | None) -> Path:
     return settings / "Code" / "User" / "mcp.json"
 
 
-def installed(client: GateClient, path: Path, program: str, policy: str) -> Iterator[FileChange]:
+def changes_that_add_gates(client: GateClient, path: Path, program: str, policy: str) -> Iterator[FileChange]:
     """Yield the changes that put a gate before each server over stdio; write each before you take the next one.
 
     Args:
@@ -64,7 +64,7 @@ def installed(client: GateClient, path: Path, program: str, policy: str) -> Iter
     return _changes(client, path, wrapped)
 
 
-def uninstalled(client: GateClient, path: Path) -> Iterator[FileChange]:
+def changes_that_remove_gates(client: GateClient, path: Path) -> Iterator[FileChange]:
     """Yield the changes that restore the servers behind a gate; write each before you take the next one.
 
     Raises:

@@ -14,7 +14,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from ringi.gateways.client_calls import environment
+from ringi.gateways.client_calls import gated_program_environment
 
 CONNECT_SECONDS = 30.0
 CONFIG = "MCP_GATE_SERVERS"
@@ -47,7 +47,7 @@ class ServerAddress(NamedTuple):
         if self.url is not None:
             return {"url": self.url, "headers": dict(self.headers)}
         command, *args = self.command
-        return {"command": command, "args": args, "env": {**environment(), **self.env}, "cwd": self.cwd}
+        return {"command": command, "args": args, "env": {**gated_program_environment(), **self.env}, "cwd": self.cwd}
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def open_server(servers: Mapping[str, ServerAddress]) -> AsyncIterator[Tra
             yield streams
         return
     command, *args = server.command
-    env = {**environment(), **server.env}
+    env = {**gated_program_environment(), **server.env}
     async with stdio_client(
         StdioServerParameters(command=command, args=args, env=env, cwd=server.cwd), sys.stderr
     ) as streams:

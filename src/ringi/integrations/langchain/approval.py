@@ -10,12 +10,12 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import RequestedCall, ToolGate, ToolResult, gate_request
+from ringi.integrations.langchain.enabled import run_asks_people
+from ringi.integrations.langchain.tool_gate import RequestedCall, ToolCallGate, ToolResult, gate_request
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
-from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
+from ringi.runtimes.langgraph.tool_arguments import call_schema, injected_arguments
 
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 
@@ -57,41 +57,41 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
         # A tool described by a dict runs at the model's provider, where it cannot be gated.
         own = [each for each in tools if not isinstance(each, dict)]
-        self.policy.check_tools(dict(arguments_of(each) for each in own), self.facts)
+        self.policy.check_tools(dict(langchain_argument_names(each) for each in own), self.facts)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Run the call, or return a message to the model instead."""
-        is_asking = asks()
+        is_asking = run_asks_people()
         if not is_asking and not self.policy.denies:
             if host := find_run_context(request.runtime.config):
                 host.check_pauses_without_await(is_gated=False)
             return handler(request)
-        gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
-        grant = gate.enter(call_of(request), request.tool)
+        gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
+        grant = gate.enter(call_with_model_arguments(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
         """Run the call, or return a message to the model instead."""
-        is_asking = asks()
+        is_asking = run_asks_people()
         if not is_asking and not self.policy.denies:
             if host := find_run_context(request.runtime.config):
                 await host.check_pauses(is_gated=False)
             return await handler(request)
-        gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
-        grant = await gate.aenter(call_of(request), request.tool)
+        gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
+        grant = await gate.aenter(call_with_model_arguments(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
 
 
-def call_of(request: ToolCallRequest) -> RequestedCall:
+def call_with_model_arguments(request: ToolCallRequest) -> RequestedCall:
     """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
-    own = injected(request.tool) if request.tool else frozenset()
+    own = injected_arguments(request.tool) if request.tool else frozenset()
     call = request.tool_call
     return RequestedCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
-def arguments_of(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
+def langchain_argument_names(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name, and the names of the arguments that a model may set; None if they are unknown."""
     if isinstance(tool_or_name, str):
         return tool_or_name, None

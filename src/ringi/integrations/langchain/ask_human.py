@@ -16,9 +16,14 @@ from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import RepairResult, repair
-from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.refused_forms import REFUSED, FormConversation, conversation_of, report_invalid
+from ringi.forms.repair import RepairResult, repair_form_fields
+from ringi.integrations.langchain.enabled import run_asks_people
+from ringi.integrations.langchain.refused_forms import (
+    REFUSED,
+    FormConversation,
+    conversation_before_form,
+    report_invalid,
+)
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -84,14 +89,14 @@ class AskHuman(BaseTool):
         is_repeat, conversation = False, FormConversation()
         if isinstance(runtime, ToolRuntime):
             is_repeat = follows_unanswered(runtime.state)
-            conversation = conversation_of(messages_of(runtime.state), self.name)
+            conversation = conversation_before_form(messages_in_agent_state(runtime.state), self.name)
             del fields[RUNTIME]
         return {**fields, TOOL_CALL_ID: call.get(TOOL_CALL_ID), IS_REPEAT: is_repeat, CONVERSATION: conversation}
 
     def _run(self, /, *, config: RunnableConfig, **arguments: Any) -> str | ToolMessage:
         call, is_repeat = arguments.get(TOOL_CALL_ID), arguments.pop(IS_REPEAT)
         conversation = arguments.pop(CONVERSATION)
-        if not asks():
+        if not run_asks_people():
             return NOBODY
         if is_repeat:
             return unanswered_message(NOT_ASKED, self.name, call, "error")
@@ -119,15 +124,15 @@ class AskHuman(BaseTool):
         if unknown:
             raise InvalidError(unknown)
         check_json(fields.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
-        repaired = repair(fields.pop("fields", None) or None)
-        form = form_of(repaired.fields) if repaired.fields else None
+        repaired = repair_form_fields(fields.pop("fields", None) or None)
+        form = form_from_model_output(repaired.fields) if repaired.fields else None
         own = {"assignee": self.assignee, "groups": self.groups, "expires_in": self.expires_in}
         context = {TOOL_CALL_ID: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
         return parse_body(Ask, {**fields, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 
 
-def form_of(arguments: object) -> Form:
+def form_from_model_output(arguments: object) -> Form:
     """Return the form that a model has built; raise `InvalidError` with paths in the model's own input."""
     try:
         return Form.parse({"fields": arguments})
@@ -169,7 +174,7 @@ def invalid_form_message(text: str, tool: str, call: str | None) -> ToolMessage:
     return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
 
 
-def messages_of(state: object) -> list[AnyMessage]:
+def messages_in_agent_state(state: object) -> list[AnyMessage]:
     """Return the messages in an agent's state."""
     found: list[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
     return found
@@ -177,7 +182,7 @@ def messages_of(state: object) -> list[AnyMessage]:
 
 def follows_unanswered(state: object) -> bool:
     """Return whether a model asks again right after it was told that nobody answered."""
-    messages = messages_of(state)
+    messages = messages_in_agent_state(state)
     called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)
     for message in reversed(messages[:called]):
         if UNANSWERED in message.additional_kwargs:

@@ -8,7 +8,7 @@ from ringi.base.settings import hitl_enabled
 from ringi.runtimes.langgraph.graph_run import ASKS
 
 
-def asks() -> bool:
+def run_asks_people() -> bool:
     """Return whether this run asks: it is fixed at the start, or a run stopped by people could continue unasked."""
     decided = ensure_config().get("configurable", {}).get(ASKS)
     return hitl_enabled() if decided is None else bool(decided)

@@ -21,8 +21,8 @@ from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain.ask import Ask, Decision, Kind, Response, Wording, parse_body
 from ringi.errors import RingiError
 from ringi.integrations.finish_words import TextDecision, parse_decision
-from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch
+from ringi.integrations.langchain.enabled import run_asks_people
+from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch_middleware
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import clean_text
 
@@ -119,7 +119,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         Args:
             others: The other middleware of the agent, such as limits, in their order.
         """
-        return [self, *map(watch, others)]
+        return [self, *map(watch_middleware, others)]
 
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Reset the notes of an earlier run on the thread."""
@@ -132,7 +132,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         """Jump to the gate if something stopped the agent, or a limit of steps or model calls is reached."""
         if state.get("finish_notes"):
             return {"jump_to": "end"}
-        if not asks():
+        if not run_asks_people():
             return None
         calls = state.get("finish_calls", 0)
         if state["remaining_steps"] > RESERVED_STEPS and calls < self._max_calls:
@@ -180,7 +180,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     def after_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Ask whether the task is finished, and continue if it is not."""
         history, context = state.get("finish_history", []), context_of(state)
-        if not asks():
+        if not run_asks_people():
             return final_state("unasked", [*history, {"decision": "unasked", **context}])
         limits = (STEP_LIMIT, self._call_limit)
         verdict = GateQuestion(context, len(history) + 1, self._max_rounds, self._anew, limits).verdict()
@@ -189,7 +189,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         if verdict.decision == "complete":
             return final_state("completed", [*history, entry])
         after = {"finish_history": [*history, entry], "finish_notes": [], "finish_calls": 0}
-        return {**after, **continuation(state, verdict, context), "jump_to": "model"}
+        return {**after, **finish_continuation(state, verdict, context), "jump_to": "model"}
 
 
 class GateQuestion:
@@ -213,7 +213,9 @@ class GateQuestion:
         while not verdict:
             response = self._asked(self._title(), [*unclear, *limit], "finish", decisions)
             verdict = self._verdict(response)
-            unclear = [Sentence(code="unclear", params={"answer": clipped(response.message or "")[:MAX_QUOTE]})]
+            unclear = [
+                Sentence(code="unclear", params={"answer": clip_text_for_people(response.message or "")[:MAX_QUOTE]})
+            ]
         return verdict
 
     def _title(self) -> Sentence:
@@ -245,14 +247,17 @@ class GateQuestion:
         return (response.message or "").strip() if response.decision == "respond" else ""
 
     def _is_completed_first(self, task: str) -> bool:
-        hint = Sentence(code="next_task", params={"task": clipped(task)[:MAX_QUOTE]})
+        hint = Sentence(code="next_task", params={"task": clip_text_for_people(task)[:MAX_QUOTE]})
         response = self._asked(Sentence(code="previous_task"), [hint], "finish", ("approve", "reject", "respond"))
         return decision_in(response).decision == "complete"
 
     def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
         while True:
             wording = Wording(title=(title,), description=tuple(hints), reason=self._reason)
-            texts = {"title": sentences_text([title]), "description": clipped(sentences_text(hints)) or None}
+            texts = {
+                "title": sentences_text([title]),
+                "description": clip_text_for_people(sentences_text(hints)) or None,
+            }
             about = {"kind": kind, "context": self._context, "allowed": decisions, "wording": wording}
             request = ask_question(parse_body(Ask, texts | about))
             if request.response:
@@ -279,11 +284,14 @@ def context_of(state: FinishState) -> FinishNote:
         reason = texts.pop()
     entry = next((note for note in reversed(notes) if "summary" in note), {"summary": texts[-1] if texts else ""})
     agent = ensure_config().get("metadata", {}).get("lc_agent_name")
-    found = {**entry, "reason": reason or failure(state["messages"]), "agent": agent}
-    return {"task": clipped(state.get("task", "")), **{name: clipped(text) for name, text in found.items() if text}}
+    found = {**entry, "reason": reason or last_tool_failure(state["messages"]), "agent": agent}
+    return {
+        "task": clip_text_for_people(state.get("task", "")),
+        **{name: clip_text_for_people(text) for name, text in found.items() if text},
+    }
 
 
-def failure(messages: Sequence[AnyMessage]) -> str:
+def last_tool_failure(messages: Sequence[AnyMessage]) -> str:
     """Return the error of the last tool call, if it failed and no user message has followed."""
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
@@ -293,7 +301,7 @@ def failure(messages: Sequence[AnyMessage]) -> str:
     return ""
 
 
-def clipped(text: str) -> str:
+def clip_text_for_people(text: str) -> str:
     """Return a text, cut to the length that people are shown."""
     text = clean_text(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
@@ -304,7 +312,7 @@ def final_state(outcome: str, history: list[dict[str, Any]]) -> Update:
     return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
 
 
-def continuation(state: FinishState, verdict: FinishVerdict, context: FinishNote) -> Update:
+def finish_continuation(state: FinishState, verdict: FinishVerdict, context: FinishNote) -> Update:
     """Return the state with which the agent continues."""
     if verdict.decision == "anew":
         handover = context.get("handover") or context.get("summary", "")
@@ -328,7 +336,7 @@ def missing_results(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
 def with_task(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """Return the request with the task included: summarization of long conversations may have dropped it."""
     task = str(request.state.get("task", ""))
-    if not task or not asks() or any(task in message.text for message in request.messages):
+    if not task or not run_asks_people() or any(task in message.text for message in request.messages):
         return request
     return request.override(messages=[HumanMessage(f"Your task is: {task}"), *request.messages])
 
@@ -360,13 +368,13 @@ def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
         state: Any = {}
         async for part in agent.astream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
             state = newest_state(part, state)
-        return report(state)
+        return delegate_report(state)
 
     def run_sync(task: str) -> str:
         state: Any = {}
         for part in agent.stream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
             state = newest_state(part, state)
-        return report(state)
+        return delegate_report(state)
 
     return StructuredTool.from_function(run_sync, run_async, name=name, description=description)
 
@@ -380,7 +388,7 @@ def newest_state(part: tuple[str, Any], state: object) -> Any:
     return state
 
 
-def report(state: FinishState) -> str:
+def delegate_report(state: FinishState) -> str:
     """Return a finished agent's report to its delegator: its hand-over, and the changes of its task."""
     last, rounds = state["finish_history"][-1], state["finish_history"][:-1]
     parts = [last.get("summary", ""), last.get("handover", "")]

@@ -41,16 +41,16 @@ from ringi.integrations.langchain.ask_human import (
     follows_unanswered,
     invalid_form_message,
     log_changes,
-    messages_of,
+    messages_in_agent_state,
     unanswered_message,
 )
-from ringi.integrations.langchain.enabled import asks
+from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.refused_forms import (
     REFUSED,
     FormConversation,
-    conversation_of,
-    error_text,
-    notice,
+    conversation_before_form,
+    invalid_form_notice,
+    invalid_form_text,
     report_invalid,
 )
 from ringi.integrations.langchain.text_calls import retry_of, tool_names, without_calls
@@ -158,24 +158,24 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def after_model(self, state: FormsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask the form in the answer, and continue with the person's reply."""
         *earlier, answer = state["messages"]
-        if not isinstance(answer, AIMessage) or not asks():
+        if not isinstance(answer, AIMessage) or not run_asks_people():
             return None
         found = extract_form(answer.text)
         if found is None:
             return self._cut_off(answer, earlier)
         if why := reason_not_to_ask(found, answer, earlier):
             log_refusal(why)
-            return {"messages": as_text(answer, found)}
+            return {"messages": form_answer_as_text(answer, found)}
         try:
             if found.why:
                 raise InvalidError.of(KEY, found.why)
             question = self._sound(found.request)
         except InvalidError as error:
             log_refusal(error)
-            return self._refusal(error, found, answer, conversation_of(earlier, KEY))
-        ended, id = ask_form(question), str(uuid.uuid4())
+            return self._refusal(error, found, answer, conversation_before_form(earlier, KEY))
+        ended, id = ask_model_form(question), str(uuid.uuid4())
         marks = {} if ended.response else {UNANSWERED: True}
-        message = HumanMessage(outcome_json(ended, question.form), id=id, additional_kwargs=marks)
+        message = HumanMessage(result_for_model(ended, question.form), id=id, additional_kwargs=marks)
         return {"messages": [message], "ringi_answers": {id: message.text}, "jump_to": "model"}
 
     def wrap_tool_call(
@@ -191,7 +191,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         return self._result(request) if is_form_call(request) else await handler(request)
 
     def _with_instruction(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        if not asks():
+        if not run_asks_people():
             return request.override(tools=[tool for tool in request.tools if tool is not TOOL])
         if isinstance(request.model, BaseChatModel):
             tags = [*(request.model.tags or ()), MODEL_FORMS]
@@ -205,7 +205,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
 
     def _cut_off(self, answer: AIMessage, earlier: list[AnyMessage]) -> dict[str, Any] | None:
         """Return an error to the model for form calls with unreadable arguments: no tool is called for them."""
-        conversation, results = conversation_of(earlier, KEY), list[ToolMessage]()
+        conversation, results = conversation_before_form(earlier, KEY), list[ToolMessage]()
         for call in answer.invalid_tool_calls if self.tools else []:
             if call["name"] == KEY:
                 why = call["error"] or "its arguments are no JSON"
@@ -218,12 +218,14 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     ) -> dict[str, Any]:
         """Let the model correct its form once; then inform the person."""
         if not conversation.invalid_forms:
-            why = HumanMessage(error_text(error, conversation), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
+            why = HumanMessage(
+                invalid_form_text(error, conversation), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True}
+            )
             return {"messages": [why], "jump_to": "model"}
         title = found.request.get("title") if isinstance(found.request, dict) else None
-        replacement = as_text(answer, found, notice(conversation, title))
+        replacement = form_answer_as_text(answer, found, invalid_form_notice(conversation, title))
         if not any(isinstance(message, RemoveMessage) for message in replacement):
-            get_stream_writer()({SAY: notice(conversation, title)})
+            get_stream_writer()({SAY: invalid_form_notice(conversation, title)})
         return {"messages": replacement}
 
     def _sound(self, request: object) -> ModelAsk:
@@ -238,12 +240,12 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         except InvalidError as error:
             log_refusal(error)
             title = model_ask.get("title") if isinstance(model_ask, dict) else None
-            text = report_invalid(error, conversation_of(messages_of(request.state), KEY), title)
+            text = report_invalid(error, conversation_before_form(messages_in_agent_state(request.state), KEY), title)
             return invalid_form_message(text, KEY, call["id"])
         if follows_unanswered(request.state):
             return unanswered_message(NOT_ASKED, KEY, call["id"], "error")
-        ended = ask_form(question)
-        text, id = outcome_json(ended, question.form), str(uuid.uuid4())
+        ended = ask_model_form(question)
+        text, id = result_for_model(ended, question.form), str(uuid.uuid4())
         marks = {} if ended.response else {UNANSWERED: True}
         message = ToolMessage(text, tool_call_id=call["id"], name=KEY, id=id, additional_kwargs=marks)
         return Command(update={"messages": [message], "ringi_answers": {id: text}})
@@ -251,7 +253,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
 
 def is_form_call(request: ToolCallRequest) -> bool:
     """Return whether a call asks for a form, and the agent has no tool of that name."""
-    return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and asks()
+    return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and run_asks_people()
 
 
 def reason_not_to_ask(found: ExtractedForm, answer: AIMessage, earlier: list[AnyMessage]) -> str | None:
@@ -264,13 +266,13 @@ def reason_not_to_ask(found: ExtractedForm, answer: AIMessage, earlier: list[Any
     return "nobody answered the one before" if earlier and UNANSWERED in earlier[-1].additional_kwargs else None
 
 
-def ask_form(model_ask: ModelAsk) -> Request:
+def ask_model_form(model_ask: ModelAsk) -> Request:
     """Ask, and return the request once it has ended."""
     log_changes(model_ask.form)
     return ask_question(model_ask.ask)
 
 
-def outcome_json(request: Request, form: RepairResult) -> str:
+def result_for_model(request: Request, form: RepairResult) -> str:
     """Return the result of a request for the model, with the model's own field names."""
     fields = {"request_id": request.id, "title": request.title, "status": request.status}
     answer = answer_fields(request.response, form) if request.response else {}
@@ -292,7 +294,7 @@ def imitates_answer(text: str) -> bool:
     return "hitlresponse" in re.sub(r"[\W_]+", "", plain).casefold()
 
 
-def as_text(answer: AIMessage, found: ExtractedForm, otherwise: str = "") -> list[BaseMessage]:
+def form_answer_as_text(answer: AIMessage, found: ExtractedForm, otherwise: str = "") -> list[BaseMessage]:
     """Return the replacement of an answer whose form is not asked: its text, or `otherwise` if it has none."""
     if not isinstance(answer.content, str):
         return []

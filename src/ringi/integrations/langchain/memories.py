@@ -60,13 +60,13 @@ class Remember(AgentMiddleware[Any, Any, Any]):
         """Call the model with the memories."""
         host = find_run_context(ensure_config())
         memories = await PersonMemories(host.inbox, host.by).newest(self._most) if host else []
-        if lines := fit_lines(map(quote, memories), self._longest):
+        if lines := fit_lines(map(memory_as_json_line, memories), self._longest):
             quotation = BEGINNING + "\n".join(reversed(lines)) + END
             request = request.override(system_message=with_text(request.system_message, quotation))
         return await handler(request)
 
 
-def quote(memory: Memory) -> str:
+def memory_as_json_line(memory: Memory) -> str:
     """Return a memory as one line of JSON."""
     day = memory.updated_at.date().isoformat()
     line = {"category": memory.category, "question": memory.question, "answer": memory.labelled, "told": day}

@@ -39,32 +39,32 @@ class FormConversation(NamedTuple):
     """The person's language."""
 
 
-def conversation_of(messages: Sequence[AnyMessage], tool: str) -> FormConversation:
+def conversation_before_form(messages: Sequence[AnyMessage], tool: str) -> FormConversation:
     """Return the conversation before a form; `tool` is the name under which the model calls for one."""
     people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
     texts = [message.text[:READ] for message in people if not message.text.startswith("{")]
-    return FormConversation(_invalid_rounds(messages, tool), language_of(reversed(texts)))
+    return FormConversation(_invalid_rounds(messages, tool), conversation_language(reversed(texts)))
 
 
 def report_invalid(errors: object, conversation: FormConversation, title: object) -> str:
     """Return the message to the model about an invalid form; the second one also informs the person."""
     if conversation.invalid_forms == 1:
-        get_stream_writer()({SAY: notice(conversation, title)})
-    return error_text(errors, conversation)
+        get_stream_writer()({SAY: invalid_form_notice(conversation, title)})
+    return invalid_form_text(errors, conversation)
 
 
-def error_text(errors: object, conversation: FormConversation) -> str:
+def invalid_form_text(errors: object, conversation: FormConversation) -> str:
     """Return the message to the model about an invalid form."""
     return WRONG.format(errors=errors, next=NO_MORE if conversation.invalid_forms else AGAIN)
 
 
-def notice(conversation: FormConversation, title: object) -> str:
+def invalid_form_notice(conversation: FormConversation, title: object) -> str:
     """Return the message to the person about a form that was invalid twice."""
     name = " ".join(clean_text(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
     return SENTENCES[conversation.language].format(title=QUOTES[conversation.language].format(name) if name else "")
 
 
-def language_of(texts: Iterable[str]) -> str:
+def conversation_language(texts: Iterable[str]) -> str:
     """Return the language of the first decisive text; Han characters are Japanese if any text has kana."""
     found = [*texts]
     is_japanese = any(re.search("[\u3040-\u30ff]", text) for text in found)

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from ringi.base.outages import OutageError
 from ringi.domain.thread import FenceError
-from ringi.integrations.langchain.enabled import asks
+from ringi.integrations.langchain.enabled import run_asks_people
 
 PASSING = (GraphBubbleUp, FenceError, OutageError)
 """Exceptions that are not errors of the agent: a pause, a lost lease, a store outage."""
@@ -22,32 +22,34 @@ HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
 """The hooks that a middleware runs as separate steps, outside any call."""
 
 
-def reason_of(error: Exception) -> str:
+def agent_stop_reason(error: Exception) -> str:
     """Return the reason that the agent stops; re-raise non-agent errors, and all errors if questions are disabled."""
-    if isinstance(error, PASSING) or is_invalid_resume(error) or not asks():
+    if isinstance(error, PASSING) or is_invalid_resume(error) or not run_asks_people():
         raise error
     return f"{type(error).__name__}: {error}"[:2000]
 
 
 def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
     """Return the answer of a model call that failed."""
-    note = {"reason": reason_of(error)}
+    note = {"reason": agent_stop_reason(error)}
     return ExtendedModelResponse(ModelResponse(result=[]), Command(update={"finish_notes": [note]}))
 
 
 def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
     """Return the result of a tool call that failed."""
-    name, reason = request.tool_call["name"], reason_of(error)
+    name, reason = request.tool_call["name"], agent_stop_reason(error)
     message = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
     return Command(update={"messages": [message], "finish_notes": [{"reason": f"{name}: {reason}"}]})
 
 
-def watch(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
+def watch_middleware(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
     """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
-    hooks = {name: watch_hook(name, getattr(kind, name)) for name in HOOKS if overrides(kind, name)}
+    hooks = {name: watch_hook(name, getattr(kind, name)) for name in HOOKS if middleware_overrides_step(kind, name)}
     async_hooks = {
-        f"a{name}": watch_async_hook(name, getattr(kind, f"a{name}")) for name in HOOKS if overrides(kind, f"a{name}")
+        f"a{name}": watch_async_hook(name, getattr(kind, f"a{name}"))
+        for name in HOOKS
+        if middleware_overrides_step(kind, f"a{name}")
     }
     other: Any = copy.copy(middleware)
     other.__class__ = type(kind.__name__, (kind,), {**hooks, **async_hooks})
@@ -55,7 +57,7 @@ def watch(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, An
     return found
 
 
-def overrides(kind: object, name: str) -> bool:
+def middleware_overrides_step(kind: object, name: str) -> bool:
     """Return whether a middleware implements a step."""
     return getattr(kind, name) is not getattr(AgentMiddleware, name)
 
@@ -95,5 +97,5 @@ def allow_jump(name: str, step: Any) -> Any:
 
 def stopped_step(name: str, error: Exception) -> dict[str, Any]:
     """Return the result of a step that failed."""
-    note = {"finish_notes": [{"reason": reason_of(error)}]}
+    note = {"finish_notes": [{"reason": agent_stop_reason(error)}]}
     return note if name == "after_agent" else {**note, "jump_to": "end"}

@@ -11,8 +11,8 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.refused_forms import conversation_of
+from ringi.integrations.langchain.enabled import run_asks_people
+from ringi.integrations.langchain.refused_forms import conversation_before_form
 from ringi.runs.model_form import KEY, extract_form
 from ringi.runs.text_calls import TextWithCalls, split_calls
 
@@ -34,10 +34,10 @@ NOTICES = {
 
 def tool_names(request: ModelRequest[Any]) -> list[str]:
     """Return the names of the tools that a model may call."""
-    return sorted(filter(None, map(tool_name, request.tools)))
+    return sorted(filter(None, map(langchain_tool_name, request.tools)))
 
 
-def tool_name(tool: BaseTool | dict[str, Any]) -> str:
+def langchain_tool_name(tool: BaseTool | dict[str, Any]) -> str:
     """Return the name of a tool; '' for a tool of the provider without one."""
     if isinstance(tool, BaseTool):
         return tool.name
@@ -49,7 +49,7 @@ def retry_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelR
     """Return the request that tells the model of its call as text; None if its answer has none."""
     answer, found = text_calls_of(request, response)
     # Without questions nothing is hidden, so the person has read the call.
-    if answer is None or not found.calls or not asks():
+    if answer is None or not found.calls or not run_asks_people():
         return None
     names = ", ".join(found.calls)
     log.warning("the model wrote a call of %s as text: nothing ran, and it is asked once to call the tool", names)
@@ -63,7 +63,7 @@ def without_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> M
         return response
     log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(found.calls))
     # People do not see the text of a call, so its replacement is a message of its own.
-    notice = {"content": NOTICES[conversation_of(request.messages, KEY).language], "id": str(uuid.uuid4())}
+    notice = {"content": NOTICES[conversation_before_form(request.messages, KEY).language], "id": str(uuid.uuid4())}
     has_words = any(sign.isalnum() for sign in WRAPPING.sub("", found.text))
     words = answer.model_copy(update={"content": found.text} if has_words else notice)
     return ModelResponse(result=[*response.result[:-1], words], structured_response=response.structured_response)

@@ -21,16 +21,16 @@ from ringi.base.loops import without_await
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.integrations.langchain.ask_human import AskHuman, messages_of
+from ringi.integrations.langchain.ask_human import AskHuman, messages_in_agent_state
 from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.question import FactFunction, afind_facts, edit_denial, find_facts, question_of, with_schema
+from ringi.policy.question import FactFunction, afind_facts, edit_denial, find_facts, question_about_call, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, content_digest, find_run_context
 from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.gated_steps import place_of
-from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
+from ringi.runtimes.langgraph.gated_steps import call_place_in_step
+from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected_arguments
 from ringi.runtimes.tool_calls import NOTE
 
 LONGEST = 20_000
@@ -76,7 +76,7 @@ class AuthorizedCall(NamedTuple):
         return result.model_copy(update={"content": with_note(note, result.content)})
 
 
-class ToolGate:
+class ToolCallGate:
     """The authorization of one call: each set of arguments is asked once, and nothing else runs.
 
     Args:
@@ -112,7 +112,9 @@ class ToolGate:
             current = await self._find(self._policy.facts_of_denial(*call), call, is_blocking)
             if denial := self._denial(call, tool, current):
                 if self._host:
-                    question = question_of(self._policy, None, *call, facts=current, context={TOOL_CALL_ID: self._id})
+                    question = question_about_call(
+                        self._policy, None, *call, facts=current, context={TOOL_CALL_ID: self._id}
+                    )
                     if is_blocking:
                         self._host.deny_without_await(question, *denial)
                     else:
@@ -128,7 +130,7 @@ class ToolGate:
             approver = self._approver(call, rule, facts)
             if approver and self._host and not is_blocking:
                 question = self._question(call, tool, rule, facts)
-                place = place_of(self._config, content_digest(question), self._id)
+                place = call_place_in_step(self._config, content_digest(question), self._id)
                 return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
             known = self._known_result(call)
             return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
@@ -228,7 +230,7 @@ class ToolGate:
 
     def _question(self, call: RequestedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool(tool, call.args)
-        question = question_of(
+        question = question_about_call(
             self._policy,
             rule,
             *call,
@@ -277,7 +279,7 @@ class GuardedTool(BaseTool):
     """A tool that runs only authorized calls, however a call was changed before."""
 
     inner: BaseTool
-    gate: SkipValidation[ToolGate]
+    gate: SkipValidation[ToolCallGate]
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
@@ -315,7 +317,7 @@ class GuardedTool(BaseTool):
 
     @cached_property
     def _own(self) -> frozenset[str]:
-        return injected(self.inner)
+        return injected_arguments(self.inner)
 
     def _call(self, input: Any) -> RequestedCall:
         own = self._own
@@ -335,10 +337,10 @@ class GuardedTool(BaseTool):
 
 
 @dataclass
-class GatedRequest(ToolCallRequest):
+class GatedToolCallRequest(ToolCallRequest):
     """A request whose tool runs only authorized calls, even a tool replaced by a middleware."""
 
-    gate: ToolGate
+    gate: ToolCallGate
 
     def __post_init__(self) -> None:
         self.__dict__["tool"] = guard_tool(self.tool, self.gate)
@@ -348,13 +350,13 @@ class GatedRequest(ToolCallRequest):
         super().__setattr__(name, guard_tool(value, self.gate) if is_late else value)
 
 
-def gate_request(request: ToolCallRequest, gate: ToolGate, args: Mapping[str, object]) -> GatedRequest:
+def gate_request(request: ToolCallRequest, gate: ToolCallGate, args: Mapping[str, object]) -> GatedToolCallRequest:
     """Return the request with these arguments, for all middleware between here and the tool."""
     call = {**request.tool_call, "args": copy.deepcopy(dict(args))}
-    return GatedRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]
+    return GatedToolCallRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]
 
 
-def guard_tool(tool: BaseTool | None, gate: ToolGate) -> BaseTool | None:
+def guard_tool(tool: BaseTool | None, gate: ToolCallGate) -> BaseTool | None:
     """Return a tool that only this ToolGate lets run."""
     if tool is None or (isinstance(tool, GuardedTool) and tool.gate is gate):
         return tool
@@ -371,7 +373,7 @@ def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | lis
 
 def model_text(request: ToolCallRequest) -> str | None:
     """Return the model's text next to its call: people are shown it with the call."""
-    for message in reversed(messages_of(request.state)):
+    for message in reversed(messages_in_agent_state(request.state)):
         if isinstance(message, AIMessage):
             return message.text.strip()[:LONGEST] or None
     return None

@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.store import change_record
-from ringi.domain.record import Event, Key, Query, UnreadableError, cursor_of
+from ringi.domain.record import Event, Key, Query, UnreadableError, cursor_after_record
 from ringi.domain.thread import FenceError, Thread, conversation_stream
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 
@@ -176,7 +176,7 @@ class ConversationLogs:
         query, found = Query(tenant=self._tenant, limit=THREADS), list[Thread]()
         while page := await self._store.find(Thread, query):
             found += [thread for thread in page if thread.agent == CONVERSATION and not thread.erased]
-            query = query.model_copy(update={"before": cursor_of(page[-1])})
+            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return sorted(found, key=lambda thread: thread.updated_at, reverse=True)
 
     @asynccontextmanager

@@ -87,13 +87,16 @@ class RingiConversationStore(ConversationStore):
             ConflictError: A run was started in the thread of the conversation (`busy`).
         """
         id, key, source = record.conversation_id, self._ringi.key(record.conversation_id), None
-        expect(await self._ringi.read(key), id, expected_revision)
+        expect_conversation_revision(await self._ringi.read(key), id, expected_revision)
         if record.forked_from is not None and expected_revision is None:
             source = self._ringi.key(record.forked_from)
-        entries = [*(history(await self._ringi.read(source), record) if source else ()), *new_entries]
+        entries = [
+            *(forked_conversation_entries(await self._ringi.read(source), record) if source else ()),
+            *new_entries,
+        ]
         # An erasure of the first conversation finds its forks by this name.
         async with self._ringi.held(key, f"{THREAD}{source.id}" if source else writer_of(record), id) as held:
-            expect(held.log, id, expected_revision)
+            expect_conversation_revision(held.log, id, expected_revision)
             if record.head_id is not None and record.head_id not in {*held.log.entries, *(each.id for each in entries)}:
                 raise ConversationConflict(id)
             await held.append(items_of(held.log, record, entries))
@@ -101,11 +104,11 @@ class RingiConversationStore(ConversationStore):
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Delete a conversation with all its messages, not with those of its forks."""
         key = self._ringi.key(conversation_id)
-        record = expect(await self._ringi.read(key), conversation_id, expected_revision)
+        record = expect_conversation_revision(await self._ringi.read(key), conversation_id, expected_revision)
         if record is None:
             raise ConversationConflict(conversation_id)
         async with self._ringi.held(key, writer_of(record), conversation_id) as held:
-            expect(held.log, conversation_id, expected_revision)
+            expect_conversation_revision(held.log, conversation_id, expected_revision)
             await held.delete()
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
@@ -117,14 +120,14 @@ class RingiConversationStore(ConversationStore):
         return [] if head_id is None else (await self._ringi.log_with(head_id)).history(head_id, limit)
 
 
-def expect(log: ConversationLog, id: str, revision: str | None) -> ConversationRecord | None:
+def expect_conversation_revision(log: ConversationLog, id: str, revision: str | None) -> ConversationRecord | None:
     """Return the record of a conversation; raise `ConversationConflict` if it has another revision."""
     if (log.record.revision if log.record else None) != revision:
         raise ConversationConflict(id)
     return log.record
 
 
-def history(source: ConversationLog, record: ConversationRecord) -> list[ConversationEntry]:
+def forked_conversation_entries(source: ConversationLog, record: ConversationRecord) -> list[ConversationEntry]:
     """Return the entries that a fork copies; raise `ConversationConflict` if they were deleted meanwhile."""
     try:
         return source.history(record.head_id)

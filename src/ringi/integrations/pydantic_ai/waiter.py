@@ -16,14 +16,14 @@ from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.external_events import ExternalEventError, ExternalEventWaiter
 
-from ringi.base.canonical_json import hashed
-from ringi.domain.ask import ANSWER, Ask, digest_of, parse_body
+from ringi.base.canonical_json import short_json_hash
+from ringi.domain.ask import ANSWER, Ask, parse_body, request_content_digest
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutError
 from ringi.inbox.api import Inbox
-from ringi.runs.context import setting
+from ringi.runs.context import set_context_variable
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
+from ringi.runtimes.pydantic_ai.deferred_calls import deferred_call_results, questions_of
 from ringi.runtimes.pydantic_ai.runtime import schemas_of
 
 RESULTS: TypeAdapter[DeferredToolResults] = TypeAdapter(DeferredToolResults)
@@ -104,7 +104,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         token = self._numbered("wait", name)
         if not await self._exists(token):
             wait = Wait(self, timeout)
-            with setting(WAIT, wait):
+            with set_context_variable(WAIT, wait):
                 answer = await ask(token)
             if answer is not None:
                 return answer
@@ -146,7 +146,9 @@ class RingiEventWaiter(ExternalEventWaiter):
         turn = f"turn {conversation.usage.requests}"
         ids = {}
         for question, ask in self._asks(requests, timeout, schemas_of(agent) if agent else {}):
-            ids[question] = await self._submit(ask, f"w-{hashed(self._key, turn, question, digest_of(ask))}")
+            ids[question] = await self._submit(
+                ask, f"w-{short_json_hash(self._key, turn, question, request_content_digest(ask))}"
+            )
         return await self._results(requests, ids)
 
     async def ask(self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas) -> dict[str, str]:
@@ -158,7 +160,10 @@ class RingiEventWaiter(ExternalEventWaiter):
             schemas: The schemas of the arguments by tool.
         """
         asks = self._asks(requests, timeout, schemas)
-        return {question: await self._submit(ask, self._numbered("call", digest_of(ask))) for question, ask in asks}
+        return {
+            question: await self._submit(ask, self._numbered("call", request_content_digest(ask)))
+            for question, ask in asks
+        }
 
     def _asks(
         self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas
@@ -175,12 +180,12 @@ class RingiEventWaiter(ExternalEventWaiter):
     async def _results(self, requests: DeferredToolRequests, ids: Mapping[str, str]) -> DeferredToolResults:
         ended = await asyncio.gather(*map(self._inbox.wait, ids.values()))
         answers = {question: [request] for question, request in zip(ids, ended, strict=True)}
-        return results_of(requests, TURN, answers, {})[0]
+        return deferred_call_results(requests, TURN, answers, {})[0]
 
     def _numbered(self, *content: str) -> str:
         """Return the next id for this content: a run may ask the same more than once."""
         self._counts[content] += 1
-        return f"w-{hashed(self._key, *content, str(self._counts[content]))}"
+        return f"w-{short_json_hash(self._key, *content, str(self._counts[content]))}"
 
     def _addressed(self, ask: Ask, timeout: timedelta | None) -> Ask:
         expires_in = timeout.total_seconds() if timeout else None

@@ -15,21 +15,21 @@ from ringi.base.bounded import Bounded
 from ringi.base.canonical_json import JsonObject
 from ringi.base.texts import reason_of
 from ringi.domain.ask import Answer
-from ringi.domain.record import Query, cursor_of
+from ringi.domain.record import Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import ConflictError, NotFoundError
-from ringi.protocols.langgraph_api.answers import answer_of
+from ringi.protocols.langgraph_api.answers import answer_from_langgraph
 from ringi.protocols.langgraph_api.models import ThreadSearch
 from ringi.protocols.langgraph_api.views import (
     ALL_REQUESTS,
     REQUEST_PREFIX,
     assistant_id,
     langchain_message,
+    langgraph_agent_thread,
+    langgraph_thread_state,
     request_values,
     request_view,
-    state_view,
-    thread_view,
 )
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
@@ -46,7 +46,7 @@ from ringi.server.auth.permissions import (
 from ringi.server.components import ServerComponents
 from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer
-from ringi.server.sse.run_output import ImageLocation, messages_of, newest_runs
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, newest_runs
 
 PAGE = 200
 SCANNED = 1_000
@@ -74,7 +74,7 @@ class ThreadTarget(NamedTuple):
     def view(self) -> JsonObject:
         """The thread in LangGraph's list format."""
         if self.thread:
-            return thread_view(self.thread, self.waiting)
+            return langgraph_agent_thread(self.thread, self.waiting)
         assert self.request
         return request_view(self.request)
 
@@ -150,10 +150,10 @@ class CallerAccess:
         if found.thread is None:
             assert found.request
             at = found.request.ended_at or found.request.created_at
-            return state_view(id, request_values(found.request), found.request.id, at, found.waiting)
+            return langgraph_thread_state(id, request_values(found.request), found.request.id, at, found.waiting)
         values = await self.values(found.thread)
         checkpoint = found.waiting.id if found.waiting else f"{found.thread.run_id}.{found.thread.version}"
-        return state_view(id, values, checkpoint, found.thread.updated_at, found.waiting)
+        return langgraph_thread_state(id, values, checkpoint, found.thread.updated_at, found.waiting)
 
     def image_location(self, thread: Thread) -> ImageLocation:
         """Return the location of the thread's images."""
@@ -164,7 +164,7 @@ class CallerAccess:
         runs, _ = await newest_runs(
             self._components.backend.stream, thread.key, self._components.settings.max_list, None
         )
-        messages = [langchain_message(message) for message in messages_of(runs, self.image_location(thread))]
+        messages = [langchain_message(message) for message in messages_of_runs(runs, self.image_location(thread))]
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
     async def answer(
@@ -173,7 +173,7 @@ class CallerAccess:
         """Answer the request served on a thread with a tool's resume value; the first answer wins."""
         require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)
-        answer = Answer.parse({**answer_of(request, resume), "digest": digest})
+        answer = Answer.parse({**answer_from_langgraph(request, resume), "digest": digest})
         inbox = inbox_for(self._components.inbox, self.caller, require_answerable)
         return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.decider, channel=CHANNEL)
 
@@ -231,7 +231,7 @@ class CallerAccess:
             ]
             if len(found) >= end or len(page) < PAGE:
                 break
-            query = query.model_copy(update={"before": cursor_of(page[-1])})
+            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return found
 
     async def _threads(self, search: ThreadSearch, graph: str | None, end: int) -> list[ThreadTarget]:
@@ -248,7 +248,7 @@ class CallerAccess:
             found += [each for each in targets if not search.status or each.view["status"] == search.status]
             if len(found) >= end or len(page) < PAGE:
                 break
-            before = cursor_of(page[-1])
+            before = cursor_after_record(page[-1])
         return found
 
     async def _waiting(self, thread: Thread) -> Request | None:

@@ -11,7 +11,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 from ringi.forms.json_schema import check_instance
-from ringi.protocols.langgraph_api.views import ANSWER, TASK, args_of, content_of
+from ringi.protocols.langgraph_api.views import ANSWER, TASK, interrupt_arguments, request_as_interrupt_content
 
 RESUME = "command.resume"
 EXPECTED = (
@@ -20,15 +20,15 @@ EXPECTED = (
 )
 
 
-def answer_of(request: Request, resume: object) -> JsonObject:
+def answer_from_langgraph(request: Request, resume: object) -> JsonObject:
     """Return decision, data, arguments and message; raises `InvalidError` for an unknown format."""
     if isinstance(resume, dict) and set(resume) == {request.id}:
         resume = resume[request.id]
     if isinstance(resume, str):
         return {"decision": "respond", "message": resume}
     if isinstance(resume, dict) and set(resume) == {"decisions"}:
-        return langchain_answer(request, single_answer(resume["decisions"]))
-    return agent_inbox_answer(request, single_answer(resume if isinstance(resume, list) else [resume]))
+        return answer_from_langchain(request, single_answer(resume["decisions"]))
+    return answer_from_agent_inbox(request, single_answer(resume if isinstance(resume, list) else [resume]))
 
 
 def single_answer(answers: object) -> JsonObject:
@@ -39,7 +39,7 @@ def single_answer(answers: object) -> JsonObject:
     return answer
 
 
-def agent_inbox_answer(request: Request, response: JsonObject) -> JsonObject:
+def answer_from_agent_inbox(request: Request, response: JsonObject) -> JsonObject:
     """Return Agent Inbox's `HumanResponse` as an answer."""
     match response.get("type"):
         case "accept":
@@ -55,17 +55,17 @@ def agent_inbox_answer(request: Request, response: JsonObject) -> JsonObject:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def langchain_answer(request: Request, decision: JsonObject) -> JsonObject:
+def answer_from_langchain(request: Request, decision: JsonObject) -> JsonObject:
     """Return LangChain's decision as an answer."""
     match decision.get("type"):
         case "approve":
             return approval_of(request)
         case "edit":
             action = edited_call(decision.get("edited_action"), "name", f"{RESUME}.edited_action")
-            is_question = ANSWER in action["args"] and not args_of(request)
+            is_question = ANSWER in action["args"] and not interrupt_arguments(request)
             return text_answer(request, action["args"][ANSWER]) if is_question else edit_of(request, action)
         case "reject":
-            return {"decision": "reject", "message": text_or_none(decision.get("message"))}
+            return {"decision": "reject", "message": client_text_or_none(decision.get("message"))}
         case other:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
@@ -74,13 +74,13 @@ def approval_of(request: Request) -> JsonObject:
     """Return consent to exactly the served content."""
     if request.action or request.kind == "finish":
         return {"decision": "approve"}
-    data = {name: value for name, value in args_of(request).items() if value is not None}
+    data = {name: value for name, value in interrupt_arguments(request).items() if value is not None}
     return {"decision": "approve", "data": data or None}
 
 
 def edit_of(request: Request, action: JsonObject) -> JsonObject:
     """Return the changed arguments, or the answers of a form, converted from text to their original types."""
-    if action["action"] != content_of(request).action:
+    if action["action"] != request_as_interrupt_content(request).action:
         raise InvalidError.of(f"{RESUME}.action", "the action differs from the displayed one: load the thread again")
     edited_args: JsonObject = action["args"]
     if request.action:
@@ -104,7 +104,7 @@ def text_answer(request: Request, text: object) -> JsonObject:
 
 def refuse_other_args(request: Request, args: object) -> None:
     """Raise `InvalidError` if the accepted arguments differ from the served ones."""
-    content = content_of(request)
+    content = request_as_interrupt_content(request)
     if args is not None and args != {"action": content.action, "args": content.args}:
         raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
 
@@ -116,7 +116,7 @@ def edited_call(call: object, name: str, field: str) -> JsonObject:
     return {"action": call[name], "args": call["args"]}
 
 
-def text_or_none(value: object) -> str | None:
+def client_text_or_none(value: object) -> str | None:
     """Return text, None for nothing; raises `InvalidError` for anything else."""
     if value is not None and not isinstance(value, str):
         raise InvalidError.of(f"{RESUME}.message", "send text")

@@ -20,7 +20,7 @@ OF_HOOK = ' (useStream: submit(…, {onDisconnect: "continue"}), or reconnectOnM
 """The React hook sends "cancel" by default."""
 
 
-def neutral(*values: object, how: str = "") -> AfterValidator:
+def only_empty_or(*values: object, how: str = "") -> AfterValidator:
     """Return a validator that accepts nothing but null, empty values and these; `how` tells clients to send them."""
 
     def check(value: Any) -> Any:
@@ -32,7 +32,7 @@ def neutral(*values: object, how: str = "") -> AfterValidator:
     return AfterValidator(check)
 
 
-Unsupported = Annotated[Any, neutral()]
+Unsupported = Annotated[Any, only_empty_or()]
 Ignored = Any
 
 
@@ -162,12 +162,12 @@ class RunInput(StrictModel):
     checkpoint_id: Unsupported = None
     webhook: Unsupported = None
     langsmith_tracer: Unsupported = None
-    after_seconds: Annotated[Any, neutral(0)] = None
-    strict_resume: Annotated[Any, neutral(True)] = None
-    multitask_strategy: Annotated[Any, neutral("reject")] = None
-    on_disconnect: Annotated[Any, neutral("continue", how=OF_HOOK)] = None
-    on_completion: Annotated[Any, neutral("keep")] = None
-    if_not_exists: Annotated[Any, neutral("create")] = None
+    after_seconds: Annotated[Any, only_empty_or(0)] = None
+    strict_resume: Annotated[Any, only_empty_or(True)] = None
+    multitask_strategy: Annotated[Any, only_empty_or("reject")] = None
+    on_disconnect: Annotated[Any, only_empty_or("continue", how=OF_HOOK)] = None
+    on_completion: Annotated[Any, only_empty_or("keep")] = None
+    if_not_exists: Annotated[Any, only_empty_or("create")] = None
 
     @property
     def modes(self) -> set[str]:

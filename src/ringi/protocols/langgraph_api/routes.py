@@ -23,7 +23,7 @@ from ringi.files.images import NewImage
 from ringi.protocols.langgraph_api import models
 from ringi.protocols.langgraph_api.access import CallerAccess, ServedRequests
 from ringi.protocols.langgraph_api.runs import StartedRun, send_run
-from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, assistant_id, assistants, thread_json
+from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, assistant_id, list_assistants, thread_json
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -78,13 +78,13 @@ class LangGraphRoutes:
     async def search_assistants(self, http: HttpRequest) -> HttpResponse:
         """List the agents, and the assistant whose threads are all requests."""
         access, criteria = self._access(http), parse_body(models.AssistantSearch, await self._body(http) or {})
-        found = filter(criteria.matches, assistants(await access.available_agents(), self._since))
+        found = filter(criteria.matches, list_assistants(await access.available_agents(), self._since))
         return json_reply(list(islice(found, criteria.offset, criteria.offset + criteria.limit)))
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
         access = self._access(http)
-        name, found = await access.graph(id), assistants(await access.available_agents(), self._since)
+        name, found = await access.graph(id), list_assistants(await access.available_agents(), self._since)
         return json_reply(next(each for each in found if each["graph_id"] == name))
 
     async def create(self, http: HttpRequest) -> HttpResponse:
@@ -139,7 +139,7 @@ class LangGraphRoutes:
         run = {"run_id": started.run_id, "thread_id": id, "assistant_id": assistant_id(started.graph)}
         more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
         answered_request = json_reply({**run, **more, "multitask_strategy": "reject"})
-        answered_request.headers["content-location"] = location(started)
+        answered_request.headers["content-location"] = run_location_header(started)
         return answered_request
 
     async def _begin_run(self, http: HttpRequest) -> StartedRun:
@@ -207,7 +207,7 @@ class RunStream:
 
         async def send_with_location(message: Message) -> None:
             if message["type"] == "http.response.start":
-                place = (b"content-location", location(started).encode())
+                place = (b"content-location", run_location_header(started).encode())
                 message = {**message, "headers": [*message["headers"], place]}
             await send(message)
 
@@ -245,7 +245,7 @@ def refuse_old_checkpoint(thread: Thread | None, checkpoint: JsonObject | None) 
         raise InvalidError.of("checkpoint", "is not the newest state of the thread: read the state, or remove it")
 
 
-def location(started: StartedRun) -> str:
+def run_location_header(started: StartedRun) -> str:
     """Return the header from which LangGraph's clients read the run id."""
     return f"/threads/{started.thread_id}/runs/{started.run_id}"
 

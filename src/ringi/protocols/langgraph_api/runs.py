@@ -10,14 +10,14 @@ from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import CallerAccess
-from ringi.protocols.langgraph_api.views import interrupt, langchain_message, review_request
+from ringi.protocols.langgraph_api.views import langchain_message, langgraph_interrupt, review_request
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.serialize import dump_json
 from ringi.server.sse.run_output import (
     AguiEvent,
     Transcript,
     interrupt_id_of,
-    messages_of,
+    messages_of_runs,
     newest_runs,
     pause_asking,
     requests_by_id,
@@ -43,22 +43,24 @@ class StartedRun(NamedTuple):
     answered_request: Request | None = None
 
 
-def encode_event(name: str, data: object) -> bytes:
+def encode_langgraph_event(name: str, data: object) -> bytes:
     """Return one event of a LangGraph stream."""
     return b"event: " + name.encode() + b"\ndata: " + dump_json(data) + b"\n\n"
 
 
 async def send_run(connection: StreamConnection, backend: Backend, started: StartedRun, max_runs: int) -> None:
     """Send all remaining events."""
-    await connection.write(encode_event("metadata", {"run_id": started.run_id, "attempt": 1}))
+    await connection.write(encode_langgraph_event("metadata", {"run_id": started.run_id, "attempt": 1}))
     if started.thread is None:
-        await connection.write(encode_event("values", (await started.access.state(started.thread_id))["values"]))
+        await connection.write(
+            encode_langgraph_event("values", (await started.access.state(started.thread_id))["values"])
+        )
     else:
         if "events" in started.modes:
             # Agent Inbox shows the run as started when it receives a node.
             node = {"langgraph_node": started.thread.agent}
             event = {"event": "on_chain_start", "name": started.thread.agent, "run_id": started.run_id, "data": {}}
-            await connection.write(encode_event("events", {**event, "metadata": node}))
+            await connection.write(encode_langgraph_event("events", {**event, "metadata": node}))
         async for chunk in RunSender(backend, started, started.thread, max_runs).chunks(connection):
             await connection.write(chunk)
     connection.goodbye = b""
@@ -79,7 +81,7 @@ class RunSender:
         # The run itself is sent from its first event.
         earlier = [run for run in runs if run.id != self._thread.run_id]
         own = [message for run in runs if run.id == self._thread.run_id for message in run.user_messages]
-        self._transcript.messages += messages_of(earlier, self._place_of_images)
+        self._transcript.messages += messages_of_runs(earlier, self._place_of_images)
         self._transcript.messages += [user_message(message, self._place_of_images) for message in own]
         after, waits_on = await self._answered_pause()
         if waits_on:
@@ -116,12 +118,14 @@ class RunSender:
     async def _encode(self, event: AguiEvent) -> list[bytes]:
         modes = self._started.modes
         if event["type"] == "RUN_ERROR":
-            return [encode_event("error", {"error": event.get("code") or "Error", "message": event["message"]})]
+            return [
+                encode_langgraph_event("error", {"error": event.get("code") or "Error", "message": event["message"]})
+            ]
         if event["type"] == "RUN_FINISHED":
             return [await self._values_with_request()]
         if event["type"] == "TEXT_MESSAGE_CONTENT" and modes & {"messages", "messages-tuple"}:
             chunk = {"type": "AIMessageChunk", "id": event["messageId"], "content": event["delta"]}
-            return [encode_event("messages", [chunk, {"langgraph_node": self._thread.agent}])]
+            return [encode_langgraph_event("messages", [chunk, {"langgraph_node": self._thread.agent}])]
         has_new_values = event["type"] in VALUE_EVENTS or superseded_by(event) is not None
         if has_new_values or (event["type"] == "RUN_STARTED" and event.get("input")):
             return [self._values()]
@@ -133,9 +137,11 @@ class RunSender:
         waiting = found.waiting
         if self._started.answered_request and waiting and waiting.id == self._started.answered_request.id:
             waiting = None
-        asked = {"__interrupt__": [interrupt(waiting, review_request(waiting))]} if waiting else {}
+        asked = {"__interrupt__": [langgraph_interrupt(waiting, review_request(waiting))]} if waiting else {}
         return self._values(asked)
 
     def _values(self, asked: JsonObject | None = None) -> bytes:
         messages = [langchain_message(message) for message in self._transcript.messages]
-        return encode_event("values", {**self._state, **({"messages": messages} if messages else {}), **(asked or {})})
+        return encode_langgraph_event(
+            "values", {**self._state, **({"messages": messages} if messages else {}), **(asked or {})}
+        )

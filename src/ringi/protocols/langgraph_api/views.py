@@ -14,7 +14,7 @@ from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 from ringi.runs.announcements import AgentDescription
-from ringi.runtimes.tool_calls import args_of as args_of_call
+from ringi.runtimes.tool_calls import parse_call_arguments as args_of_call
 
 ALL_REQUESTS = "ringi"
 """The assistant whose threads are requests: each request that the caller may answer is a thread."""
@@ -42,7 +42,7 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
     }
 
 
-def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[JsonObject]:
+def list_assistants(agents: Mapping[str, AgentDescription], at: str) -> list[JsonObject]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
     description = "All requests that you may answer, each as its own thread"
     agents_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
@@ -52,7 +52,7 @@ def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[JsonObje
     ]
 
 
-def thread_view(thread: Thread, waiting: Request | None) -> JsonObject:
+def langgraph_agent_thread(thread: Thread, waiting: Request | None) -> JsonObject:
     """Return a thread of an agent, with the caller's current request."""
     messages = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
     values = {**thread.values, "messages": messages} if messages else dict(thread.values)
@@ -82,16 +82,18 @@ def thread_json(
     id: str, graph_id: str, status: str, values: JsonObject, waiting: Request | None, **times: object
 ) -> JsonObject:
     """Return a thread in LangGraph's shape."""
-    interrupts = {waiting.id: [interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
+    interrupts = {waiting.id: [langgraph_interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
     at = {name: jsonable(time) for name, time in times.items()}
     metadata = {"graph_id": graph_id, "assistant_id": assistant_id(graph_id)}
     head = {"thread_id": id, **at, "state_updated_at": at["updated_at"], "metadata": metadata, "config": {}}
     return {**head, "status": status, "values": values, "interrupts": interrupts}
 
 
-def state_view(id: str, values: JsonObject, checkpoint: str, at: object, waiting: Request | None) -> JsonObject:
+def langgraph_thread_state(
+    id: str, values: JsonObject, checkpoint: str, at: object, waiting: Request | None
+) -> JsonObject:
     """Return the state of a thread; the waiting request is in LangChain's format."""
-    asked = [interrupt(waiting, review_request(waiting))] if waiting else []
+    asked = [langgraph_interrupt(waiting, review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
     head = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": checkpoint}
     return {
@@ -142,10 +144,10 @@ class InterruptContent(NamedTuple):
     can_respond: bool
 
 
-def content_of(request: Request) -> InterruptContent:
+def request_as_interrupt_content(request: Request) -> InterruptContent:
     """Return a request as an action with arguments; the arguments of a form are its fields with their defaults."""
     allowed, is_gated = set(request.allowed), request.action is not None
-    args = args_of(request)
+    args = interrupt_arguments(request)
     has_fields = bool(args) and not is_gated
     is_finish = request.kind == "finish" and not is_gated
     submits = "approve" in allowed or "edit" in allowed
@@ -163,7 +165,7 @@ def content_of(request: Request) -> InterruptContent:
 
 def human_interrupt(request: Request) -> JsonObject:
     """Return the request in Agent Inbox's format."""
-    content = content_of(request)
+    content = request_as_interrupt_content(request)
     config = {
         "allow_accept": content.can_accept,
         "allow_edit": content.can_edit,
@@ -176,7 +178,7 @@ def human_interrupt(request: Request) -> JsonObject:
 
 def review_request(request: Request) -> JsonObject:
     """Return the request in the format of LangChain's human-in-the-loop middleware, which agent-chat-ui displays."""
-    content = content_of(request)
+    content = request_as_interrupt_content(request)
     is_question = not content.args and "respond" in request.allowed
     args = {ANSWER: ""} if is_question else content.args
     decision_flags = {
@@ -190,12 +192,12 @@ def review_request(request: Request) -> JsonObject:
     return {"action_requests": [action], "review_configs": [config]}
 
 
-def interrupt(request: Request, value: JsonObject) -> JsonObject:
+def langgraph_interrupt(request: Request, value: JsonObject) -> JsonObject:
     """Return an interrupt in LangGraph's list format."""
     return {"id": request.id, "value": value, "when": "during", "resumable": True, "ns": []}
 
 
-def args_of(request: Request) -> JsonObject:
+def interrupt_arguments(request: Request) -> JsonObject:
     """Return the arguments of a call, the fields of a form with their defaults, or the task of a finish."""
     if request.action:
         return dict(request.action.args)
@@ -219,7 +221,7 @@ def accepts_defaults(request: Request) -> bool:
     if request.form is None:
         return request.data_schema is None
     try:
-        request.form.check(args_of(request))
+        request.form.check(interrupt_arguments(request))
     except InvalidError:
         return False
     return True
@@ -228,7 +230,7 @@ def accepts_defaults(request: Request) -> bool:
 def display_texts(request: Request) -> Iterator[str]:
     """Yield the display blocks as text, and the URLs of images."""
     for each in request.display or ():
-        yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
+        yield titled_json_block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
     if any(each.type == "image" for each in request.display or ()):
         yield f"Images are displayed only on Ringi's own page: /r/{request.id}"
 
@@ -240,22 +242,22 @@ def description_parts(request: Request) -> Iterator[str]:
     if request.description:
         yield request.description
     if request.form:
-        yield "\n".join(f"- {line_of(field)}" for field in request.form.fields)
+        yield "\n".join(f"- {form_field_description(field)}" for field in request.form.fields)
     if request.data_schema is not None:
-        yield block("The answer must match", request.data_schema)
+        yield titled_json_block("The answer must match", request.data_schema)
     yield from display_texts(request)
     values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
     if values:
-        yield block("What the agent receives", values)
+        yield titled_json_block("What the agent receives", values)
     labels = {decision: button.label for decision, button in request.actions.items() if button.label}
     for name, value in (("Context", request.context), ("Labels", labels), ("If nobody answers", request.fallback)):
         if value:
-            yield block(name, value)
+            yield titled_json_block(name, value)
     if request.priority:
         yield f"Priority: {request.priority}"
 
 
-def line_of(field: Field) -> str:
+def form_field_description(field: Field) -> str:
     """Return a field with everything that a person has to know about it."""
     parts = field.model_dump(mode="json", exclude_none=True)
     options = ", ".join(f"{each['value']} ({each['label']})" for each in parts.pop("options", ()))
@@ -266,6 +268,6 @@ def line_of(field: Field) -> str:
     return "; ".join(str(part) for part in columns if part)
 
 
-def block(title: str, value: object) -> str:
+def titled_json_block(title: str, value: object) -> str:
     """Return JSON under a title."""
     return f"{title}:\n\n```json\n{json.dumps(value, ensure_ascii=False, indent=2, default=str)}\n```"

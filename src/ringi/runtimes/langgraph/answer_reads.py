@@ -27,7 +27,7 @@ from ringi.errors import InvalidError, UnavailableError
 from ringi.runs.context import call_digest
 from ringi.runtimes.langgraph.graphs import RunningGraphs
 from ringi.runtimes.langgraph.interrupt_formats import reviews_calls
-from ringi.runtimes.langgraph.tool_arguments import injected
+from ringi.runtimes.langgraph.tool_arguments import injected_arguments
 
 CONTROL = frozenset((ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME))
 """The channels in which LangGraph stores what happened to a task; all others hold the results of one that has ended."""
@@ -272,7 +272,7 @@ class AnswerReads(BaseCallbackHandler):
         may = {each for each in reviewed if not each.startswith(REFUSED) or each == REFUSED + name}
         # A tool may pass its own call on to another tool.
         if may and parent_run_id not in self._bodies:
-            own = injected(self._known_tools[name]) if name in self._known_tools else frozenset()
+            own = injected_arguments(self._known_tools[name]) if name in self._known_tools else frozenset()
             if digest_of_call(name, inputs or {}, own) not in may:
                 if REFUSED + name in may:
                     raise self._refusal("skipped", str((metadata or {}).get("langgraph_node")))

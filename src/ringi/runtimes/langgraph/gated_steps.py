@@ -134,7 +134,7 @@ class CallPlaces(BaseCallbackHandler):
         return f"{'/'.join(places)}:{number}"
 
 
-def place_of(config: Any, call: str, id: str | None = None) -> str:
+def call_place_in_step(config: Any, call: str, id: str | None = None) -> str:
     """Return the place of a call in a step that Ringi runs; see `CallPlaces.place`."""
     configurable = config["configurable"]
     places: CallPlaces = configurable[CALL_PLACES]

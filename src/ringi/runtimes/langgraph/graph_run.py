@@ -21,14 +21,14 @@ from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.outages import OutageError
 from ringi.base.settings import hitl_enabled
 from ringi.contracts.runtime import AgentServiceError, AnswerRefusedError, Output, Question, Standing, WorkerRun
-from ringi.domain.ask import Ask, digest_of
+from ringi.domain.ask import Ask, request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import InvalidError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
-from ringi.runs.calls import as_text, checkable
-from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest, setting
-from ringi.runs.run_states import clean_json, json_text
+from ringi.runs.calls import checkable_schema, storable_value_as_text
+from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest, set_context_variable
+from ringi.runs.run_states import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
 from ringi.runtimes.langgraph.gated_steps import CALL_PLACES, GATED_STEPS, CallPlaces, GatedSteps
@@ -37,7 +37,12 @@ from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, Interrupt
 from ringi.runtimes.langgraph.memories import PersonMemories
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
-from ringi.runtimes.langgraph.tool_arguments import call_schema, injected, refusal_reason, tools_of
+from ringi.runtimes.langgraph.tool_arguments import (
+    call_schema,
+    graph_tools,
+    injected_arguments,
+    invalid_tool_call_reason,
+)
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 
 RUN = "ringi_run"
@@ -130,7 +135,7 @@ class GraphRun:
         self._graph = graph.copy({"checkpointer": saver, "store": graph.store or store_of(self.agent, run.host)})
         # LangGraph's own tools can read a history only as LangGraph writes it.
         saver.serializer.is_plain = self.agent.history
-        self._tools = tools_of(graph)
+        self._tools = graph_tools(graph)
         settings = {"thread_id": checkpoint_thread(run.key), MAX_FIELDS: run.max_fields, RUN_CONTEXT: run.host}
         self._config: Any = {"configurable": settings, "metadata": {RUN: run.id}}
         self._position = GraphPosition(None)
@@ -142,7 +147,7 @@ class GraphRun:
         position = self._position = await self.position()
         host, asks = self._run.host, [ask for question in position.questions for ask in question.asks]
         host.set_open_questions(asks)
-        swallowed = host.swallowed_questions({digest_of(ask) for ask in asks}, position.asking)
+        swallowed = host.swallowed_questions({request_content_digest(ask) for ask in asks}, position.asking)
         if not position.has_begun:
             return Standing("new", swallowed=tuple(swallowed))
         is_running = position.has_more and not position.questions
@@ -176,7 +181,7 @@ class GraphRun:
             reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools, graphs)
             input = Command(resume=reads.values) if values else None
         try:
-            with setting(METER, self._meter), reads.watching(self._saver):
+            with set_context_variable(METER, self._meter), reads.watching(self._saver):
                 await self.run(input, out, graphs, self.runtime_context(run.input, run.by))
         except ValidationError as error:
             if not answers or not is_invalid_resume(error):
@@ -193,7 +198,7 @@ class GraphRun:
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         places = places_of(saved.pending_writes or () if saved else ())
         questions = tuple(
-            question_of(
+            interrupt_as_question(
                 task.name, interrupt, self._tools, answer_spec(self.agent, task.name), places.get(interrupt.id, "")
             )._replace(task_id=task.id)
             for task in snapshot.tasks
@@ -225,7 +230,7 @@ class GraphRun:
         """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
         with agent_code():
             if self.agent.output is None:
-                converted: Any = final_values(output_of(position.values, self._graph.output_channels))
+                converted: Any = final_values(graph_output(position.values, self._graph.output_channels))
             else:
                 converted = self.agent.output(position.values or {})
         try:
@@ -313,7 +318,7 @@ def agent_code() -> Iterator[None]:
         raise AgentServiceError(error) from error
 
 
-def question_of(
+def interrupt_as_question(
     node: str,
     interrupt: Interrupt,
     tools: Mapping[str, BaseTool] = MappingProxyType({}),
@@ -323,7 +328,7 @@ def question_of(
     """Return an interrupt as a question for people."""
     schema = without_place(interrupt.response_schema)
     format, asks = read_interrupt(interrupt.value, schema, answer_spec)
-    digests = tuple(map(content_digest if place else digest_of, asks))
+    digests = tuple(map(content_digest if place else request_content_digest, asks))
     call = gated_call(interrupt.value, asks) if schema is not None else None
     question = InterruptQuestion(interrupt.id, node, asks, format, schema, digests, call=call, place=place)
     return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
@@ -344,11 +349,11 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
         tool = tools.get(action.name) if action else None
         if action is None or tool is None:
             continue
-        why = refusal_reason(tool, action.args)
+        why = invalid_tool_call_reason(tool, action.args)
         if why and "reject" in ask.resolved_allowed:
             refused_calls[position] = why
         elif "edit" in ask.resolved_allowed and action.args_schema is None:
-            typed = action.model_copy(update={"args_schema": checkable(call_schema(tool))})
+            typed = action.model_copy(update={"args_schema": checkable_schema(call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
 
@@ -363,7 +368,7 @@ def reviews_of(
     for position, ask in enumerate(question.asks):
         granted = None if position in question.refused_calls else next(ended).granted
         if ask.action and (reviewed := digest_of_call(ask.action.name, ask.action.args)):
-            own = injected(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
+            own = injected_arguments(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
             may = digest_of_call(granted.name, granted.args, own) if granted else None
             if may or not granted:
                 reviews.append((reviewed, may or REFUSED + ask.action.name))
@@ -381,7 +386,7 @@ def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> An
     return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
 
 
-def output_of(state: Any, channels: str | Iterable[str]) -> Any:
+def graph_output(state: Any, channels: str | Iterable[str]) -> Any:
     """Return the part of a state that is the graph's output."""
     if isinstance(channels, str) or not isinstance(state, Mapping):
         return state
@@ -394,7 +399,7 @@ def final_values(output: Any) -> dict[str, Any]:
     if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
         values: Any = {"messages": final_messages(messages)}
     else:
-        values = as_text(clean_json(json.loads(json_text(output))))
+        values = storable_value_as_text(clean_json(json.loads(storable_json_text(output))))
     if len(json.dumps(values)) > MAX_OUTPUT:
         return {"omitted": f"more than {MAX_OUTPUT} characters: select a part with output="}
     return values if isinstance(values, dict) else {} if values is None else {"output": values}

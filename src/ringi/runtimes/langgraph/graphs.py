@@ -42,7 +42,7 @@ def answer_spec(agent: Agent, node: str) -> AnswerSpec:
     return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), agent.rejection_value)
 
 
-def breakpoints(graph: Any) -> list[str]:
+def graph_breakpoints(graph: Any) -> list[str]:
     """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
 
     Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.

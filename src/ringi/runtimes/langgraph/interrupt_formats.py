@@ -11,7 +11,7 @@ from langgraph.types import Interrupt
 from pydantic import BaseModel, Field, ValidationError
 
 from ringi.backends.fenced_saver import without_place
-from ringi.domain.ask import Ask, Button, Decision, digest_of
+from ringi.domain.ask import Ask, Button, Decision, request_content_digest
 from ringi.domain.request import Request
 from ringi.forms.arguments import Schema
 from ringi.runs.calls import DECISIONS, approval_ask, decision_on
@@ -100,18 +100,18 @@ class HumanInterrupt(BaseModel):
     description: str | None = None
 
 
-def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
+def asks_of_own_interrupt(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the question of Ringi's own `ask`."""
     # `ask` always sets a schema. Otherwise a graph that interrupts with model output would let the model forge one.
     if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
         return ()
     asked = Ask.parse_stored(value[ENVELOPE])
-    return (asked,) if schema.get(ENVELOPE) == digest_of(asked) else ()
+    return (asked,) if schema.get(ENVELOPE) == request_content_digest(asked) else ()
 
 
-def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
+def asks_of_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
-    asked = validated(ToolApproval, value) if schema is not None else None
+    asked = validate_or_none(ToolApproval, value) if schema is not None else None
     decisions = decisions_of(schema) if asked and schema else {}
     if not asked or not schema or not decisions:
         return ()
@@ -119,31 +119,33 @@ def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     return (approval_ask(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
 
 
-def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
+def asks_of_batched_review(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each call in LangChain's batched mode."""
-    asked = validated(HitlRequest, value) if schema is None else None
+    asked = validate_or_none(HitlRequest, value) if schema is None else None
     if not asked:
         return ()
     calls = enumerate(asked.action_requests)
     return [approval_ask(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
 
 
-def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
+def asks_of_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each Agent Inbox request: a graph asks with a single request or a list."""
-    asked = [validated(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
+    asked = [validate_or_none(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
     if schema is not None or not all(each and each.config.allowed for each in asked):
         return ()
     return [inbox_call(each) for each in asked if each]
 
 
-OWN = InterruptFormat(read_own, lambda requests, _: {ENVELOPE: requests[0].model_dump(mode="json")})
-PLAIN = InterruptFormat(lambda value, schema: (), plain_interrupts.answer)
+OWN = InterruptFormat(asks_of_own_interrupt, lambda requests, _: {ENVELOPE: requests[0].model_dump(mode="json")})
+PLAIN = InterruptFormat(lambda value, schema: (), plain_interrupts.plain_interrupt_answer)
 """The format of all values that are in no other one."""
-BATCHED = InterruptFormat(read_batched, lambda requests, _: {"decisions": list(map(langchain_decision, requests))})
-REFUSABLE = (InterruptFormat(read_tool_approval, lambda requests, _: langchain_decision(requests[0])), BATCHED)
+BATCHED = InterruptFormat(
+    asks_of_batched_review, lambda requests, _: {"decisions": list(map(langchain_decision, requests))}
+)
+REFUSABLE = (InterruptFormat(asks_of_tool_approval, lambda requests, _: langchain_decision(requests[0])), BATCHED)
 """The formats in which the model receives the reason for a refused call."""
 # Agent Inbox expects a list, even for a single request.
-REVIEWS = (BATCHED, InterruptFormat(read_agent_inbox, lambda requests, _: list(map(inbox_response, requests))))
+REVIEWS = (BATCHED, InterruptFormat(asks_of_agent_inbox, lambda requests, _: list(map(inbox_response, requests))))
 """The formats of reviews that have ended before their calls start."""
 FORMATS = (OWN, *REFUSABLE, *REVIEWS[1:])
 
@@ -154,7 +156,7 @@ def read_interrupt(
     """Return the format and the questions of an interrupt; `answer_spec` of the agent apply to a plain one."""
     found = ((format, tuple(asks)) for format in FORMATS if (asks := format.read(value, schema)))
     own_spec = answer_spec._replace(schema=schema) if schema else answer_spec
-    return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_spec),))
+    return next(found, None) or (PLAIN, (plain_interrupts.plain_interrupt_question(value, own_spec),))
 
 
 def reviews_calls(interrupt: Interrupt) -> bool:
@@ -192,7 +194,7 @@ def inbox_call(asked: HumanInterrupt) -> Ask:
     return ask.model_copy(update={"actions": labels})
 
 
-def validated(model: type[M], value: Any) -> M | None:
+def validate_or_none(model: type[M], value: Any) -> M | None:
     """Return the value as this model, or None if it does not validate."""
     try:
         return model.model_validate(value, strict=True)
@@ -203,7 +205,9 @@ def validated(model: type[M], value: Any) -> M | None:
 def decisions_of(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
-    branches = [resolved(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])]
+    branches = [
+        resolve_schema_reference(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])
+    ]
     decisions = [value_at(branch, "properties", "type", "const") for branch in branches]
     return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
 
@@ -211,7 +215,7 @@ def decisions_of(schema: Schema) -> dict[str, Schema]:
 def property_schema(root: Schema, part: Schema, *path: str) -> Schema:
     """Return the schema of a nested property, with the definitions that it uses; empty if there is none."""
     for name in path:
-        part = resolved(root, value_at(part, "properties", name))
+        part = resolve_schema_reference(root, value_at(part, "properties", name))
     used, texts = dict[str, Any](), [json.dumps(part)]
     for text in texts:
         for name in DEFINITION.findall(text):
@@ -221,7 +225,7 @@ def property_schema(root: Schema, part: Schema, *path: str) -> Schema:
     return {**part, "$defs": used} if used else part
 
 
-def resolved(root: Schema, part: Any) -> Schema:
+def resolve_schema_reference(root: Schema, part: Any) -> Schema:
     """Resolve a reference in a schema; empty if the target is not an object."""
     reference = value_at(part, "$ref")
     found = value_at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part

@@ -35,12 +35,14 @@ CONSTRAINTS = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf",
 REMEDY = "use a JSON Schema or a type, or one for each node"
 
 
-def question(value: Any, answer_spec: AnswerSpec) -> Ask:
+def plain_interrupt_question(value: Any, answer_spec: AnswerSpec) -> Ask:
     """Return a plain interrupt as a question; its buttons state the value that the graph receives."""
     schema = answer_spec.schema or {}
     sent: dict[Decision, Any] = {"approve": True, "reject": answer_spec.rejection_value}
     actions = {
-        each: Button(value=result) for each, result in sent.items() if result is not None and fits(schema, result)
+        each: Button(value=result)
+        for each, result in sent.items()
+        if result is not None and value_fits_schema(schema, result)
     }
     allowed: tuple[Decision, ...] = ("approve", "reject", "respond")
     ask = text_question(value).model_copy(update={"answer_schema": schema, "actions": actions})
@@ -52,17 +54,17 @@ def question(value: Any, answer_spec: AnswerSpec) -> Ask:
     return ask.model_copy(update={"kind": "form", "data_schema": form_schema, "allowed": offered})
 
 
-def answer(requests: Sequence[Request], schema: Schema | None) -> Any:
+def plain_interrupt_answer(requests: Sequence[Request], schema: Schema | None) -> Any:
     """Return the result of `interrupt`; raise `UndecidedError` if there is no decision."""
     (request,) = requests
-    value = answer_value(request)
+    value = value_of_decision(request)
     # LangGraph treats None as a missing answer.
     if value is None:
         raise UndecidedError(request.id, request.status)
     return value
 
 
-def answer_value(request: Request) -> Any:
+def value_of_decision(request: Request) -> Any:
     """Return the value of a decision; None without a decision or after its erasure."""
     response = request.response
     if response is None or request.erased:
@@ -75,7 +77,7 @@ def answer_value(request: Request) -> Any:
     return button.value if button else None
 
 
-def fits(schema: Schema, value: Any) -> bool:
+def value_fits_schema(schema: Schema, value: Any) -> bool:
     """Return True if a schema allows this value; an unusable schema is refused when the question is asked."""
     try:
         json_schema.check_instance(schema, value, field=ANSWER)
@@ -100,28 +102,30 @@ def wrap_in_object(schema: Schema) -> Schema:
 def text_question(value: Any) -> Ask:
     """Return any value as a text question: a title, and the whole value in the description."""
     has_parts = isinstance(value, dict | list) and bool(value)
-    title = heading(value) if has_parts else text_of(value)
+    title = interrupt_heading(value) if has_parts else interrupt_value_as_text(value)
     description = as_markdown(value) if has_parts else title
-    return Ask(title=shortened(title) or UNTITLED, description=truncate(description), kind="question")
+    return Ask(title=shorten_title(title) or UNTITLED, description=truncate_description(description), kind="question")
 
 
-def heading(value: Any) -> str:
+def interrupt_heading(value: Any) -> str:
     """Return the question text of an object, else its content in one line."""
     if not isinstance(value, dict):
-        return ", ".join(" ".join(text_of(each).split()) for each in value)
+        return ", ".join(" ".join(interrupt_value_as_text(each).split()) for each in value)
     texts = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
     named = next((texts[name] for name in HEADINGS if name in texts), None) or next(iter(texts.values()), None)
-    return clean_text(named or ", ".join(f"{name}: {' '.join(text_of(each).split())}" for name, each in value.items()))
+    return clean_text(
+        named or ", ".join(f"{name}: {' '.join(interrupt_value_as_text(each).split())}" for name, each in value.items())
+    )
 
 
-def shortened(title: str) -> str:
+def shorten_title(title: str) -> str:
     """Return a title of at most 500 characters: the first line, without a heading mark."""
     lines = [line for line in title.splitlines() if line.strip(" #\t")]
     text = (lines[0].lstrip("# \t") if lines else title).strip()
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
 
 
-def truncate(text: str) -> str:
+def truncate_description(text: str) -> str:
     """Return a description of at most 20,000 characters that states the number of omitted characters."""
     if len(text) <= MAX_DESCRIPTION:
         return text
@@ -137,7 +141,7 @@ def as_markdown(value: Any) -> str:
 
 def part_of(name: Any, value: Any) -> str:
     """Return one part of an object or a list as Markdown."""
-    text, label = text_of(value), "" if name is None else f"**{clean_text(str(name))}:** "
+    text, label = interrupt_value_as_text(value), "" if name is None else f"**{clean_text(str(name))}:** "
     if isinstance(value, str) and "\n" not in text:
         return f"- {label}{text}"
     if not isinstance(value, str | dict | list) or not value:
@@ -148,7 +152,7 @@ def part_of(name: Any, value: Any) -> str:
     return f"- {label}\n\n{fence}{language}\n{text}\n{fence}\n"
 
 
-def text_of(value: Any) -> str:
+def interrupt_value_as_text(value: Any) -> str:
     """Return text unchanged, and any other value as JSON; a value without a JSON form becomes its type's name."""
     if isinstance(value, str):
         return clean_text(value)

@@ -15,8 +15,8 @@ from ringi.runtimes.langgraph.graphs import (
     ASK_INSTEAD,
     COMPILE,
     REVIEW_EACH,
-    breakpoints,
     check_versions,
+    graph_breakpoints,
     jumps_past_review,
     nodes_of,
 )
@@ -52,7 +52,7 @@ class LangGraphRuntime:
             raise SettingError(
                 f"agents.{agent.name}.options", sorted(agent.options), "set them with the graph's `with_config`"
             )
-        if stops := breakpoints(graph):
+        if stops := graph_breakpoints(graph):
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
             )

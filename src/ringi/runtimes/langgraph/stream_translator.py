@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from ringi.contracts.runtime import Output
 from ringi.domain.record import RUN
 from ringi.runs.model_form import VisibleText, clean_text
-from ringi.runs.run_states import clean_json, json_text
+from ringi.runs.run_states import clean_json, storable_json_text
 from ringi.runs.stream_writer import SAY
 
 MODEL_FORMS = "ringi_model_forms"
@@ -91,7 +91,7 @@ class StreamTranslator:
                 self._close(message)
 
     def _custom(self, value: Any) -> None:
-        text = json_text(value)
+        text = storable_json_text(value)
         plain = clean_json(json.loads(text))
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
         place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -154,7 +154,9 @@ class StreamTranslator:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), json_text(call["args"]))
+            self.emitter.tool_call(
+                clean_text(str(call["id"])), clean_text(call["name"]), storable_json_text(call["args"])
+            )
 
 
 @dataclass
@@ -256,10 +258,14 @@ def unsent_part(
         unsent, first, continues_in = "" if is_sent else own, known, None
     else:
         unsent, first, continues_in = text, None, None
-    return unsent, continues_in, [each for each in within if each is not first and repeats(unsent, each, place)]
+    return (
+        unsent,
+        continues_in,
+        [each for each in within if each is not first and step_repeats_message(unsent, each, place)],
+    )
 
 
-def repeats(text: str, message: StreamedMessage, place: str) -> bool:
+def step_repeats_message(text: str, message: StreamedMessage, place: str) -> bool:
     """Return whether the result of a step at a place repeats a message."""
     return contains_text(text, message.text, is_unrelated=message.is_unrelated(place))
 

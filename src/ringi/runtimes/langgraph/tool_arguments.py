@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ringi.base.canonical_json import JsonObject
-from ringi.base.validation import MAX_ERRORS, path_of, rule_of
+from ringi.base.validation import MAX_ERRORS, field_path, rule_of
 from ringi.errors import FieldError, InvalidError
-from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
+from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown_arguments
 
 T = TypeVar("T")
 Kinds = tuple[type, ...]
@@ -44,7 +44,7 @@ def once_per_tool(read: Callable[[BaseTool], T]) -> Callable[[BaseTool], T]:
 
 
 @once_per_tool
-def injected(tool: BaseTool) -> frozenset[str]:
+def injected_arguments(tool: BaseTool) -> frozenset[str]:
     """Return the arguments that the agent's code injects: the model neither sees nor may set them."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
     hints = get_type_hints(function, include_extras=True) if function else {}
@@ -101,8 +101,8 @@ def check_tool(tool: BaseTool | None, args: JsonObject) -> None:
         return check_call(schema, args)
     names = property_names(schema)
     if names is not None:
-        refuse_unknown(args, names)
-    check_model(model, args, injected(tool))
+        refuse_unknown_arguments(args, names)
+    check_model(model, args, injected_arguments(tool))
     try:
         check_call(schema, args)
     except InvalidError:
@@ -132,7 +132,7 @@ def check_model(model: type[BaseModel], args: JsonObject, injected_names: frozen
         # The arguments that the agent's code injects are not set yet.
         wrong = [each for each in problems if not each["loc"] or each["loc"][0] not in injected_names]
         if wrong:
-            found = [FieldError(path_of("args", e["loc"]), e["msg"], *rule_of(e)) for e in wrong[:MAX_ERRORS]]
+            found = [FieldError(field_path("args", e["loc"]), e["msg"], *rule_of(e)) for e in wrong[:MAX_ERRORS]]
             raise InvalidError(found) from error
 
 
@@ -155,15 +155,15 @@ def dropped_paths(original: Any, converted: Any, path: str) -> Iterator[str]:
     if isinstance(original, dict) and isinstance(converted, dict):
         for name, value in original.items():
             if name in converted:
-                yield from dropped_paths(value, converted[name], path_of(path, [name]))
+                yield from dropped_paths(value, converted[name], field_path(path, [name]))
             else:
-                yield path_of(path, [name])
+                yield field_path(path, [name])
     elif isinstance(original, list) and isinstance(converted, list) and len(original) == len(converted):
         for place, value in enumerate(original):
-            yield from dropped_paths(value, converted[place], path_of(path, [place]))
+            yield from dropped_paths(value, converted[place], field_path(path, [place]))
 
 
-def tools_of(graph: Any) -> dict[str, BaseTool]:
+def graph_tools(graph: Any) -> dict[str, BaseTool]:
     """Return the tools that a graph and its subgraphs run, by name; a shared name is left out."""
     subgraphs = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     nodes = [node.bound for each in (graph, *subgraphs) for node in getattr(each, "nodes", {}).values()]
@@ -172,7 +172,7 @@ def tools_of(graph: Any) -> dict[str, BaseTool]:
     return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
 
 
-def refusal_reason(tool: BaseTool, args: JsonObject) -> str | None:
+def invalid_tool_call_reason(tool: BaseTool, args: JsonObject) -> str | None:
     """Return the validation error of a tool call; None if it is valid."""
     try:
         check_tool(tool, args)

@@ -73,7 +73,10 @@ class UsageMeter(BaseCallbackHandler):
         if WRAPPER_MODEL in (about.get("tags") or ()):
             return
         of = about.get("metadata") or {}
-        names = {"requested": text_or_none(of.get("ls_model_name")), "provider": text_or_none(of.get("ls_provider"))}
+        names = {
+            "requested": storable_model_name(of.get("ls_model_name")),
+            "provider": storable_model_name(of.get("ls_provider")),
+        }
         call = tracing.ModelCall(self._thread_id, time.time_ns(), **names)
         with self._lock:
             self._started[run_id] = call, time.perf_counter_ns()
@@ -83,8 +86,8 @@ class UsageMeter(BaseCallbackHandler):
             started = self._started.pop(run_id, None)
         if started is None:
             return
-        seconds, message = round((time.perf_counter_ns() - started[1]) / 1e9, 3), message_of(response)
-        call = replace(started[0], reported=reported_name(message))
+        seconds, message = round((time.perf_counter_ns() - started[1]) / 1e9, 3), model_response_message(response)
+        call = replace(started[0], reported=reported_model_name(message))
         # A local server reports a path, and a provider a version that changes: prices are set for the requested name.
         usage = usage_of(message, call.requested or call.reported or call.provider or UNKNOWN, seconds)
         tracing.record_model_call(call, usage, error)
@@ -96,17 +99,17 @@ METER: ContextVar[UsageMeter | None] = ContextVar("ringi_usage_meter", default=N
 register_configure_hook(METER, inheritable=True)
 
 
-def message_of(response: LLMResult | None) -> AIMessage | None:
+def model_response_message(response: LLMResult | None) -> AIMessage | None:
     """Return the first message of a model's response, if there is one."""
     generation = next((each for group in response.generations for each in group), None) if response else None
     message = generation.message if isinstance(generation, ChatGeneration) else None
     return message if isinstance(message, AIMessage) else None
 
 
-def reported_name(message: AIMessage | None) -> str | None:
+def reported_model_name(message: AIMessage | None) -> str | None:
     """Return the name of the model in its message, if there is one."""
     about = message.response_metadata if message else {}
-    return text_or_none(about.get("model_name")) or text_or_none(about.get("model"))
+    return storable_model_name(about.get("model_name")) or storable_model_name(about.get("model"))
 
 
 def usage_of(message: AIMessage | None, model: str, seconds: float) -> ModelCalls:
@@ -126,7 +129,7 @@ def tokens_or_none(value: object) -> int | None:
     return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
 
 
-def text_or_none(value: object) -> str | None:
+def storable_model_name(value: object) -> str | None:
     """Return a name that can be stored and shown, or None."""
     return (clean_text(value).strip()[:MAX_NAME] or None) if isinstance(value, str) else None
 

@@ -23,22 +23,22 @@ from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCa
 from ringi.runtimes.openai_agents.output import OpenAIOutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
     call_args,
-    code_of,
-    dump,
-    finished,
-    history_of,
-    server_of,
-    stored,
-    tool_of,
+    called_function_tool,
+    conversation_of_ended_calls,
+    mcp_server_of_call,
+    openai_conversation_history,
+    openai_state_as_json,
+    openai_state_with_data,
+    shell_or_patch_text,
     waiting_calls,
 )
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
 from ringi.runtimes.tool_calls import (
     REJECTED,
     StoredRun,
-    messages_of,
+    question_to_json,
     result_values,
-    stored_question,
+    run_input_messages,
 )
 
 UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
@@ -70,7 +70,7 @@ class OpenAIRun(StoredRun):
             **run_options(self._run.agent.options),
         )
         try:
-            await stream(result, writer)
+            await stream_openai_run(result, writer)
         finally:
             watch.count_nested(before, result.context_wrapper.usage)
         await out.flush()
@@ -82,8 +82,8 @@ class OpenAIRun(StoredRun):
         converted = run.agent.input(run.input)
         # A list is already in the SDK's own format.
         if not isinstance(converted, list):
-            converted = [{"role": each.role, "content": each.text} for each in messages_of(converted)]
-        return [*history_of(run.state.data if run.state else None), *converted]
+            converted = [{"role": each.role, "content": each.text} for each in run_input_messages(converted)]
+        return [*openai_conversation_history(run.state.data if run.state else None), *converted]
 
     async def _restored(
         self,
@@ -115,7 +115,7 @@ class OpenAIRun(StoredRun):
         pauses: OpenAIToolPauses,
         data: dict[str, Any] | None,
     ) -> FrameworkState:
-        run_state, name = dump(result.to_state()), self._run.agent.target.name
+        run_state, name = openai_state_as_json(result.to_state()), self._run.agent.target.name
         # A call that still waits keeps its question: with the words and facts of now it would be another one.
         open_questions = {each["id"]: each for each in data["questions"]} if data else {}
         questions = []
@@ -123,27 +123,27 @@ class OpenAIRun(StoredRun):
             if known := open_questions.get(call.id):
                 questions.append(known)
                 continue
-            tool = tool_of(item)
+            tool = called_function_tool(item)
             allowed = (DECISIONS if tool else UNEDITED) if call_args(item) is not None else REFUSING_DECISIONS
             # An agent that is a tool has its own words, which nobody streams.
             is_current = item.agent.name == run_state["current_agent"]["name"]
             words = writer.words.strip() if is_current else None
             schema = tool.params_json_schema if tool else None
-            about = {SERVER: server} if (server := server_of(item)) else None
-            code = code_of(item)
+            about = {SERVER: server} if (server := mcp_server_of_call(item)) else None
+            code = shell_or_patch_text(item)
             ask = call.question(allowed, description=words, schema=schema, context=about, code=code)
             gate = await pauses.question(item.agent.name, call)
             ask = with_gate(ask, gate) if gate else ask
-            questions.append(stored_question(call.id, ask, call.place, is_gated=bool(gate)))
+            questions.append(question_to_json(call.id, ask, call.place, is_gated=bool(gate)))
         # A run that is canceled here leaves what it has done to the thread's next run.
-        history = finished(jsonable(result.to_input_list()))
+        history = conversation_of_ended_calls(jsonable(result.to_input_list()))
         data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}
-        return stored(data)
+        return openai_state_with_data(data)
 
     def _done(self, result: RunResultStreaming) -> FrameworkState:
         values = result_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
-        return stored(data)
+        return openai_state_with_data(data)
 
 
 def run_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def run_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "run_config": replace(config, tool_execution=execution)}
 
 
-async def stream(result: RunResultStreaming, writer: OpenAIOutputWriter) -> None:
+async def stream_openai_run(result: RunResultStreaming, writer: OpenAIOutputWriter) -> None:
     """Write the events of a run until it stops; nothing of the run goes on after an error or a cancellation."""
     try:
         async for event in result.stream_events():

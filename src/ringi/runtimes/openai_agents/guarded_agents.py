@@ -19,7 +19,7 @@ from agents.tool_context import ToolContext
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.openai_agents.tool_pauses import Invoke, OpenAIToolPauses, ToolInvocation, nested_agent, with_agent
-from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
+from ringi.runtimes.tool_calls import NOTE, ToolCall, parse_call_arguments
 
 BIND = "__agents_bind_function_tool__"
 """The SDK's own method that binds an invoker to a copy of its tool."""
@@ -64,7 +64,12 @@ class ApprovedCalls:
         """
         approved_calls = self._by_call.get((agent, name, call_id), [])
         found = next(
-            (approved_call for approved_call in approved_calls if approved_call.call.args == args_of(args)), None
+            (
+                approved_call
+                for approved_call in approved_calls
+                if approved_call.call.args == parse_call_arguments(args)
+            ),
+            None,
         )
         if approved_calls and not found:
             raise NotAuthorizedError(

@@ -13,11 +13,11 @@ from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, WorkerRun
-from ringi.runs.run_states import json_text
+from ringi.runs.run_states import storable_json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
 from ringi.runtimes.openai_agents.run_state import call_id_of
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
-from ringi.runtimes.tool_calls import args_of, counted
+from ringi.runtimes.tool_calls import model_usage_or_zeros, parse_call_arguments
 
 TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
 UNKNOWN = "unknown"
@@ -62,7 +62,7 @@ class OpenAIOutputWriter:
         elif name in ("tool_called", "handoff_requested"):
             raw = jsonable(item.raw_item)
             if call_id := call_id_of(raw):
-                self._out.tool_call(call_id, tool_name(raw), tool_args(raw))
+                self._out.tool_call(call_id, openai_tool_name(raw), tool_args(raw))
                 if raw.get("type") == "mcp_call":
                     # The provider has run the call: its result is in the same item.
                     self._out.tool_result(call_id, text_of_output(raw.get("output") or raw.get("error") or ""))
@@ -96,7 +96,7 @@ class OpenAIOutputWriter:
         return f"{self._run_id}-{self.messages}"
 
 
-def tool_name(raw: dict[str, Any]) -> str:
+def openai_tool_name(raw: dict[str, Any]) -> str:
     """Return the name of a called tool; tools of the provider have only a type."""
     return str(raw.get("name") or raw.get("type", UNKNOWN).removesuffix("_call"))
 
@@ -105,9 +105,9 @@ def tool_args(raw: dict[str, Any]) -> str:
     """Return the arguments of a call as JSON."""
     args = raw.get("arguments")
     if isinstance(args, str):
-        return args if args_of(args) is not None else json_text({"arguments": args})
+        return args if parse_call_arguments(args) is not None else storable_json_text({"arguments": args})
     known = ("id", "call_id", "type", "name", "status", "caller", "namespace")
-    return json_text({name: value for name, value in raw.items() if name not in known and value is not None})
+    return storable_json_text({name: value for name, value in raw.items() if name not in known and value is not None})
 
 
 def text_of_output(output: Any) -> str:
@@ -138,7 +138,7 @@ class RunWatch(RunHooks[Any]):
         usage, seconds = response.usage, time.perf_counter() - self._started
         cached = usage.input_tokens_details.cached_tokens or 0
         tokens = {"read": usage.input_tokens, "cached": cached, "written": usage.output_tokens}
-        self._run.count_usage(counted(model_name(agent), 1, seconds, **tokens))
+        self._run.count_usage(model_usage_or_zeros(model_name(agent), 1, seconds, **tokens))
 
     def count_nested(self, before: Usage, after: Usage) -> None:
         """Count the calls that the stretch made beyond its own: those of agents that are tools."""
@@ -146,7 +146,7 @@ class RunWatch(RunHooks[Any]):
         rest = {name: getattr(after, name) - getattr(before, name) - getattr(self._counted, name) for name in names}
         if rest["requests"] > 0:
             tokens = {"read": rest["input_tokens"], "cached": 0, "written": rest["output_tokens"]}
-            self._run.count_usage(counted(NESTED, rest["requests"], 0.0, **tokens))
+            self._run.count_usage(model_usage_or_zeros(NESTED, rest["requests"], 0.0, **tokens))
 
 
 def model_name(agent: Agent[Any]) -> str:

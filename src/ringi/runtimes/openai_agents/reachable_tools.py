@@ -6,14 +6,14 @@ from typing import Any
 
 from agents import Agent, FunctionTool, Handoff, HostedMCPTool
 
-from ringi.runtimes.gated_tools import AgentTools, arguments_of
+from ringi.runtimes.gated_tools import AgentTools, schema_argument_names
 from ringi.runtimes.openai_agents.tool_pauses import is_stoppable, nested_agent, with_agent
 
 HARMLESS = ("tool_search", "programmatic_tool_calling")
 """The tools of the provider that only find or call other tools."""
 
 
-def tools_of(agent: Agent[Any]) -> AgentTools:
+def reachable_openai_tools(agent: Agent[Any]) -> AgentTools:
     """Return the tools of an agent, and of all agents that it reaches."""
     tools, seen = AgentTools(), set[int]()
     add_agent(tools, agent, seen)
@@ -42,7 +42,7 @@ def add_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
 def add_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:
     """Add a tool, and the agent that it is."""
     if isinstance(tool, FunctionTool):
-        tools.add(tool.qualified_name, arguments_of(tool.params_json_schema))
+        tools.add(tool.qualified_name, schema_argument_names(tool.params_json_schema))
         if nested := nested_agent(tool):
             add_agent(tools, nested, seen)
             if with_agent(tool, nested) is None:

@@ -14,7 +14,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import FrameworkState
 from ringi.domain.display import Code
 from ringi.errors import InvalidError
-from ringi.runtimes.tool_calls import ToolCall, args_of, unique_ids
+from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments, unique_ids
 
 FRAMEWORK = "openai-agents"
 VERSION_KEY = "$schemaVersion"
@@ -22,7 +22,7 @@ NO_CONTEXT = {"original_type": None, "serialized_via": "none", "requires_deseria
 """The SDK's own description of a run without a context."""
 
 
-def number_of(schema_version: str) -> int:
+def state_version_number(schema_version: str) -> int:
     """Return the version of a state as a number: 121 for 1.21."""
     major, _, minor = schema_version.partition(".")
     return 100 * int(major) + int(minor or 0)
@@ -30,17 +30,17 @@ def number_of(schema_version: str) -> int:
 
 def readable_numbers() -> range:
     """Return the numbers of the states that the installed SDK reads."""
-    numbers = [number_of(each) for each in SUPPORTED_SCHEMA_VERSIONS]
+    numbers = [state_version_number(each) for each in SUPPORTED_SCHEMA_VERSIONS]
     return range(min(numbers), max(numbers) + 1)
 
 
-def stored(data: dict[str, Any]) -> FrameworkState:
+def openai_state_with_data(data: dict[str, Any]) -> FrameworkState:
     """Return the state with this data."""
-    number = number_of(data.get("run_state", {}).get(VERSION_KEY, CURRENT_SCHEMA_VERSION))
+    number = state_version_number(data.get("run_state", {}).get(VERSION_KEY, CURRENT_SCHEMA_VERSION))
     return FrameworkState(framework=FRAMEWORK, version=version(FRAMEWORK), schema_number=number, data=data)
 
 
-def dump(state: RunState[Any, Any]) -> dict[str, Any]:
+def openai_state_as_json(state: RunState[Any, Any]) -> dict[str, Any]:
     """Return the state of the SDK as JSON, without the context: it is made again for each stretch."""
     dumped: dict[str, Any] = jsonable(state.to_json(context_serializer=lambda context: {}))
     forget_contexts(dumped)
@@ -71,7 +71,7 @@ def waiting_calls(
         agent: The name of the run's agent.
     """
     paths = call_paths(run_state, CallPath(f"{run_id}/", ""))
-    calls = [call_of(item, paths, agent) for item in items]
+    calls = [openai_call_of_item(item, paths, agent) for item in items]
     ids, places = unique_ids([call.id for call in calls]), unique_ids([call.place for call in calls])
     return [
         (call._replace(id=id, place=place), item)
@@ -95,10 +95,12 @@ def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str
     """
     turn, paths = run_state.get("current_turn"), dict[tuple[str, str], CallPath]()
     step, response = run_state.get("current_step") or {}, run_state.get("last_processed_response") or {}
-    answer = [call_key(item) for item in (run_state.get("last_model_response") or {}).get("output") or ()]
+    answer = [
+        openai_waiting_call_key(item) for item in (run_state.get("last_model_response") or {}).get("output") or ()
+    ]
 
     def path(raw: Mapping[str, Any], agent: str = "") -> CallPath:
-        id, key = call_id_of(raw), call_key(raw)
+        id, key = call_id_of(raw), openai_waiting_call_key(raw)
         position = answer.index(key) if key in answer else id
         if isinstance(position, int) and (others := sum(each[0] == id for each in answer[:position])):
             # One answer may give the same id to several calls.
@@ -106,7 +108,7 @@ def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str
         return CallPath(f"{before.id}{turn}/{agent}{id}", f"{before.place}{turn}/{agent}{position}")
 
     for item in (step.get("data") or {}).get("interruptions", ()):
-        paths[call_key(item["raw_item"])] = path(item["raw_item"], f"{item['agent']['name']}/")
+        paths[openai_waiting_call_key(item["raw_item"])] = path(item["raw_item"], f"{item['agent']['name']}/")
     for function in response.get("functions", ()):
         if nested := function.get("agent_run_state"):
             # The run of an agent that is a tool lists its calls too: its own list has their whole path.
@@ -115,7 +117,7 @@ def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str
     return paths
 
 
-def call_key(raw: Mapping[str, Any]) -> tuple[str, str]:
+def openai_waiting_call_key(raw: Mapping[str, Any]) -> tuple[str, str]:
     """Return what tells a waiting call from the others: the SDK approves none of two that are equal."""
     return call_id_of(raw), str(raw.get("arguments") or "")
 
@@ -125,14 +127,14 @@ def call_id_of(raw: Mapping[str, Any]) -> str:
     return str(raw.get("call_id") or raw.get("id") or "")
 
 
-def call_of(item: ToolApprovalItem, paths: Mapping[tuple[str, str], CallPath], agent: str) -> ToolCall:
+def openai_call_of_item(item: ToolApprovalItem, paths: Mapping[tuple[str, str], CallPath], agent: str) -> ToolCall:
     """Return the call of an item."""
     raw, owner = jsonable(item.raw_item), item.agent.name
     args = call_args(item)
     name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
     unreadable = {"arguments": item.arguments}
     own = "" if owner == agent else owner
-    path = paths[call_key(raw)]
+    path = paths[openai_waiting_call_key(raw)]
     return ToolCall(path.id, call_id_of(raw), name, unreadable if args is None else args, own, path.place)
 
 
@@ -141,7 +143,7 @@ def call_args(item: ToolApprovalItem) -> dict[str, Any] | None:
     raw = jsonable(item.raw_item)
     if raw.get("type") == "custom_tool_call":
         return {"input": raw.get("input")}
-    return details_of(raw) if item.arguments is None else args_of(item.arguments)
+    return details_of(raw) if item.arguments is None else parse_call_arguments(item.arguments)
 
 
 def details_of(raw: dict[str, Any]) -> dict[str, Any]:
@@ -152,13 +154,13 @@ def details_of(raw: dict[str, Any]) -> dict[str, Any]:
     return {name: raw[name] for name in ("operations", "input") if raw.get(name) is not None}
 
 
-def server_of(item: ToolApprovalItem) -> str | None:
+def mcp_server_of_call(item: ToolApprovalItem) -> str | None:
     """Return the name of the MCP server that has the tool of a call."""
     label = jsonable(item.raw_item).get("server_label")
     return label or (item.tool_origin.mcp_server_name if item.tool_origin else None)
 
 
-def code_of(item: ToolApprovalItem) -> Code | None:
+def shell_or_patch_text(item: ToolApprovalItem) -> Code | None:
     """Return the commands of a shell or the text of a patch, for people to read; None if no block can show it."""
     type, args = jsonable(item.raw_item).get("type"), call_args(item) or {}
     if type == "shell_call":
@@ -173,7 +175,7 @@ def code_of(item: ToolApprovalItem) -> Code | None:
         return None
 
 
-def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
+def called_function_tool(item: ToolApprovalItem) -> FunctionTool | None:
     """Return the function tool that a call names, if its agent holds it: its arguments can be changed.
 
     Other tools run elsewhere, such as those of the provider, or are made in each turn, such as those of MCP servers.
@@ -185,7 +187,7 @@ def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
     return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
 
 
-def finished(items: list[Any]) -> list[Any]:
+def conversation_of_ended_calls(items: list[Any]) -> list[Any]:
     """Return a conversation without the calls that have no result."""
     results = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
     results |= {item.get("approval_request_id") for item in items if item.get("type") == "mcp_approval_response"}
@@ -196,6 +198,6 @@ def finished(items: list[Any]) -> list[Any]:
     return [item for item in items if waits_for(item) is None or waits_for(item) in results]
 
 
-def history_of(data: Any) -> list[Any]:
+def openai_conversation_history(data: Any) -> list[Any]:
     """Return the conversation that an earlier run of the thread left."""
     return list(data["history"]) if isinstance(data, dict) else []

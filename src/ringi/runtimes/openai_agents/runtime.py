@@ -27,11 +27,11 @@ class OpenAIAgentsRuntime:
         """
         if SDK_CLASS not in [(each.__module__, each.__name__) for each in type(agent.target).__mro__]:
             return None
-        from ringi.runtimes.openai_agents.reachable_tools import tools_of
+        from ringi.runtimes.openai_agents.reachable_tools import reachable_openai_tools
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
 
         refuse_settings(agent, FRAMEWORK, OPTIONS)
-        tools_of(agent.target).check(agent)
+        reachable_openai_tools(agent.target).check(agent)
         return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each", checks_calls=True)
 
     def open(self, run: WorkerRun) -> OpenRun:

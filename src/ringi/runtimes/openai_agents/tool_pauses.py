@@ -19,9 +19,9 @@ from ringi.contracts.runtime import WorkerRun
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runs.context import setting
+from ringi.runs.context import set_context_variable
 from ringi.runtimes.gated_tools import CURRENT, AskFirst, Gate, GatedCall, gate_of, is_by_person
-from ringi.runtimes.tool_calls import ToolCall, args_of
+from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments
 
 NeedsApproval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 """Whether a tool needs approval; a function gets the SDK's context, the arguments, and the id of the call."""
@@ -74,7 +74,7 @@ class OpenAIToolPauses:
         places: dict[tuple[str, str, str], str] = {}
         for n, item in enumerate(response.output):
             if isinstance(item, ResponseFunctionToolCall):
-                key = (agent, item.call_id, str(args_of(item.arguments) or {}))
+                key = (agent, item.call_id, str(parse_call_arguments(item.arguments) or {}))
                 places.setdefault(key, f"{self._turn}/{agent}/{n}")
         # Some models use the id of a call again in a later turn.
         self._places |= places
@@ -131,7 +131,7 @@ class OpenAIToolPauses:
         Raises:
             NotAuthorizedError: The call would run without the approval that it needs.
         """
-        args, id = args_of(call.input) or {}, call.context.tool_call_id
+        args, id = parse_call_arguments(call.input) or {}, call.context.tool_call_id
         key = CallKey(call.agent, call.tool.qualified_name, id, str(args), OUTER.get())
         if key in self._refusals:
             return self._refusals.pop(key)
@@ -150,9 +150,9 @@ class OpenAIToolPauses:
                 return refusal
         with ExitStack() as variables:
             if gated.gate:
-                variables.enter_context(setting(CURRENT, gated))
+                variables.enter_context(set_context_variable(CURRENT, gated))
             if nested_agent(call.tool) is not None:
-                variables.enter_context(setting(OUTER, f"{gated.place}/"))
+                variables.enter_context(set_context_variable(OUTER, f"{gated.place}/"))
             return await self._recorded(invoke, request)(call.context, call.input)
 
     def _recorded(self, invoke: Invoke, request: Request | None) -> Invoke:

@@ -16,7 +16,7 @@ from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
 from ringi.runs.model_form import clean_text
 from ringi.runs.run_states import clean_json
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.tool_calls import REJECTED, ToolCall, args_of
+from ringi.runtimes.tool_calls import REJECTED, ToolCall, parse_call_arguments
 
 EDITED = (
     "A person changed the arguments of a call of {tool} before it ran, on purpose. Do not repeat the original call."
@@ -71,7 +71,7 @@ def questions_of(
     """
     asks = {}
     for part in requests.approvals:
-        call, args = call_of(part, turn, rewrites), args_of(part.args)
+        call, args = deferred_call_for_tool(part, turn, rewrites), parse_call_arguments(part.args)
         allowed = DECISIONS if args is not None else REFUSING_DECISIONS
         metadata = metadata_of(requests, part)
         schema = schemas.get(part.tool_name)
@@ -83,8 +83,8 @@ def questions_of(
 
 def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
-    call = call_of(part, turn)
-    text = call.args.get("question") if kind_of(requests, part) == "question" else None
+    call = deferred_call_for_tool(part, turn)
+    text = call.args.get("question") if deferred_call_kind(requests, part) == "question" else None
     title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
     context = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}, **metadata_of(requests, part)}
     body = {
@@ -103,7 +103,7 @@ def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str,
     return {METADATA: metadata} if metadata else {}
 
 
-def kind_of(requests: DeferredToolRequests, part: ToolCallPart) -> str | None:
+def deferred_call_kind(requests: DeferredToolRequests, part: ToolCallPart) -> str | None:
     """Return the kind that a tool gives its deferred call; older versions of Pydantic AI know no kinds."""
     kind = getattr(requests, "kind", None)
     return kind(part.tool_call_id) if kind else None
@@ -130,15 +130,15 @@ def newest_calls(messages: Sequence[ModelMessage]) -> Iterator[tuple[int, ToolCa
     yield from ((n, part) for n, part in enumerate(newest.parts if newest else ()) if isinstance(part, ToolCallPart))
 
 
-def call_of(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> ToolCall:
+def deferred_call_for_tool(part: ToolCallPart, turn: str, rewrites: Rewrites | None = None) -> ToolCall:
     """Return a call, with the arguments that its tool would get."""
     rewrite = (rewrites or {}).get(part.tool_call_id)
-    args = rewrite.after if rewrite else args_of(part.args)
+    args = rewrite.after if rewrite else parse_call_arguments(part.args)
     unreadable = {"arguments": part.args}
     return ToolCall(question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args)
 
 
-def results_of(
+def deferred_call_results(
     requests: DeferredToolRequests, turn: str, answers: Mapping[str, Sequence[Request]], rewrites: Rewrites
 ) -> tuple[DeferredToolResults, dict[str, ApprovedToolCall], list[str]]:
     """Return the results of all deferred calls, the approved ones by id, and what the model reads about edited ones.
@@ -149,8 +149,12 @@ def results_of(
         NotAuthorizedError: An approval is about another call.
     """
     results, approvals, notes = DeferredToolResults(), dict[str, ApprovedToolCall](), list[str]()
-    for part, request in answered(requests.approvals, turn, answers):
-        id, rewrite, call = part.tool_call_id, rewrites.get(part.tool_call_id), call_of(part, turn, rewrites)
+    for part, request in calls_with_ended_requests(requests.approvals, turn, answers):
+        id, rewrite, call = (
+            part.tool_call_id,
+            rewrites.get(part.tool_call_id),
+            deferred_call_for_tool(part, turn, rewrites),
+        )
         decided = call.decision(request)
         if decided.decision in REFUSING_DECISIONS:
             results.approvals[id] = ToolDenied(decided.message or REJECTED)
@@ -159,13 +163,14 @@ def results_of(
             input_args = rewrite.before if rewrite and is_rewritten else decided.args
             approvals[id] = ApprovedToolCall(decided.args, input_args, is_rewritten)
             results.approvals[id] = ToolApproved(override_args=input_args)
-        if decided.decision == "edit" or (rewrite and rewrite.before != args_of(part.args)):
+        if decided.decision == "edit" or (rewrite and rewrite.before != parse_call_arguments(part.args)):
             # Instructions name no values: the model chose some, and would read its own words as ours.
             notes.append(EDITED.format(tool=part.tool_name))
-    for part, request in answered(requests.calls, turn, answers):
+    for part, request in calls_with_ended_requests(requests.calls, turn, answers):
         results.calls[part.tool_call_id] = value_of(request)
     by = {
-        part.tool_call_id: request for part, request in answered([*requests.approvals, *requests.calls], turn, answers)
+        part.tool_call_id: request
+        for part, request in calls_with_ended_requests([*requests.approvals, *requests.calls], turn, answers)
     }
     # Older versions of Pydantic AI do not record who answered.
     if (answered_by := getattr(results, "answered_by", None)) is not None:
@@ -173,7 +178,7 @@ def results_of(
     return results, approvals, notes
 
 
-def answered(
+def calls_with_ended_requests(
     parts: Sequence[ToolCallPart], turn: str, answers: Mapping[str, Sequence[Request]]
 ) -> Iterator[tuple[ToolCallPart, Request]]:
     """Yield each call with its ended request; raise `NotAuthorizedError` for a call without one."""

@@ -19,8 +19,8 @@ from pydantic_ai.messages import (
 )
 
 from ringi.contracts.runtime import Output
-from ringi.runs.run_states import json_text
-from ringi.runtimes.tool_calls import args_of
+from ringi.runs.run_states import storable_json_text
+from ringi.runtimes.tool_calls import parse_call_arguments
 
 FALLBACK = "fallback:"
 """The prefix of the name of a `FallbackModel`, which does not say which model answers."""
@@ -63,9 +63,9 @@ class PydanticAIOutputWriter:
 
     def tool_call(self, part: Any) -> None:
         """Write a call of a tool."""
-        args = args_of(part.args)
+        args = parse_call_arguments(part.args)
         self._out.tool_call(
-            part.tool_call_id, part.tool_name, json_text({"arguments": part.args} if args is None else args)
+            part.tool_call_id, part.tool_name, storable_json_text({"arguments": part.args} if args is None else args)
         )
 
     def close(self) -> None:

@@ -25,17 +25,23 @@ from ringi.base.settings import SettingError
 from ringi.contracts.runtime import AgentSettings, Description, FrameworkState, Output, WorkerRun
 from ringi.domain.request import Request
 from ringi.errors import RingiError
-from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, questions_of, results_of
+from ringi.runtimes.pydantic_ai.deferred_calls import (
+    ApprovedToolCall,
+    Rewrite,
+    call_places,
+    deferred_call_results,
+    questions_of,
+)
 from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter, RequestedModel
-from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAIToolPauses, StretchCalls, tools_of
+from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAIToolPauses, StretchCalls, pydantic_ai_agent_tools
 from ringi.runtimes.tool_calls import (
     Message,
     StoredRun,
-    counted,
-    messages_of,
+    model_usage_or_zeros,
+    question_to_json,
     refuse_settings,
     result_values,
-    stored_question,
+    run_input_messages,
 )
 
 FRAMEWORK = "pydantic-ai"
@@ -70,7 +76,7 @@ class PydanticAIRuntime:
         if getattr(target, "_output_validators", None) and not can_defer(target.output_type):
             what = "an agent with output validators needs output_type=[…, DeferredToolRequests], to end at a question"
             raise SettingError("agents", agent.name, what)
-        tools_of(target).check(agent)
+        pydantic_ai_agent_tools(target).check(agent)
         readable = range(SCHEMA_NUMBER, SCHEMA_NUMBER + 1)
         return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all", checks_calls=True)
 
@@ -104,8 +110,8 @@ class PydanticAIRun(StoredRun):
 
     def _begun(self) -> dict[str, Any]:
         run = self._run
-        messages = messages_of(run.agent.input(run.input))
-        earlier = [*history_of(run.state.data if run.state else None), *map(history_message, messages[:-1])]
+        messages = run_input_messages(run.agent.input(run.input))
+        earlier = [*pydantic_ai_history(run.state.data if run.state else None), *map(history_message, messages[:-1])]
         prompt = messages[-1].text if messages else None
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
@@ -114,7 +120,7 @@ class PydanticAIRun(StoredRun):
     ) -> tuple[dict[str, Any], dict[str, ApprovedToolCall]]:
         requests = REQUESTS.validate_python(data["requests"])
         rewrites = REWRITES.validate_python(data[REWRITTEN])
-        results, approvals, notes = results_of(requests, self._place(turn), answers, rewrites)
+        results, approvals, notes = deferred_call_results(requests, self._place(turn), answers, rewrites)
         options = {
             "message_history": ModelMessagesTypeAdapter.validate_python(data["messages"]),
             "deferred_tool_results": results,
@@ -141,7 +147,7 @@ class PydanticAIRun(StoredRun):
                         writer.write(event)
         finally:
             writer.close()
-            name = model.name or reported_name(target, result)
+            name = model.name or pydantic_ai_model_name(target, result)
             self._count(name, before, result.usage if result else usage, writer.seconds)
         if result is None:
             raise RingiError(f"agent {run.agent.name!r} has ended without a result")
@@ -153,7 +159,7 @@ class PydanticAIRun(StoredRun):
             return
         read, written = after.input_tokens - before.input_tokens, after.output_tokens - before.output_tokens
         cached = after.cache_read_tokens - before.cache_read_tokens
-        self._run.count_usage(counted(name, calls, seconds, read=read, cached=cached, written=written))
+        self._run.count_usage(model_usage_or_zeros(name, calls, seconds, read=read, cached=cached, written=written))
 
     async def _paused(
         self,
@@ -170,21 +176,21 @@ class PydanticAIRun(StoredRun):
         gated = await calls.ask(requests, asks, turn, places)
         data = {
             "questions": [
-                stored_question(id, ask, places.get(id.removeprefix(f"{turn}/"), ""), is_gated=id in gated)
+                question_to_json(id, ask, places.get(id.removeprefix(f"{turn}/"), ""), is_gated=id in gated)
                 for id, ask in asks.items()
             ],
             "requests": REQUESTS.dump_python(requests, mode="json"),
             REWRITTEN: REWRITES.dump_python(calls.rewrites, mode="json"),
             TURN: calls.turn,
-            "messages": dumped(result.all_messages()),
+            "messages": pydantic_ai_messages_json(result.all_messages()),
             "usage": jsonable(result.usage),
         }
-        return stored(data)
+        return pydantic_ai_state_with_data(data)
 
     def _done(self, result: AgentRunResult[Any]) -> FrameworkState:
         values = result_values(self._run.agent, result, result.output)
-        data = {"messages": dumped(result.all_messages()), "values": values}
-        return stored(data)
+        data = {"messages": pydantic_ai_messages_json(result.all_messages()), "values": values}
+        return pydantic_ai_state_with_data(data)
 
 
 def can_defer(output_type: Any) -> bool:
@@ -197,18 +203,18 @@ def can_defer(output_type: Any) -> bool:
     return any(can_defer(part) for part in parts)
 
 
-def stored(data: dict[str, Any]) -> FrameworkState:
+def pydantic_ai_state_with_data(data: dict[str, Any]) -> FrameworkState:
     """Return the state with this data."""
     return FrameworkState(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
 
 
-def dumped(messages: list[ModelMessage]) -> list[Any]:
+def pydantic_ai_messages_json(messages: list[ModelMessage]) -> list[Any]:
     """Return messages as JSON."""
     json: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
     return json
 
 
-def history_of(data: Any) -> list[ModelMessage]:
+def pydantic_ai_history(data: Any) -> list[ModelMessage]:
     """Return the conversation that an earlier run of the thread left, without calls that nobody answered."""
     messages: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
         data.get("messages", []) if isinstance(data, dict) else []
@@ -237,7 +243,7 @@ def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
     return {name: schema for name, schema in schemas.items() if schema}
 
 
-def reported_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:
+def pydantic_ai_model_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:
     """Return the name that the newest answer reports, else that of the agent's model."""
     answers = [each for each in result.all_messages() if isinstance(each, ModelResponse)] if result else []
     name = answers[-1].model_name if answers else getattr(agent.model, "model_name", agent.model)

@@ -31,21 +31,21 @@ from ringi.contracts.runtime import WorkerRun
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runs.context import setting
+from ringi.runs.context import set_context_variable
 from ringi.runtimes.gated_tools import (
     CURRENT,
     AgentTools,
     AskFirst,
     Gate,
     GatedCall,
-    arguments_of,
     denial_of,
     gate_of,
     is_by_person,
+    schema_argument_names,
     with_gate,
 )
 from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, newest_calls, question_id
-from ringi.runtimes.tool_calls import args_of
+from ringi.runtimes.tool_calls import parse_call_arguments
 
 TOOL_SEARCH = "tool_search"
 """The native tool that only loads the definitions of other tools."""
@@ -100,7 +100,9 @@ class StretchCalls:
     def note_rewrite(self, tool: ToolsetTool[Any], tool_args: dict[str, Any], ctx: RunContext[Any]) -> None:
         """Note what the agent made of the arguments of a call at which it pauses."""
         called = called_args(ctx)
-        if called is not None and content_of(validated(tool, called, ctx)) != content_of(tool_args):
+        if called is not None and arguments_without_defaults(
+            validate_tool_arguments(tool, called, ctx)
+        ) != arguments_without_defaults(tool_args):
             self.rewrites[str(ctx.tool_call_id)] = Rewrite(called, json_args(tool_args))
 
     async def ask(
@@ -118,7 +120,7 @@ class StretchCalls:
     async def _question(self, part: ToolCallPart, places: Mapping[str, str]) -> Ask | None:
         """Return what a gate asks about a call at which the framework itself pauses."""
         gate, rewrite = self.gates.get(part.tool_name), self.rewrites.get(part.tool_call_id)
-        args = rewrite.after if rewrite else args_of(part.args)
+        args = rewrite.after if rewrite else parse_call_arguments(part.args)
         if gate is None or args is None:
             return None
         call = GatedCall(self._run, part.tool_name, args, places.get(part.tool_call_id, part.tool_call_id), gate=gate)
@@ -147,7 +149,7 @@ class PydanticAIToolPauses(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """Return the tools of the run; the SDK adds those for its output afterwards."""
-        return PausingToolset(with_checks(toolset, self.calls), self.run, self.calls)
+        return PausingToolset(toolset_with_checks(toolset, self.calls), self.run, self.calls)
 
 
 @dataclass
@@ -160,7 +162,7 @@ class PausingToolset(WrapperToolset[Any]):
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools, and find their gates."""
         tools: dict[str, ToolsetTool[Any]] = await super().get_tools(ctx)
-        self.calls.gates |= {name: gate for name, tool in tools.items() if (gate := gate_of(function_of(tool)))}
+        self.calls.gates |= {name: gate for name, tool in tools.items() if (gate := gate_of(tool_function(tool)))}
         return tools
 
     async def call_tool(
@@ -173,7 +175,9 @@ class PausingToolset(WrapperToolset[Any]):
             must_pause = await self.run.must_pause(name, args)
         else:
             must_pause = False
-            if content_of(validated(tool, approval.args, ctx)) != content_of(tool_args):
+            if arguments_without_defaults(
+                validate_tool_arguments(tool, approval.args, ctx)
+            ) != arguments_without_defaults(tool_args):
                 if approval.is_rewritten:
                     raise NotAuthorizedError(id, CHANGED.format(tool=name))
                 self.calls.rewrites[id] = Rewrite(approval.input_args, args)
@@ -195,9 +199,12 @@ class PausingToolset(WrapperToolset[Any]):
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
             self.calls.note_rewrite(tool, tool_args, ctx)
             raise ApprovalRequired
-        content = self.calls.contents[id] = content_of(tool_args)
+        content = self.calls.contents[id] = arguments_without_defaults(tool_args)
         checked = with_check(tool, content, id)
-        with setting(CURRENT, call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
+        with (
+            set_context_variable(CURRENT, call),
+            self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)),
+        ):
             return await super().call_tool(name, tool_args, ctx, checked)
 
 
@@ -211,13 +218,13 @@ class CheckedToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Make a call if no toolset around this one has changed its arguments."""
-        id, content = str(ctx.tool_call_id), content_of(tool_args)
+        id, content = str(ctx.tool_call_id), arguments_without_defaults(tool_args)
         if self.calls.contents.get(id, content) != content:
             raise NotAuthorizedError(id, CHANGED.format(tool=name))
         return await super().call_tool(name, tool_args, ctx, tool)
 
 
-def with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractToolset[Any]:
+def toolset_with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractToolset[Any]:
     """Return the tools of an agent with a check of what reaches those that are no functions; see `with_check`."""
 
     def checked(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
@@ -229,10 +236,12 @@ def with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractT
 def called_args(ctx: RunContext[Any]) -> dict[str, Any] | None:
     """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
     calls = newest_calls(ctx.messages)
-    return next((args_of(part.args) for _, part in calls if part.tool_call_id == ctx.tool_call_id), None)
+    return next((parse_call_arguments(part.args) for _, part in calls if part.tool_call_id == ctx.tool_call_id), None)
 
 
-def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]) -> dict[str, Any] | None:
+def validate_tool_arguments(
+    tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]
+) -> dict[str, Any] | None:
     """Return arguments as the framework gives them to a tool; None if they do not fit it."""
     try:
         found: dict[str, Any] = tool.args_validator.validate_python(args, context=ctx.validation_context)
@@ -241,19 +250,19 @@ def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]
     return found
 
 
-def content_of(value: Any) -> object:
+def arguments_without_defaults(value: Any) -> object:
     """Return the content of arguments, without the defaults that a model makes anew each time.
 
     Fields count as they are: a serializer may round, mask or leave out what the tool gets.
     """
     if isinstance(value, BaseModel):
-        return {name: content_of(getattr(value, name)) for name in value.model_fields_set}
+        return {name: arguments_without_defaults(getattr(value, name)) for name in value.model_fields_set}
     if is_dataclass(value):
-        return {each.name: content_of(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: arguments_without_defaults(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {name: content_of(each) for name, each in value.items()}
+        return {name: arguments_without_defaults(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [content_of(each) for each in value]
+        return [arguments_without_defaults(each) for each in value]
     return ANY.dump_python(value)
 
 
@@ -273,14 +282,14 @@ def with_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[
         return tool
 
     async def run(tool_args: dict[str, Any], ctx: RunContext[Any]) -> Any:
-        if content_of(tool_args) != content:
+        if arguments_without_defaults(tool_args) != content:
             raise NotAuthorizedError(id, CHANGED.format(tool=tool.tool_def.name))
         return await call_func(tool_args, ctx)
 
     return replace(inner, call_func=run)
 
 
-def function_of(tool: ToolsetTool[Any]) -> Any:
+def tool_function(tool: ToolsetTool[Any]) -> Any:
     """Return the function of a tool; None if it has none."""
     while inner := getattr(tool, "source_tool", None):
         tool = inner
@@ -299,7 +308,7 @@ def json_args(args: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def tools_of(agent: PydanticAgent[Any, Any]) -> AgentTools:
+def pydantic_ai_agent_tools(agent: PydanticAgent[Any, Any]) -> AgentTools:
     """Return the tools of an agent."""
     tools = AgentTools()
     add_tools(tools, agent.toolsets)
@@ -316,13 +325,13 @@ def add_tools(tools: AgentTools, toolsets: Sequence[AbstractToolset[Any]]) -> No
         match toolset:
             case FunctionToolset():
                 for name, tool in toolset.tools.items():
-                    tools.add(name, arguments_of(tool.function_schema.json_schema))
+                    tools.add(name, schema_argument_names(tool.function_schema.json_schema))
             case CombinedToolset():
                 add_tools(tools, toolset.toolsets)
             case WrapperToolset() if type(toolset).__name__ in SAME_NAMES:
                 add_tools(tools, [toolset.wrapped])
             case ExternalToolset():
                 for definition in toolset.tool_defs:
-                    tools.add(definition.name, arguments_of(definition.parameters_json_schema))
+                    tools.add(definition.name, schema_argument_names(definition.parameters_json_schema))
             case _:
                 tools.is_complete = False

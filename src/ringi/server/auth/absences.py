@@ -12,7 +12,7 @@ from functools import partial
 from ringi.base.log_limit import FailureLog
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import ABSENCES, Backend, StreamItem, Wakeup
-from ringi.contracts.store import readable
+from ringi.contracts.store import skip_unreadable_records
 from ringi.domain import absence
 from ringi.domain.absence import Absence
 from ringi.domain.journal import Journal
@@ -102,7 +102,9 @@ class AbsenceTable:
         changes = self._changes
         found: list[Journal] | None = None
         with FailureLog(log, "the absences cannot be read, trying again at the next call"):
-            found = await readable(self._store, Journal, [Key(tenant, absence.JOURNAL) for tenant in tenants])
+            found = await skip_unreadable_records(
+                self._store, Journal, [Key(tenant, absence.JOURNAL) for tenant in tenants]
+            )
         if found is None:
             return
         now, journals = self._clock(), {journal.tenant: journal for journal in found}
@@ -110,7 +112,7 @@ class AbsenceTable:
         for tenant in tenants:
             if changes == self._changes:
                 self._read_at[tenant] = time.monotonic()
-            absences = absence.active(journals.get(tenant), now)
+            absences = absence.active_absences(journals.get(tenant), now)
             self._absences.pop(tenant, None)
             if absences:
                 self._absences[tenant] = absences

@@ -22,7 +22,7 @@ from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
+from ringi.server.auth.revocations import Revocations, TokenMetadata, token_digest
 from ringi.server.identity import Role, is_group, is_name, reserved_name
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
@@ -247,7 +247,7 @@ class Keys:
         if not isinstance(subject, str):
             raise invalid_claim("subject", "text")
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(groups), subject)
-        metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
+        metadata = TokenMetadata(token_digest(token), issued_at, parent if isinstance(parent, str) else None)
         times = [seconds_in(claims, name) for name in ("exp", "ends_at", "auth_time")]
         acr = claims.get("acr")
         return VerifiedToken(caller, times[0], metadata, times[1], times[2], acr if isinstance(acr, str) else None)

@@ -13,12 +13,12 @@ import jwt
 from starlette.types import Scope
 
 from ringi.base.bounded import Bounded
-from ringi.base.extras import missing
+from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
-from ringi.server.auth.revocations import TokenMetadata, mark_of
+from ringi.server.auth.revocations import TokenMetadata, token_digest
 from ringi.server.identity import AuthenticatedPerson, Oidc, safe_address
 from ringi.server.refusals import RefusalError, SignInError, UnauthenticatedError
 
@@ -61,7 +61,7 @@ class OidcProvider:
         try:
             import authlib.integrations.httpx_client  # noqa: F401
         except ModuleNotFoundError as error:
-            missing("signing in with OpenID Connect", error)
+            raise_missing_extra("signing in with OpenID Connect", error)
         self._settings = settings
         self._endpoints: ProviderEndpoints | None = None
         self._metadata_at = self._keys_at = self._unknown_key_at = -FRESH_SECONDS
@@ -73,7 +73,7 @@ class OidcProvider:
             issuer = self._settings.issuer
             metadata = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
             if metadata.get("issuer") != issuer:
-                raise unavailable(issuer, f"its issuer is {metadata.get('issuer')!r}")
+                raise oidc_unavailable_error(issuer, f"its issuer is {metadata.get('issuer')!r}")
             self._endpoints, self._metadata_at = endpoints_from(issuer, metadata), time.monotonic()
         return self._endpoints
 
@@ -124,7 +124,7 @@ class OidcProvider:
         except AuthlibBaseError as error:
             raise SignInError(CODE_REFUSED) from error
         except (httpx2.HTTPError, ValueError) as error:
-            raise unavailable(url, error) from error
+            raise oidc_unavailable_error(url, error) from error
         if not isinstance(tokens.get("id_token"), str):
             raise SignInError(CODE_REFUSED)
         return dict(tokens)
@@ -243,7 +243,7 @@ class OidcProvider:
             reply.raise_for_status()
             body = reply.json()
         except (httpx2.HTTPError, ValueError) as error:
-            raise unavailable(url, error) from error
+            raise oidc_unavailable_error(url, error) from error
         return body if isinstance(body, dict) else {}
 
 
@@ -274,7 +274,7 @@ def is_access_token(header: dict[str, Any], claims: dict[str, Any], client_id: s
     return not is_for_client and not claims.keys() & ID_CLAIMS
 
 
-def unavailable(url: str, reason: object) -> RefusalError:
+def oidc_unavailable_error(url: str, reason: object) -> RefusalError:
     """Return the error of a provider that does not respond correctly."""
     what = f"the sign-in provider {url} is not available ({reason}): try again, or use a token"
     return RefusalError(503, "unavailable", what, retry_after=5)
@@ -293,7 +293,7 @@ def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
             supports_basic="client_secret_basic" in methods,
         )
     except (KeyError, SettingError) as error:
-        raise unavailable(issuer, f"its metadata are incomplete or unsafe: {error}") from error
+        raise oidc_unavailable_error(issuer, f"its metadata are incomplete or unsafe: {error}") from error
 
 
 def key_type(key: dict[str, Any]) -> str:
@@ -318,7 +318,7 @@ def acr_of(claims: dict[str, Any]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def person_of(oidc: Oidc, claims: dict[str, Any]) -> AuthenticatedPerson:
+def oidc_person(oidc: Oidc, claims: dict[str, Any]) -> AuthenticatedPerson:
     """Return the person that the claims name, or raise the error that refuses them."""
     if oidc.name_claim == "email" and claims.get("email_verified") is not True:
         raise ForbiddenError("the provider has not verified this person's e-mail address: verify it there")
@@ -373,6 +373,6 @@ class BearerTokens:
             signed_in_at = sign_in_time(claims)
         except SignInError as error:
             raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
-        caller = Principal(*person_of(self._oidc, claims))
-        metadata = TokenMetadata(mark_of(token), float(claims["iat"]))
+        caller = Principal(*oidc_person(self._oidc, claims))
+        metadata = TokenMetadata(token_digest(token), float(claims["iat"]))
         return VerifiedToken(caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at, acr=acr_of(claims))

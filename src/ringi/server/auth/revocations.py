@@ -146,7 +146,7 @@ def broadest_revocation(event: object, now: float) -> tuple[str | None, Holder, 
     return mark, (tenant, name if tenant else None, None), until
 
 
-def mark_of(token: str) -> str:
+def token_digest(token: str) -> str:
     """Return the digest that identifies a token and cannot be used in its place.
 
     The signature is excluded: the same signature can be encoded in several ways.

@@ -288,12 +288,13 @@ def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base
     if run.id != thread.run_id or not thread.is_live:
         parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
     messages = [
-        {"id": each["id"], "role": "user", "parts": parts_of(each, base, thread.id)} for each in run.user_messages
+        {"id": each["id"], "role": "user", "parts": user_message_parts(each, base, thread.id)}
+        for each in run.user_messages
     ]
     return ChatRun(id=run.id, messages=messages, parts=list(merge_deltas(parts)))
 
 
-def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[MessagePart]:
+def user_message_parts(message: dict[str, Any], base: str, thread_id: str) -> list[MessagePart]:
     """Return a user message as parts: its text, if any, and its images."""
     text = [{"type": "text", "text": message["content"]}] if message["content"] else []
     return text + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]

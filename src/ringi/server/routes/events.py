@@ -18,7 +18,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
 from ringi.server.schemas import Access, AccessPage
-from ringi.server.sse.event_hub import ALL, EventHub, position_of
+from ringi.server.sse.event_hub import ALL, EventHub, position_of_event_id
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -44,7 +44,7 @@ class EventRoutes:
         self, caller: Auditor, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
     ) -> HttpResponse:
         """List what auditors read, oldest first; for auditors and admins."""
-        size, position = min(limit, self._settings.max_list), position_of(after) or START
+        size, position = min(limit, self._settings.max_list), position_of_event_id(after) or START
         store = self._components.backend.store
         events = await store.events(position, size, tenant=caller.tenant, record_id=LOG)
         found = await store.get_many(Journal, [Key(caller.tenant, LOG)])
@@ -57,14 +57,14 @@ class EventRoutes:
         return reply(AccessPage(items=items, next=events[-1].position if len(events) == size else None))
 
     async def _open_all(self, scope: Scope, caller: Principal) -> StreamOpening:
-        if (after := position_of(last_event_id(scope))) is None:
+        if (after := position_of_event_id(last_event_id(scope))) is None:
             tail = await self._hub.tail()
             return self._opening(ALL, tail)._replace(begins_after=tail)
         await self._hub.check(caller.tenant, after)
         return self._opening(ALL, after)
 
     async def _open_one(self, scope: Scope, caller: Principal) -> StreamOpening:
-        id, after = scope["path_params"]["id"], position_of(last_event_id(scope)) or START
+        id, after = scope["path_params"]["id"], position_of_event_id(last_event_id(scope)) or START
         await inbox_for(self._components.inbox, caller).get(id)
         await self._hub.check(caller.tenant, after)
         return self._opening(id, after)

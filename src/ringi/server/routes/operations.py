@@ -35,7 +35,7 @@ async def troubles(
     """List the runs that need an operator: failed runs first, then runs with stranded requests."""
     size, runner, store = min(limit, components.settings.max_list), components.runner, components.backend.store
     deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
-    found, next = await operations.troubles(
+    found, next = await operations.runs_needing_attention(
         store, visible_query(caller), limit=size, cursor=cursor, deployed=deployed or None
     )
     return reply(TroublePage(items=found, next=next))
@@ -55,10 +55,10 @@ def add_operation(name: str, act: Callable[..., Awaitable[Thread]], does: str) -
 
 
 UNCHANGED = "that needs no attention is returned unchanged."
-add_operation("retry", operations.retry, f"Resume a run from its last checkpoint; a thread {UNCHANGED}")
+add_operation("retry", operations.retry_failed_run, f"Resume a run from its last checkpoint; a thread {UNCHANGED}")
 add_operation(
     "ask_again",
-    operations.ask_again,
+    operations.ask_run_questions_again,
     "Ask again the question after which a run failed; a thread that has not failed is returned unchanged.",
 )
 add_operation("abandon", operations.abandon, f"End a run permanently and cancel its requests; a thread {UNCHANGED}")

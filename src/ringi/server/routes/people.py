@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response as HttpResponse
 
+from ringi.domain.memories import is_person
 from ringi.domain.request import Request
 from ringi.server.auth.permissions import visible_query
 from ringi.server.callers import Components, Person
@@ -51,8 +52,3 @@ def names_on(request: Request) -> Iterator[str]:
     yield from (name for step in request.escalation for name in step.to)
     yield from (vote.responder for vote in request.votes)
     yield from filter(None, (request.assignee, request.claimed_by, request.response and request.response.responder))
-
-
-def is_person(name: str) -> bool:
-    """Return whether an actor's name is that of a person: rules, agents and erased people have a colon."""
-    return ":" not in name and name != "system"

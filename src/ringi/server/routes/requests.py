@@ -15,7 +15,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.model import Time
 from ringi.domain import record
 from ringi.domain.ask import AGREEING, Answer, parse_body
-from ringi.domain.conditions import sum_of
+from ringi.domain.conditions import exact_decimal_sum
 from ringi.domain.filters import CallerFilter
 from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.request import Request
@@ -152,4 +152,4 @@ def amounts_of(requests: Sequence[Request]) -> Amounts | None:
         return None
     ((_, unit),) = declared
     unit = unit if isinstance(unit, str) else None
-    return Amounts(unit=unit, sum=sum_of(numbers), least=min(numbers), greatest=max(numbers))
+    return Amounts(unit=unit, sum=exact_decimal_sum(numbers), least=min(numbers), greatest=max(numbers))

@@ -19,15 +19,15 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from ringi.base.bounded import Bounded
-from ringi.base.texts import code_of
+from ringi.base.texts import error_code
 from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.oidc_provider import OidcProvider, acr_of, person_of, sign_in_time
+from ringi.server.auth.oidc_provider import OidcProvider, acr_of, oidc_person, sign_in_time
 from ringi.server.identity import AuthenticatedPerson, Oidc
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
-from ringi.server.problems import response_of
+from ringi.server.problems import problem_response
 from ringi.server.refusals import SignInError
 from ringi.server.replies import reply
 from ringi.server.schemas import Ways
@@ -149,7 +149,7 @@ class SignInRoutes:
             raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         claims = await provider.claims(tokens, attempt.nonce)
-        person, signed_in_at, acr = person_of(oidc, claims), sign_in_time(claims), acr_of(claims)
+        person, signed_in_at, acr = oidc_person(oidc, claims), sign_in_time(claims), acr_of(claims)
         response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
         token, seconds = self._create_session(oidc, person, signed_in_at, acr)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
@@ -248,12 +248,12 @@ def wants_page(http: HttpRequest) -> bool:
 
 def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
     """Return the page for an error; the provider's message is escaped as text, and only in English."""
-    language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
+    language, base, problem = language_for(http.scope), base_of(http.scope), problem_response(error)
     page = TEXTS[language]
     why = page[{403: "stranger", 503: "unavailable"}.get(problem.status_code, "failed")]
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
-    log.warning("sign-in failed (%s): %s", code_of(error), error)
-    detail = str(error) if language == "en" else code_of(error)
+    log.warning("sign-in failed (%s): %s", error_code(error), error)
+    detail = str(error) if language == "en" else error_code(error)
     links = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
     values = {**page, **links, "why": why, "detail": detail}
     escaped = {name: escape(text) for name, text in values.items()}

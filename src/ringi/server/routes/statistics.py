@@ -28,7 +28,7 @@ from ringi.statistics import Statistics
 from ringi.statistics.counting import CountedDays, oldest_pending
 from ringi.statistics.counts import Audience
 from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_of, period_of
-from ringi.statistics.report import OversightReport, report_of
+from ringi.statistics.report import OversightReport, oversight_report
 from ringi.statistics.report_html import report_html
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -84,7 +84,7 @@ class StatisticsRoutes:
         now = self._components.inbox.clock()
         first, last = period_of(since, until, now, MAX_DAYS["day"])
         counts = await self._count(caller.tenant, first, last)
-        found = report_of(counts, caller.tenant, first, last, now)
+        found = oversight_report(counts, caller.tenant, first, last, now)
         return html_reply(found, language_for(http.scope)) if format == "html" else reply(found)
 
     async def close(self) -> None:
@@ -130,18 +130,26 @@ def cells_of(figures: OverviewFigures) -> Iterator[list[str]]:
     """Yield one row for each figure: its part, its name, what it is, and its value."""
     data: dict[str, Any] = figures.model_dump(mode="json")
     for name in ("since", "until", "by", "as_of", "complete", "share", "error", "pending", "oldest"):
-        yield ["about", "", name, text_of(data[name])]
+        yield ["about", "", name, json_value_as_cell(data[name])]
     for point in data["queue"]:
-        yield from (["queue", point["at"], name, text_of(point[name])] for name in ("pending", "asked", "ended"))
-    yield from (["decisions", "", name, text_of(value)] for name, value in data["decisions"].items())
+        yield from (
+            ["queue", point["at"], name, json_value_as_cell(point[name])] for name in ("pending", "asked", "ended")
+        )
+    yield from (["decisions", "", name, json_value_as_cell(value)] for name, value in data["decisions"].items())
     for part in ("agents", "tools"):
         for each in data[part]:
-            yield from ([part, each["name"], name, text_of(value)] for name, value in each["decisions"].items())
+            yield from (
+                [part, each["name"], name, json_value_as_cell(value)] for name, value in each["decisions"].items()
+            )
     for part, key in (("times", "group"), ("fast", "measured_from")):
         for each in data[part]:
-            yield from ([part, text_of(each[key]), name, text_of(value)] for name, value in each.items() if name != key)
+            yield from (
+                [part, json_value_as_cell(each[key]), name, json_value_as_cell(value)]
+                for name, value in each.items()
+                if name != key
+            )
 
 
-def text_of(value: object) -> str:
+def json_value_as_cell(value: object) -> str:
     """Return a JSON value as the text of a cell; None is empty."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

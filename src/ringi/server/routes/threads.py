@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Id, parse_body
-from ringi.domain.record import Key, cursor_of
+from ringi.domain.record import Key, cursor_after_record
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
@@ -151,10 +151,10 @@ class ThreadRoutes:
             page = await runner.find(caller.tenant, size + 1, before, statuses)
             found += [thread for thread in page if is_wanted(thread)]
             if len(found) > size:
-                return found[:size], cursor_of(found[size - 1])
+                return found[:size], cursor_after_record(found[size - 1])
             if len(page) <= size:
                 return found, None
-            before = cursor_of(page[-1])
+            before = cursor_after_record(page[-1])
             scanned += len(page)
         return found, before if runner else None
 

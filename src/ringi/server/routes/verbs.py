@@ -47,9 +47,9 @@ from ringi.server.replies import json_response, reply, status_after
 from ringi.server.routes.requests import list_query
 from ringi.server.schemas import AuditPage
 from ringi.server.serialize import PUBLIC_FORMS, audit_event, request_json, urgent_page_json
-from ringi.server.sse.event_hub import position_of
+from ringi.server.sse.event_hub import position_of_event_id
 from ringi.server.sse.sse import Streams
-from ringi.server.strict_route import refuse_unknown
+from ringi.server.strict_route import refuse_unknown_parameters
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class VerbRoutes:
 
         async def answer(http: HttpRequest) -> HttpResponse:
             caller = self._auth.caller(http.scope)
-            refuse_unknown(http.scope, known)
+            refuse_unknown_parameters(http.scope, known)
             parameters = parameters_of(row.parameters, http) if row.parameters else None
             refuse(caller)
             tenant = self._components.inbox
@@ -205,7 +205,7 @@ class VerbRoutes:
         wanted = call.parameters
         if wanted.request_id is not None:
             await call.inbox.get(wanted.request_id)
-        size, position = min(wanted.limit, self._settings.max_list), position_of(wanted.after) or START
+        size, position = min(wanted.limit, self._settings.max_list), position_of_event_id(wanted.after) or START
         events = await call.inbox.events(position, size, request_id=wanted.request_id)
         items = list(map(audit_event, await self._visible(call.caller, events, wanted.request_id)))
         return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))

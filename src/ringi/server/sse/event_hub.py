@@ -23,7 +23,7 @@ from ringi.errors import InvalidError, RingiError
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import event_json, gone_json, request_json, tenant_event_json
+from ringi.server.serialize import feed_event_json, gone_json, request_json, tenant_event_json
 from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.sse import BEGINNING, StreamConnection, encode_sse
 
@@ -67,7 +67,7 @@ class HistoryPage(NamedTuple):
     items: Sequence[FeedItem]
 
 
-def position_of(id: str | None) -> Position | None:
+def position_of_event_id(id: str | None) -> Position | None:
     """Return the position of a client's event id."""
     return START if id == BEGINNING else id
 
@@ -314,7 +314,7 @@ def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
         return FeedItem(0, event, None, chunk)
     if request is None or event.type not in NAMES:
         return FeedItem(0, event, None, b"")
-    chunk = encode_sse(event_json(event, body), id=event.position, name=event.type)
+    chunk = encode_sse(feed_event_json(event, body), id=event.position, name=event.type)
     return FeedItem(0, event, request, chunk)
 
 

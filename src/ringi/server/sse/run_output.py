@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ringi.base.canonical_json import JsonObject
 from ringi.connect import Backend
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.contracts.store import Store, find_record, readable
+from ringi.contracts.store import Store, find_record, skip_unreadable_records
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -46,7 +46,7 @@ async def run_output(
                 own = cursor.add(items)
                 if own and superseded is None:
                     superseded = await superseded_since(backend.stream, key, items)
-            if visible := [item for item in own if not is_about(item.event, superseded or ())]:
+            if visible := [item for item in own if not is_event_about_messages(item.event, superseded or ())]:
                 yield visible
             if items:
                 continue
@@ -71,7 +71,7 @@ def superseded_in(events: Iterable[dict[str, Any]]) -> set[str]:
     return {id for event in events if (id := superseded_by(event)) is not None}
 
 
-def is_about(event: dict[str, Any], messages: Container[str]) -> bool:
+def is_event_about_messages(event: dict[str, Any], messages: Container[str]) -> bool:
     """Return whether an event is a part of one of these messages, or supersedes it."""
     return event.get("messageId", superseded_by(event)) in messages
 
@@ -95,7 +95,7 @@ async def pause_asking(backend: Backend, thread: Thread, ids: set[str]) -> tuple
 
 async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
     """Return the existing and readable requests of these ids."""
-    found = await readable(store, Request, [Key(tenant, id) for id in ids])
+    found = await skip_unreadable_records(store, Request, [Key(tenant, id) for id in ids])
     return {request.id: request for request in found}
 
 
@@ -220,7 +220,7 @@ def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
             runs[-1].events.append(event)
     for run in runs:
         if superseded := superseded_in(run.events):
-            run.events = [event for event in run.events if not is_about(event, superseded)]
+            run.events = [event for event in run.events if not is_event_about_messages(event, superseded)]
     return runs
 
 
@@ -251,7 +251,7 @@ class ImageLocation(NamedTuple):
     thread_id: str
 
 
-def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[JsonObject]:
+def messages_of_runs(runs: Sequence[RunHistory], location: ImageLocation) -> list[JsonObject]:
     """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
     transcript = Transcript()
     for run in runs:

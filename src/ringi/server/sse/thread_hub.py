@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ringi.base.log_limit import FailureLog, limited
+from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
@@ -22,7 +22,7 @@ from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.sse.sse import StreamConnection, encode_sse
 
-log = limited(__name__)
+log = rate_limited_logger(__name__)
 PAGE = 500
 
 
@@ -59,7 +59,7 @@ class OutputPage(NamedTuple):
     is_end: bool
 
 
-async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> ThreadOutput:
+async def thread_output_of_items(store: Store, tenant: str, items: Sequence[StreamItem]) -> ThreadOutput:
     """Return items with the current versions of the requests that they ask."""
     asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
     return ThreadOutput(items, await requests_by_id(store, tenant, asked))
@@ -108,7 +108,7 @@ class ThreadHub:
 
     async def _page(self, key: Key, after: int) -> OutputPage:
         items = await self._stream.read(key, after, PAGE)
-        output = await output_of(self._store, key.tenant, items)
+        output = await thread_output_of_items(self._store, key.tenant, items)
         return OutputPage(output, items[-1].number if items else after, len(items) < PAGE)
 
     def _reader(self, key: Key, at: int) -> ThreadReader:
@@ -158,7 +158,7 @@ class ThreadReader(Wakeup):
     async def _read(self) -> bool:
         with FailureLog(log, "the output of thread %s cannot be read, trying again", self._key.id):
             items = await self._stream.read(self._key, self._at, PAGE)
-            output = await output_of(self._store, self._key.tenant, items)
+            output = await thread_output_of_items(self._store, self._key.tenant, items)
             if items:
                 self._deliver(output)
             return len(items) == PAGE

@@ -12,10 +12,10 @@ from ringi.contracts.store import Store
 from ringi.domain.ask import Action
 from ringi.domain.record import Query, Viewer
 from ringi.domain.request import Request
-from ringi.domain.urgency import place_of
+from ringi.domain.urgency import cursor_after_urgent_request
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.conformance.lists import paged
+from ringi.testing.conformance.lists import paged_request_ids
 from ringi.testing.factories import answer_to, store_request
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -27,7 +27,7 @@ async def ended_ids(store: Store, **query: object) -> list[str]:
     return [request.id for request in await store.find(Request, Query(**{**ENDED, **query}))]
 
 
-async def end(store: Store, name: str, after: timedelta, **fields: Any) -> Request:
+async def store_ended_request(store: Store, name: str, after: timedelta, **fields: Any) -> Request:
     """Store a request that was cancelled so long after noon."""
     ended, event = (await store_request(store, name, **fields)).cancelled("ann", NOON + after, None)
     await store.put(ended, event)
@@ -36,7 +36,7 @@ async def end(store: Store, name: str, after: timedelta, **fields: Any) -> Reque
 
 async def ended_pages(store: Store, size: int, **query: object) -> list[str]:
     """Return the ids of all pages in the order `ended`."""
-    return await paged(store, size, **{**ENDED, **query})
+    return await paged_request_ids(store, size, **{**ENDED, **query})
 
 
 class EndingsConformance:
@@ -45,7 +45,7 @@ class EndingsConformance:
     async def test_the_latest_end_is_first_whenever_it_was_asked(self, store: Store) -> None:
         await store_request(store, "open", at=NOON + HOUR)
         for n, minutes in enumerate((3, 1, 4, 0, 2)):
-            await end(store, f"r{minutes}", timedelta(minutes=minutes), at=NOON + n * SECOND)
+            await store_ended_request(store, f"r{minutes}", timedelta(minutes=minutes), at=NOON + n * SECOND)
         expected = ["r4", "r3", "r2", "r1", "r0"]
 
         assert await ended_ids(store) == expected
@@ -55,8 +55,8 @@ class EndingsConformance:
     async def test_of_one_end_the_newest_is_first_and_none_is_missed(self, store: Store) -> None:
         for n in (3, 0, 2, 1):
             for twin in "ba":
-                await end(store, f"r{n}{twin}", HOUR, at=NOON + n * SECOND)
-        await end(store, "later", 2 * HOUR, at=NOON - HOUR)
+                await store_ended_request(store, f"r{n}{twin}", HOUR, at=NOON + n * SECOND)
+        await store_ended_request(store, "later", 2 * HOUR, at=NOON - HOUR)
         expected = ["later", *(f"r{n}{twin}" for n in (3, 2, 1, 0) for twin in "ba")]
 
         assert await ended_ids(store) == expected
@@ -74,11 +74,11 @@ class EndingsConformance:
         assert await ended_ids(store, ended_since=NOON + SECOND) == ["r2", "r1"]
 
     async def test_a_person_sees_what_ended_for_them_once(self, store: Store) -> None:
-        await end(store, "to-all", SECOND)
-        await end(store, "to-groups", 2 * SECOND, groups=["legal", "finance"])
-        await end(store, "to-bob", 3 * SECOND, assignee="bob")
-        await end(store, "by-ann", 4 * SECOND, by="ann", assignee="bob")
-        await end(store, "theirs", 5 * SECOND, tenant="theirs")
+        await store_ended_request(store, "to-all", SECOND)
+        await store_ended_request(store, "to-groups", 2 * SECOND, groups=["legal", "finance"])
+        await store_ended_request(store, "to-bob", 3 * SECOND, assignee="bob")
+        await store_ended_request(store, "by-ann", 4 * SECOND, by="ann", assignee="bob")
+        await store_ended_request(store, "theirs", 5 * SECOND, tenant="theirs")
         ann = Viewer(name="ann", groups=("finance", "legal"))
 
         assert await ended_pages(store, 1, viewer=ann) == ["by-ann", "to-groups", "to-all"]
@@ -90,7 +90,9 @@ class EndingsConformance:
         for n in range(4):
             fields: dict[str, Any] = {"action": Action("pay" if n < 2 else "mail"), "by": f"agent:{n}"}
             fields |= {"tier": "high" if n % 2 else None, "priority": "low" if n == 3 else None}
-            await end(store, f"r{n}", -n * SECOND, kind="finish" if n % 3 else None, thread_id=f"t{n % 2}", **fields)
+            await store_ended_request(
+                store, f"r{n}", -n * SECOND, kind="finish" if n % 3 else None, thread_id=f"t{n % 2}", **fields
+            )
 
         assert await ended_pages(store, 1, tool="pay") == ["r0", "r1"]
         assert await ended_ids(store, agent="agent:2") == ["r2"]
@@ -103,7 +105,9 @@ class EndingsConformance:
 
     async def test_the_matches_are_found_among_many_others(self, store: Store) -> None:
         for n in range(150):
-            await end(store, f"r{n:03}", n * SECOND, at=NOON - n * SECOND, assignee="ann" if n % 70 == 0 else "bob")
+            await store_ended_request(
+                store, f"r{n:03}", n * SECOND, at=NOON - n * SECOND, assignee="ann" if n % 70 == 0 else "bob"
+            )
 
         assert await ended_ids(store, assignee="ann") == ["r140", "r070", "r000"]
         assert (await ended_ids(store))[:2] == ["r149", "r148"]
@@ -118,19 +122,21 @@ class EndingsConformance:
                 await ended_ids(store, before=cursor, order=order)
 
     async def test_cursors_of_orders_are_not_mixed(self, store: Store) -> None:
-        ended = await end(store, "request-1", SECOND)
+        ended = await store_ended_request(store, "request-1", SECOND)
         queries = [Query(**{**ENDED, "order": order, "now": NOON}) for order in ("newest", "urgent", "ended")]
 
         for one in queries:
             for other in queries:
                 if one.order != other.order:
                     with pytest.raises(InvalidError, match="cursor"):
-                        await store.find(Request, one.model_copy(update={"before": place_of(other, ended)}))
+                        await store.find(
+                            Request, one.model_copy(update={"before": cursor_after_urgent_request(other, ended)})
+                        )
 
     @pytest.mark.parametrize("ended_at", [10**17, -(10**17), 10**18 - 1, 1 - 10**18])
     @pytest.mark.parametrize("at", [10**17, 1 - 10**18, 10**18 - 1])
     async def test_the_cursor_of_a_far_end_is_one_end_of_the_list(self, store: Store, ended_at: int, at: int) -> None:
-        await end(store, "request-1", SECOND)
+        await store_ended_request(store, "request-1", SECOND)
 
         assert await ended_ids(store, before=f"ended:{ended_at}:{at}:\0ü") == (["request-1"] if ended_at > 0 else [])
 

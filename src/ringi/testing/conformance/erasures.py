@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.contracts.store import Store
 from ringi.domain.record import ERASED_PERSON, Erased, Event, Query
 from ringi.domain.request import Request
@@ -81,7 +81,7 @@ class ErasuresConformance:
     async def test_the_chain_of_what_is_left_holds(self, store: Store) -> None:
         await erase_content(store, await store_completed(store))
 
-        assert await verify(store) == (3, [])
+        assert await verify_store(store) == (3, [])
 
     async def test_what_was_erased_twice_holds_too(self, store: Store) -> None:
         after = await erase_content(store, await store_completed(store))
@@ -89,7 +89,7 @@ class ErasuresConformance:
 
         events = await store.events()
         assert [event.is_redacted for event in events] == [True, True, True, False]
-        assert await verify(store) == (4, [])
+        assert await verify_store(store) == (4, [])
 
     @pytest.mark.parametrize("text", ["Zwetschge", "4711", "秘密", "zwet"])
     async def test_no_search_finds_what_was_erased(self, store: Store, text: str) -> None:
@@ -141,7 +141,7 @@ class ErasuresConformance:
         done = await asyncio.gather(erase_content(store, request), other.put(taken, event), return_exceptions=True)
 
         assert [isinstance(each, ConflictError) for each in done].count(True) == 1
-        assert await verify(store) == (3, [])
+        assert await verify_store(store) == (3, [])
 
     async def test_many_at_once_are_all_erased(self, store: Store, other: Store) -> None:
         requests = [await store_completed(store, f"request-{n}") for n in range(20)]
@@ -149,7 +149,7 @@ class ErasuresConformance:
         await asyncio.gather(*(erase_content((store, other)[n % 2], request) for n, request in enumerate(requests)))
 
         assert await store.find(Request, Query(tenant="tenant-1", text="Zwetschge")) == []
-        assert await verify(store) == (60, [])
+        assert await verify_store(store) == (60, [])
 
 
 async def all_events(store: Store) -> list[Event]:

@@ -16,7 +16,7 @@ LIMIT = 20.0
 """Seconds after which an unprocessed job counts as lost."""
 
 
-def job(key: str, partition_key: str | None = None) -> Job:
+def job_for_test(key: str, partition_key: str | None = None) -> Job:
     """Return a job; it is alone in its partition unless a partition key is given."""
     return Job(key=key, kind="test", partition_key=partition_key or key, payload={"of": key})
 
@@ -40,7 +40,7 @@ class RecordingHandler:
 
 
 @asynccontextmanager
-async def working(jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> AsyncIterator[None]:
+async def job_worker_running(jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> AsyncIterator[None]:
     """Run a worker during the block, then shut it down gracefully."""
     stop = asyncio.Event()
     worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, stop=stop))
@@ -68,31 +68,31 @@ class JobsConformance:
         return jobs
 
     async def test_a_job_submitted_before_is_done(self, jobs: Jobs, other: Jobs) -> None:
-        await other.submit(job("a"))
+        await other.submit(job_for_test("a"))
         handler = RecordingHandler()
 
-        async with working(jobs, handler):
+        async with job_worker_running(jobs, handler):
             await handler.done.wait()
 
-        assert handler.seen == [job("a")]
+        assert handler.seen == [job_for_test("a")]
 
     async def test_a_job_submitted_meanwhile_is_done(self, jobs: Jobs, other: Jobs) -> None:
         handler = RecordingHandler()
 
-        async with working(jobs, handler):
-            await other.submit(job("a"))
+        async with job_worker_running(jobs, handler):
+            await other.submit(job_for_test("a"))
             await handler.done.wait()
 
         assert handler.keys == ["a"]
 
     async def test_at_most_one_unfinished_job_has_a_key(self, jobs: Jobs, other: Jobs) -> None:
         for _ in range(3):
-            await jobs.submit(job("a"))
-            await other.submit(job("a"))
-        await jobs.submit(job("last"))
+            await jobs.submit(job_for_test("a"))
+            await other.submit(job_for_test("a"))
+        await jobs.submit(job_for_test("last"))
         handler = RecordingHandler(expected=2)
 
-        async with working(jobs, handler, concurrency=1):
+        async with job_worker_running(jobs, handler, concurrency=1):
             await handler.done.wait()
 
         assert handler.keys == ["a", "last"]
@@ -105,11 +105,11 @@ class JobsConformance:
             await go_on.wait()
             await handler(job)
 
-        async with working(jobs, handle, concurrency=1):
-            await jobs.submit(job("a"))
+        async with job_worker_running(jobs, handle, concurrency=1):
+            await jobs.submit(job_for_test("a"))
             await begun.wait()
-            await jobs.submit(job("a"))
-            await jobs.submit(job("last"))
+            await jobs.submit(job_for_test("a"))
+            await jobs.submit(job_for_test("last"))
             go_on.set()
             await handler.done.wait()
 
@@ -126,10 +126,10 @@ class JobsConformance:
                 raise RuntimeError("a failing handler")
             done.set()
 
-        async with working(jobs, handle):
-            await jobs.submit(job("a"))
+        async with job_worker_running(jobs, handle):
+            await jobs.submit(job_for_test("a"))
             await begun.wait()
-            await jobs.submit(job("a"))
+            await jobs.submit(job_for_test("a"))
             await done.wait()
 
         assert tries == [0, 1]
@@ -137,10 +137,10 @@ class JobsConformance:
     async def test_a_key_is_free_again_when_its_job_is_done(self, jobs: Jobs) -> None:
         handler = RecordingHandler(expected=2)
 
-        async with working(jobs, handler):
-            await jobs.submit(job("a"))
+        async with job_worker_running(jobs, handler):
+            await jobs.submit(job_for_test("a"))
             while not handler.done.is_set():
-                await jobs.submit(job("a"))
+                await jobs.submit(job_for_test("a"))
                 await asyncio.sleep(0)
 
         assert handler.keys[:2] == ["a", "a"]
@@ -156,9 +156,9 @@ class JobsConformance:
             running -= 1
             await handler(job)
 
-        async with working(jobs, handle), working(other, handle):
+        async with job_worker_running(jobs, handle), job_worker_running(other, handle):
             for n in range(6):
-                await jobs.submit(job(f"job-{n}", "one"))
+                await jobs.submit(job_for_test(f"job-{n}", "one"))
             await handler.done.wait()
 
         assert most == 1
@@ -172,9 +172,9 @@ class JobsConformance:
             met.set()
 
         met = asyncio.Event()
-        async with working(jobs, handle):
-            await jobs.submit(job("a"))
-            await jobs.submit(job("b"))
+        async with job_worker_running(jobs, handle):
+            await jobs.submit(job_for_test("a"))
+            await jobs.submit(job_for_test("b"))
             await met.wait()
 
         assert met.is_set()
@@ -195,8 +195,8 @@ class JobsConformance:
             await handler(job)
 
         for n in range(6):
-            await jobs.submit(job(f"job-{n}"))
-        async with working(jobs, handle, concurrency=2):
+            await jobs.submit(job_for_test(f"job-{n}"))
+        async with job_worker_running(jobs, handle, concurrency=2):
             await handler.done.wait()
 
         assert most == 2
@@ -211,8 +211,8 @@ class JobsConformance:
                 raise RuntimeError("a failing handler")
             done.set()
 
-        await jobs.submit(job("a"))
-        async with working(jobs, handle):
+        await jobs.submit(job_for_test("a"))
+        async with job_worker_running(jobs, handle):
             await done.wait()
 
         (first, began), (second, again), (third, ended) = tries
@@ -227,9 +227,9 @@ class JobsConformance:
                 raise RuntimeError("a failing handler")
             await handler(job)
 
-        async with working(jobs, handle, concurrency=1):
+        async with job_worker_running(jobs, handle, concurrency=1):
             for key in ("broken", "a", "b", "c"):
-                await jobs.submit(job(key))
+                await jobs.submit(job_for_test(key))
             await handler.done.wait()
 
         assert handler.keys == ["a", "b", "c"]
@@ -249,8 +249,8 @@ class JobsConformance:
             return handle
 
         for n in range(20):
-            await jobs.submit(job(f"job-{n:02}"))
-        async with working(jobs, worker("one"), 1), working(other, worker("two"), 1):
+            await jobs.submit(job_for_test(f"job-{n:02}"))
+        async with job_worker_running(jobs, worker("one"), 1), job_worker_running(other, worker("two"), 1):
             await handler.done.wait()
 
         assert sorted(handler.keys) == [f"job-{n:02}" for n in range(20)]
@@ -265,7 +265,7 @@ class JobsConformance:
             await handler(job)
 
         worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=1, stop=stop))
-        await jobs.submit(job("a"))
+        await jobs.submit(job_for_test("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
             stop.set()
@@ -282,13 +282,13 @@ class JobsConformance:
             await asyncio.Event().wait()
 
         worker = asyncio.create_task(jobs.work(hang, kinds=KINDS, concurrency=1, stop=asyncio.Event()))
-        await jobs.submit(job("a"))
+        await jobs.submit(job_for_test("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
 
-        async with working(other, handler):
+        async with job_worker_running(other, handler):
             await handler.done.wait()
 
         assert [(each.key, each.attempts) for each in handler.seen] == [("a", 1)]
@@ -302,8 +302,8 @@ class JobsConformance:
                 raise JobNotDueError(0.3)
             done.set()
 
-        await jobs.submit(job("a"))
-        async with working(jobs, handle):
+        await jobs.submit(job_for_test("a"))
+        async with job_worker_running(jobs, handle):
             await done.wait()
 
         assert called[1] - called[0] >= 0.29
@@ -316,9 +316,9 @@ class JobsConformance:
                 raise JobNotDueError(3600)
             await handler(job)
 
-        await jobs.submit(job("later", partition_key="one"))
-        await jobs.submit(job("now", partition_key="one"))
-        async with working(jobs, handle):
+        await jobs.submit(job_for_test("later", partition_key="one"))
+        await jobs.submit(job_for_test("now", partition_key="one"))
+        async with job_worker_running(jobs, handle):
             await handler.done.wait()
 
         assert handler.keys == ["now"]
@@ -326,9 +326,9 @@ class JobsConformance:
     async def test_a_worker_takes_only_the_kinds_that_it_is_for(self, jobs: Jobs, other: Jobs) -> None:
         ours, theirs, stop = RecordingHandler(), RecordingHandler(), asyncio.Event()
         await jobs.submit(Job(key="theirs", kind="other", partition_key="theirs"))
-        await jobs.submit(job("ours"))
+        await jobs.submit(job_for_test("ours"))
 
-        async with working(jobs, ours):
+        async with job_worker_running(jobs, ours):
             await ours.done.wait()
             worker = asyncio.create_task(other.work(theirs, kinds=["other"], concurrency=1, stop=stop))
             await theirs.done.wait()

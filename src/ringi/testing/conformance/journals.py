@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.audit.verify import verify
+from ringi.audit.verify import verify_store
 from ringi.contracts.store import Store
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, Record, cursor_of
+from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, Record, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -35,7 +35,7 @@ def add_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal,
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
 
 
-async def attempt(store: Store, record: Record, event: Event | None) -> bool:
+async def try_to_store_record(store: Store, record: Record, event: Event | None) -> bool:
     """Store a record and return whether that was allowed."""
     try:
         await store.put(record, event)
@@ -50,7 +50,7 @@ async def journal_ids(store: Store, **query: str) -> list[str]:
     page = await store.find(Journal, Query(limit=1, **query))
     while page:
         seen += [journal.id for journal in page]
-        page = await store.find(Journal, Query(limit=1, before=cursor_of(page[-1]), **query))
+        page = await store.find(Journal, Query(limit=1, before=cursor_after_record(page[-1]), **query))
     assert await store.count(Journal, Query(**query)) == len(seen)
     return seen
 
@@ -78,13 +78,15 @@ class JournalsConformance:
         assert [event.type for event in events] == ["journal.begun", "journal.written", "journal.written"]
         assert [event.changed["entry"] for event in events] == [{}, {"add": 3}, {"add": 4}]
         assert events[-1].changed["digest"] == stored.digest
-        assert (await verify(store))[1] == []
+        assert (await verify_store(store))[1] == []
 
     async def test_of_ten_entries_at_once_one_is_written(self, store: Store, other: Store) -> None:
         journal = await store_journal(store)
         rivals = [add_number(journal, number) for number in range(10)]
 
-        won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
+        won = await asyncio.gather(
+            *(try_to_store_record((store, other)[n % 2], *rival) for n, rival in enumerate(rivals))
+        )
 
         assert won.count(True) == 1
         assert await other.get(Journal, "tenant-1", "journal-1") == rivals[won.index(True)][0]
@@ -146,7 +148,7 @@ class JournalsConformance:
         events = await other.events(record_id="journal-1")
         assert SECRET not in "".join(each.model_dump_json() for each in events) + after.model_dump_json()
         assert [noted.entry for noted in entries_in(events)] == [{"add": 3, "reason": None}]
-        assert (await verify(store))[1] == []
+        assert (await verify_store(store))[1] == []
 
     async def test_a_journal_that_nobody_began_is_not_found(self, store: Store) -> None:
         await store_request(store, "same")

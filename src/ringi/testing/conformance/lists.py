@@ -10,10 +10,10 @@ import pytest
 
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Receipt
-from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
+from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
-from ringi.domain.urgency import place_of
+from ringi.domain.urgency import cursor_after_urgent_request
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to, store_request
@@ -22,20 +22,20 @@ SECOND = timedelta(seconds=1)
 WITHOUT_GROUPS = Viewer(name="eve")
 
 
-async def ids(store: Store, **query: object) -> list[str]:
+async def matching_request_ids(store: Store, **query: object) -> list[str]:
     """Return the ids of the matching requests; their number equals the count."""
     found = await store.find(Request, Query(**query))
     assert await store.count(Request, Query(**query)) == len(found)
     return [request.id for request in found]
 
 
-async def paged(store: Store, size: int, **query: object) -> list[str]:
+async def paged_request_ids(store: Store, size: int, **query: object) -> list[str]:
     """Return the ids of the matching requests, read page by page in any order of lists."""
     seen: list[str] = []
     page = Query(limit=size, **query)
     while found := await store.find(Request, page):
         seen += [request.id for request in found]
-        page = page.model_copy(update={"before": place_of(page, found[-1]), "now": None})
+        page = page.model_copy(update={"before": cursor_after_urgent_request(page, found[-1]), "now": None})
     return seen
 
 
@@ -46,15 +46,15 @@ class ListsConformance:
         for n, name in enumerate(("old", "middle", "new")):
             await store_request(store, name, at=NOON + n * SECOND)
 
-        assert await ids(store) == ["new", "middle", "old"]
+        assert await matching_request_ids(store) == ["new", "middle", "old"]
 
     async def test_pages_over_equal_times_neither_skip_nor_repeat(self, store: Store) -> None:
         expected = sorted((f"request-{n:02}" for n in range(7)), reverse=True)
         for name in expected:
             await store_request(store, name)
 
-        assert await paged(store, 3) == expected
-        assert await paged(store, 3, tenant="tenant-1", statuses=("pending",)) == expected
+        assert await paged_request_ids(store, 3) == expected
+        assert await paged_request_ids(store, 3, tenant="tenant-1", statuses=("pending",)) == expected
 
     async def test_more_of_one_instant_than_any_page_holds_keep_their_order(self, store: Store) -> None:
         names = [f"request-{n * 37 % 100:02}" for n in range(100)]
@@ -64,16 +64,16 @@ class ListsConformance:
         await store_request(store, "newer", at=NOON + MICROSECOND)
         expected = ["newer", *sorted(names, reverse=True), "older"]
 
-        assert await paged(store, 7) == expected
-        assert await paged(store, 7, tenant="tenant-1", viewer=WITHOUT_GROUPS) == expected
-        assert await paged(store, 7, tenant="tenant-1", text="refund") == expected
+        assert await paged_request_ids(store, 7) == expected
+        assert await paged_request_ids(store, 7, tenant="tenant-1", viewer=WITHOUT_GROUPS) == expected
+        assert await paged_request_ids(store, 7, tenant="tenant-1", text="refund") == expected
         assert await store.count(Request, Query(tenant="tenant-1", limit=1000)) == 102
 
     async def test_requests_of_before_1970_are_the_last(self, store: Store) -> None:
         for year in (1969, 1970, 1, 2026):
             await store_request(store, f"of-{year}", at=NOON.replace(year=year))
 
-        assert await paged(store, 1, tenant="tenant-1") == ["of-2026", "of-1970", "of-1969", "of-1"]
+        assert await paged_request_ids(store, 1, tenant="tenant-1") == ["of-2026", "of-1970", "of-1969", "of-1"]
 
     async def test_pages_over_equal_ids_of_tenants_neither_skip_nor_repeat(self, store: Store) -> None:
         for tenant in ("a", "b:c", "ü/稟"):
@@ -82,7 +82,7 @@ class ListsConformance:
         page = await store.find(Request, Query(limit=1))
         while page:
             seen += [request.tenant for request in page]
-            page = await store.find(Request, Query(limit=1, before=cursor_of(page[-1])))
+            page = await store.find(Request, Query(limit=1, before=cursor_after_record(page[-1])))
 
         assert sorted(seen) == ["a", "b:c", "ü/稟"]
 
@@ -91,7 +91,7 @@ class ListsConformance:
         second = await store_request(store, "second", at=NOON + SECOND)
         await store_request(store, "third", at=NOON + 2 * SECOND)
 
-        assert await ids(store, before=cursor_of(second)) == [first.id]
+        assert await matching_request_ids(store, before=cursor_after_record(second)) == [first.id]
 
     async def test_pages_hold_while_others_write(self, store: Store, other: Store) -> None:
         names = [f"request-{n:02}" for n in range(30)]
@@ -101,7 +101,7 @@ class ListsConformance:
         page = await store.find(Request, Query(tenant="tenant-1", limit=4, text="refund"))
         while page:
             seen += [request.id for request in page]
-            before = cursor_of(page[-1])
+            before = cursor_after_record(page[-1])
             await store_request(other, f"newer-{len(seen)}", at=NOON + 100 * SECOND)
             await other.put(*page[0].cancelled("ann", NOON, None))
             page = await store.find(Request, Query(tenant="tenant-1", limit=4, before=before, text="refund"))
@@ -125,7 +125,7 @@ class ListsConformance:
         await store.put(thread, event)
 
         assert await store.find(Thread, Query(tenant="tenant-1")) == [thread]
-        assert await ids(store, tenant="tenant-1") == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1") == ["request-1"]
 
     @pytest.mark.parametrize(
         "query",
@@ -167,25 +167,27 @@ class ListsConformance:
         moved, event = asked.reassigned("ann", NOON, "bob", ["boss"])
         await store.put(moved, event)
 
-        assert await ids(store, tenant="tenant-1", assignee="ann") == []
-        assert await ids(store, tenant="tenant-1", assignee="bob") == ["request-1"]
-        assert await ids(store, tenant="tenant-1", viewer=Viewer(name="cat", groups=("boss",))) == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1", assignee="ann") == []
+        assert await matching_request_ids(store, tenant="tenant-1", assignee="bob") == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1", viewer=Viewer(name="cat", groups=("boss",))) == [
+            "request-1"
+        ]
 
     async def test_what_ended_leaves_the_list_of_what_is_pending(self, store: Store) -> None:
         asked = await store_request(store)
         await store_request(store, "other")
         await store.put(*asked.cancelled("ann", NOON, None))
 
-        assert await ids(store, tenant="tenant-1", statuses=("pending",)) == ["other"]
-        assert await ids(store, tenant="tenant-1", statuses=("cancelled", "expired")) == ["request-1"]
-        assert await ids(store, tenant="tenant-1") == ["request-1", "other"]
+        assert await matching_request_ids(store, tenant="tenant-1", statuses=("pending",)) == ["other"]
+        assert await matching_request_ids(store, tenant="tenant-1", statuses=("cancelled", "expired")) == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1") == ["request-1", "other"]
 
     async def test_what_says_nothing_of_its_priority_is_normal(self, store: Store) -> None:
         for priority in ("low", "normal", "urgent", None):
             await store_request(store, f"says-{priority}", priority=priority)
 
-        assert await ids(store, tenant="tenant-1", priority="normal") == ["says-normal", "says-None"]
-        assert await ids(store, tenant="tenant-1", priority="low") == ["says-low"]
+        assert await matching_request_ids(store, tenant="tenant-1", priority="normal") == ["says-normal", "says-None"]
+        assert await matching_request_ids(store, tenant="tenant-1", priority="low") == ["says-low"]
 
     async def test_mine_is_what_is_assigned_to_me_or_claimed_by_me(self, store: Store) -> None:
         for name, assignee in (("assigned", "ann"), ("claimed", None), ("both", "ann"), ("released", None)):
@@ -198,7 +200,11 @@ class ListsConformance:
                 await store.put(released, after)
         await store_request(store, "bobs", assignee="bob")
 
-        assert await ids(store, tenant="tenant-1", assigned_or_claimed_by="ann") == ["claimed", "both", "assigned"]
+        assert await matching_request_ids(store, tenant="tenant-1", assigned_or_claimed_by="ann") == [
+            "claimed",
+            "both",
+            "assigned",
+        ]
 
     async def test_only_what_ended_at_that_time_or_later_has_ended_since(self, store: Store) -> None:
         for n, name in enumerate(("before", "at", "after")):
@@ -209,24 +215,24 @@ class ListsConformance:
         await store_request(store, "pending")
         since: dict[str, Any] = {"tenant": "tenant-1", "ended_since": NOON + SECOND}
 
-        assert await ids(store, **since) == ["expired", "at", "after"]
-        assert await ids(store, **since, viewer=WITHOUT_GROUPS) == ["expired"]
-        assert await ids(store, **since, viewer=Viewer(name="bob", groups=("finance", "legal"))) == [
+        assert await matching_request_ids(store, **since) == ["expired", "at", "after"]
+        assert await matching_request_ids(store, **since, viewer=WITHOUT_GROUPS) == ["expired"]
+        assert await matching_request_ids(store, **since, viewer=Viewer(name="bob", groups=("finance", "legal"))) == [
             "expired",
             "at",
             "after",
         ]
-        assert await ids(store, **since, statuses=("cancelled",)) == ["at", "after"]
+        assert await matching_request_ids(store, **since, statuses=("cancelled",)) == ["at", "after"]
 
     async def test_a_viewer_sees_what_is_open_to_all_assigned_or_offered_to_a_group(self, store: Store) -> None:
         await store_request(store, "to-all")
         await store_request(store, "to-ann", assignee="ann")
         await store_request(store, "to-groups", groups=["finance", "legal"])
 
-        assert sorted(await ids(store, viewer=WITHOUT_GROUPS)) == ["to-all"]
-        assert sorted(await ids(store, viewer=Viewer(name="ann"))) == ["to-all", "to-ann"]
+        assert sorted(await matching_request_ids(store, viewer=WITHOUT_GROUPS)) == ["to-all"]
+        assert sorted(await matching_request_ids(store, viewer=Viewer(name="ann"))) == ["to-all", "to-ann"]
         legal = Viewer(name="bob", groups=("sales", "legal"))
-        assert sorted(await ids(store, viewer=legal)) == ["to-all", "to-groups"]
+        assert sorted(await matching_request_ids(store, viewer=legal)) == ["to-all", "to-groups"]
 
     async def test_a_deputy_sees_what_is_open_to_the_absent_person(self, store: Store) -> None:
         await store_request(store, "to-ann", assignee="ann")
@@ -236,7 +242,7 @@ class ListsConformance:
         absent = Viewer(name="ann", groups=("finance",))
         deputy = Viewer(name="bob", groups=("sales",), deputy_for=(absent,))
 
-        assert sorted(await ids(store, viewer=deputy)) == ["to-ann", "to-bob", "to-groups"]
+        assert sorted(await matching_request_ids(store, viewer=deputy)) == ["to-ann", "to-bob", "to-groups"]
         assert await store.count(Request, Query(viewer=deputy)) == 3
 
     async def test_a_viewer_sees_what_they_asked_once(self, store: Store) -> None:
@@ -249,22 +255,29 @@ class ListsConformance:
             "viewer": Viewer(name="ann", groups=("legal", "finance", "legal")),
         }
 
-        assert await ids(store, **seen) == ["passed-on", "ours", "mine"]
-        assert await ids(store, **seen, statuses=("pending",), assigned_or_claimed_by="ann") == ["mine"]
-        assert await ids(store, **seen, assignee="bob") == ["passed-on"]
+        assert await matching_request_ids(store, **seen) == ["passed-on", "ours", "mine"]
+        assert await matching_request_ids(store, **seen, statuses=("pending",), assigned_or_claimed_by="ann") == [
+            "mine"
+        ]
+        assert await matching_request_ids(store, **seen, assignee="bob") == ["passed-on"]
 
     async def test_no_name_passes_for_another(self, store: Store) -> None:
         await store_request(store, "all", by='x", "all')
         await store_request(store, "groups", groups=["to:ann", '", "to:ann', "all", "*"])
 
-        assert await ids(store, tenant="tenant-1", assignee="ann") == []
-        assert await ids(store, tenant="tenant-1", viewer=Viewer(name="ann", groups=("ann", "x"))) == ["all"]
+        assert await matching_request_ids(store, tenant="tenant-1", assignee="ann") == []
+        assert await matching_request_ids(store, tenant="tenant-1", viewer=Viewer(name="ann", groups=("ann", "x"))) == [
+            "all"
+        ]
 
     async def test_a_group_is_not_part_of_another_groups_name(self, store: Store) -> None:
         await store_request(store, groups=["legal-eu", 'quote"d', "a,b"])
 
-        assert await ids(store, viewer=Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b"))) == []
-        assert await ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]
+        assert (
+            await matching_request_ids(store, viewer=Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b")))
+            == []
+        )
+        assert await matching_request_ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]
 
     async def test_counting_counts_all_pages(self, store: Store) -> None:
         for n in range(5):
@@ -285,15 +298,17 @@ class ListsConformance:
         done = await store_request(store, "done", expires_in=5)
         await store.put(*done.completed(answer_to(done), by="ann", channel="test", now=NOON))
 
-        assert await ids(store, expired_at=NOON + 10 * SECOND) == ["now"]
+        assert await matching_request_ids(store, expired_at=NOON + 10 * SECOND) == ["now"]
 
     async def test_what_is_overdue_for_longest_comes_first(self, store: Store) -> None:
         for seconds in (3, 1, 4, 2):
             await store_request(store, f"after-{seconds}", expires_in=seconds)
 
-        assert await ids(store, expired_at=NOON + 3 * SECOND) == ["after-1", "after-2", "after-3"]
-        assert await ids(store, expired_at=NOON + 3 * SECOND, limit=2) == ["after-1", "after-2"]
-        assert await ids(store, expired_at=NOON + 3 * SECOND, tenant="tenant-1", limit=1) == ["after-1"]
+        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND) == ["after-1", "after-2", "after-3"]
+        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND, limit=2) == ["after-1", "after-2"]
+        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND, tenant="tenant-1", limit=1) == [
+            "after-1"
+        ]
 
     async def test_of_more_that_is_overdue_than_a_page_holds_each_tenant_has_a_share(self, store: Store) -> None:
         await store_request(store, "b", tenant="tenant-b", expires_in=9)
@@ -314,13 +329,15 @@ class ListsConformance:
         stuck = await store.get(Request, "tenant-1", "stuck")
         await store.put(*stuck.needing_attention("no such node", NOON))
 
-        assert await ids(store, unacknowledged=True) == ["ended"]
-        assert sorted(await ids(store, unsettled=True)) == ["ended", "pending", "stuck"]
-        assert sorted(await ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))) == [
+        assert await matching_request_ids(store, unacknowledged=True) == ["ended"]
+        assert sorted(await matching_request_ids(store, unsettled=True)) == ["ended", "pending", "stuck"]
+        assert sorted(
+            await matching_request_ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))
+        ) == [
             "ended",
             "stuck",
         ]
-        assert await ids(store, unsettled=True, thread_id="of nobody") == []
+        assert await matching_request_ids(store, unsettled=True, thread_id="of nobody") == []
 
     async def test_unexecuted_is_what_was_approved_and_nobody_acknowledged(self, store: Store) -> None:
         await store_request(store, "pending")
@@ -331,10 +348,10 @@ class ListsConformance:
         done = await store.get(Request, "tenant-1", "executed")
         await store.put(*done.acknowledged("agent:bot", NOON, Receipt(outcome="committed")))
 
-        assert sorted(await ids(store, tenant=None, unexecuted=True)) == ["approved", "theirs"]
-        assert await ids(store, unexecuted=True, tenant="tenant-1") == ["approved"]
-        assert await ids(store, unexecuted=True, tenant="tenant-1", asked_by="nobody") == []
-        assert await ids(store, unexecuted=True, tenant="tenant-1", statuses=("pending",)) == []
+        assert sorted(await matching_request_ids(store, tenant=None, unexecuted=True)) == ["approved", "theirs"]
+        assert await matching_request_ids(store, unexecuted=True, tenant="tenant-1") == ["approved"]
+        assert await matching_request_ids(store, unexecuted=True, tenant="tenant-1", asked_by="nobody") == []
+        assert await matching_request_ids(store, unexecuted=True, tenant="tenant-1", statuses=("pending",)) == []
         assert await store.count(Request, Query(tenant="tenant-1", unexecuted=True)) == 1
         assert (await store.get(Request, "tenant-1", "executed")).outcome == "committed"
 
@@ -350,8 +367,8 @@ class ListsConformance:
         await store_request(store, "other", parked=True)
         await store_request(store, "theirs", tenant="theirs")
 
-        assert sorted(await ids(store, attention=True)) == ["answered", "open"]
-        assert await ids(store, tenant="theirs", attention=True) == []
+        assert sorted(await matching_request_ids(store, attention=True)) == ["answered", "open"]
+        assert await matching_request_ids(store, tenant="theirs", attention=True) == []
         assert await store.count(Request, Query(attention=True)) == 2
 
     async def test_threads_are_found_by_their_status(self, store: Store) -> None:
@@ -400,5 +417,5 @@ class ListsConformance:
         asked, event = a_request(at=at)
         await store.put(asked, event)
 
-        assert await ids(store, before=cursor_of(asked)) == []
+        assert await matching_request_ids(store, before=cursor_after_record(asked)) == []
         assert (await store.events())[0].at == at

@@ -28,7 +28,7 @@ class ItemWakeup(Wakeup):
             super().set()
 
 
-async def silent(wakeup: Wakeup) -> bool:
+async def has_no_notification(wakeup: Wakeup) -> bool:
     """Return whether no notification has arrived, without waiting for one."""
     return not await wakeup.wait(0)
 
@@ -72,7 +72,7 @@ class NotifierConformance:
             wakeup.set()
 
             assert await wakeup.wait(LIMIT)
-            assert await silent(wakeup)
+            assert await has_no_notification(wakeup)
 
     async def test_every_listener_wakes(self, notifier: Notifier, other: Notifier) -> None:
         async with (
@@ -90,7 +90,7 @@ class NotifierConformance:
             await notifier.publish("topic")
             assert await wakeup.wait(LIMIT)
 
-            assert await silent(bystander)
+            assert await has_no_notification(bystander)
 
     async def test_a_closed_subscription_is_not_notified(self, notifier: Notifier) -> None:
         async with notifier.subscribe("topic") as left:
@@ -99,7 +99,7 @@ class NotifierConformance:
             await notifier.publish("topic")
             assert await witness.wait(LIMIT)
 
-        assert await silent(left)
+        assert await has_no_notification(left)
 
     async def test_items_reach_the_listeners_of_the_same_process(self, notifier: Notifier) -> None:
         item = StreamItem({"n": 1}, number=1)
@@ -112,7 +112,7 @@ class NotifierConformance:
 
         assert isinstance(listener, ItemWakeup)
         assert listener.items == [item]
-        assert await silent(listener)
+        assert await has_no_notification(listener)
 
     async def test_publishing_to_nobody_is_no_error(self, notifier: Notifier) -> None:
         await notifier.publish("nobody")

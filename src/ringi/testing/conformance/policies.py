@@ -23,8 +23,8 @@ from ringi.testing.conformance.running_agents import (
     ModelTurn,
     Refund,
     RestorablePath,
-    asking,
-    running,
+    agent_asking_on_store,
+    worker_running_on_store,
 )
 
 LARGE = 5000
@@ -35,7 +35,7 @@ AUTO_APPROVE_SMALL: dict[str, Any] = {**ASK, "auto_approve": [{"name": "small", 
 DENY_LARGE: dict[str, Any] = {**ASK, "effect": "deny", "name": "large", "where": {"amount": {"above": 500}}}
 
 
-def enlarged(args: dict[str, Any]) -> dict[str, Any]:
+def arguments_with_large_amount(args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with a large amount."""
     return {**args, "amount": LARGE}
 
@@ -95,7 +95,7 @@ class PolicyConformance:
             return made
 
         first = agent(turns, [])
-        async with asking(url, first) as (_, [asked]):
+        async with agent_asking_on_store(url, first) as (_, [asked]):
             pass
         restored.keep()
 
@@ -104,7 +104,7 @@ class PolicyConformance:
             restored.put_back()
             effects = KeyedEffects()
             repeating = agent(turns[1:], effects)
-            async with running(url, repeating) as run:
+            async with worker_running_on_store(url, repeating) as run:
                 await run.respond(asked, "approve")
                 assert (await run.rest()).status == "done"
                 assert sorted(effects) == [Refund(1, LARGE), Refund(2), Refund(2), Refund(2)]
@@ -121,8 +121,10 @@ class PolicyConformance:
     async def test_a_denied_call_does_not_run(self, url: str, allowed: dict[str, Any], is_changed: bool) -> None:
         effects, amount = Effects(), 30 if is_changed else LARGE
         policy = {"rules": [DENY_LARGE, allowed]}
-        agent = self.gated_agent([[Refund(amount=amount)], "Sorry."], effects, policy, enlarged if is_changed else None)
-        async with running(url, agent) as run:
+        agent = self.gated_agent(
+            [[Refund(amount=amount)], "Sorry."], effects, policy, arguments_with_large_amount if is_changed else None
+        )
+        async with worker_running_on_store(url, agent) as run:
             await run.start(agent)
 
             await run.rest()
@@ -132,7 +134,7 @@ class PolicyConformance:
     async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str) -> None:
         effects, policy = Effects(), {"rules": [ALLOW_SMALL], "otherwise": "ask"}
         agent = self.gated_agent([[Refund(1), Refund(2, LARGE)], "Done."], effects, policy)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.respond(request, "approve")
 
             assert (await run.rest()).status == "done"
@@ -140,8 +142,8 @@ class PolicyConformance:
 
     async def test_a_call_runs_only_with_the_arguments_that_were_shown(self, url: str) -> None:
         effects = Effects()
-        agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, enlarged)
-        async with asking(url, agent) as (run, [request]):
+        agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, arguments_with_large_amount)
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             assert request.action
             visible = Refund(**request.action.args)
 
@@ -149,7 +151,7 @@ class PolicyConformance:
 
             await run.rest()
             assert effects in ([], [visible])
-            assert visible in (Refund(), Refund(**enlarged(Refund()._asdict())))
+            assert visible in (Refund(), Refund(**arguments_with_large_amount(Refund()._asdict())))
 
     def test_a_policy_is_refused_unless_the_runtime_checks_each_call(self) -> None:
         agent = self.agent([], [])

@@ -13,7 +13,15 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError
 from ringi.runs.agent import Agent
-from ringi.testing.conformance.running_agents import Effects, ModelTurn, Refund, RunningAgent, asking, running, until
+from ringi.testing.conformance.running_agents import (
+    Effects,
+    ModelTurn,
+    Refund,
+    RunningAgent,
+    agent_asking_on_store,
+    first_true_value,
+    worker_running_on_store,
+)
 
 
 class RemovedGateConformance:
@@ -40,12 +48,12 @@ class RemovedGateConformance:
     async def test_a_refused_call_whose_gate_was_removed_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
         first = self.agent([[Refund()], "Sorry."], effects)
-        async with asking(url, first) as (_, [request]):
+        async with agent_asking_on_store(url, first) as (_, [request]):
             pass
 
-        async with running(url, self.ungated_agent(["Sorry."], effects)) as run:
-            await refuse(run, request, decision)
-            thread = await ended(run, request)
+        async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:
+            await end_without_approval(run, request, decision)
+            thread = await thread_at_rest(run, request)
 
         assert effects == []
         assert thread.status in ("done", "error")
@@ -53,16 +61,16 @@ class RemovedGateConformance:
     async def test_no_call_runs_before_its_answer_when_the_gate_was_removed(self, url: str) -> None:
         effects = Effects()
         first = self.agent([[Refund(1), Refund(2)], "Sorry."], effects)
-        async with asking(url, first) as (_, [one, two]):
+        async with agent_asking_on_store(url, first) as (_, [one, two]):
             pass
 
-        async with running(url, self.ungated_agent(["Sorry."], effects)) as run:
-            await refuse(run, two, "reject")
-            await ended(run, two)
+        async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:
+            await end_without_approval(run, two, "reject")
+            await thread_at_rest(run, two)
             assert effects == []
             try:
-                await refuse(run, one, "reject")
-                await ended(run, one)
+                await end_without_approval(run, one, "reject")
+                await thread_at_rest(run, one)
             except ConflictError as error:  # The end of the run cancels it, at any moment.
                 if error.code != "final":
                     raise
@@ -70,7 +78,7 @@ class RemovedGateConformance:
         assert effects == []
 
 
-async def refuse(run: RunningAgent, request: Request, decision: Any) -> None:
+async def end_without_approval(run: RunningAgent, request: Request, decision: Any) -> None:
     """End a request without an approval."""
     if decision == "cancel":
         await run.inbox.cancel(request.id, by="bob")
@@ -78,14 +86,14 @@ async def refuse(run: RunningAgent, request: Request, decision: Any) -> None:
         await run.respond(request, decision, message="It is too old.")
 
 
-async def ended(run: RunningAgent, request: Request) -> Thread:
+async def thread_at_rest(run: RunningAgent, request: Request) -> Thread:
     """Return the thread at rest, after a check that the answer was read, or that an operator has to act."""
 
     async def settled() -> Thread | None:
         now, thread = await run.inbox.get(request.id), await run.thread()
         return None if now.is_unacknowledged or thread.status == "running" else thread
 
-    thread, now = await until(settled), await run.inbox.get(request.id)
+    thread, now = await first_true_value(settled), await run.inbox.get(request.id)
     assert (now.acknowledged_at is None) == (now.attention is not None)
     assert thread.attention == now.attention
     return thread

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from ringi.backends.sqlite.backup import copy
+from ringi.backends.sqlite.backup import copy_sqlite_store
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import DEFAULT_TENANT, Query
@@ -53,7 +53,7 @@ class RestorablePath:
 
     def keep(self) -> None:
         """Keep a copy of the store."""
-        copy(self._store, self._copy, lambda *_: None)
+        copy_sqlite_store(self._store, self._copy, lambda *_: None)
 
     def put_back(self) -> None:
         """Put the copy in the place of the store."""
@@ -96,7 +96,7 @@ class RunningAgent:
             thread = await self.thread()
             return thread if thread.status != "running" else None
 
-        return await until(resting)
+        return await first_true_value(resting)
 
     async def pending(self) -> list[Request]:
         """Return the open requests, in the order of their calls."""
@@ -115,7 +115,7 @@ class RunningAgent:
         return [item.event for item in await self.backend.stream.read(key, 0, 10_000)]
 
 
-async def until(check: Callable[[], Awaitable[T | None]]) -> T:
+async def first_true_value(check: Callable[[], Awaitable[T | None]]) -> T:
     """Return the first true value of a check."""
     pause = Wakeup()
     async with asyncio.timeout(LIMIT):
@@ -125,7 +125,7 @@ async def until(check: Callable[[], Awaitable[T | None]]) -> T:
 
 
 @asynccontextmanager
-async def running(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
+async def worker_running_on_store(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
     """Open the store with one worker until the block ends."""
     async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
         worker, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
@@ -138,10 +138,10 @@ async def running(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
 
 
 @asynccontextmanager
-async def asking(
+async def agent_asking_on_store(
     url: str, agent: Agent, content: str = "Refund order 7."
 ) -> AsyncIterator[tuple[RunningAgent, list[Request]]]:
     """Run an agent on the store until the block ends, and return its first open requests."""
-    async with running(url, agent) as run:
+    async with worker_running_on_store(url, agent) as run:
         await run.start(agent, content)
         yield run, await run.pending()

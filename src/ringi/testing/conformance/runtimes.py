@@ -33,9 +33,9 @@ from ringi.testing.conformance.running_agents import (
     Refund,
     RestorablePath,
     RunningAgent,
-    asking,
-    running,
-    until,
+    agent_asking_on_store,
+    first_true_value,
+    worker_running_on_store,
 )
 
 MEGABYTE = 1_000_000
@@ -44,7 +44,7 @@ MEGABYTE = 1_000_000
 async def work_forever(module: str, name: str, url: str, turns: Sequence[ModelTurn]) -> None:
     """Run the agent of a suite until the process is killed."""
     suite = getattr(import_module(module), name)()
-    async with running(url, suite.agent(turns, [])):
+    async with worker_running_on_store(url, suite.agent(turns, [])):
         await asyncio.Event().wait()
 
 
@@ -72,7 +72,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             assert request.action
             assert (request.action.name, request.action.args) == ("refund", {"order": 7, "amount": 30})
             assert set(request.allowed) == set(self.decisions)
@@ -89,7 +89,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             pytest.skip("this framework cannot run a call with other arguments")
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.respond(request, "edit", args={"order": 7, "amount": 5})
 
             assert (await run.rest()).status == "done"
@@ -99,7 +99,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_refused_call_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.respond(request, decision, message="It is too old.")
 
             assert (await run.rest()).status == "done"
@@ -108,7 +108,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_an_expired_call_does_not_run(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects, expires_in=0.5)
-        async with running(url, agent) as run:
+        async with worker_running_on_store(url, agent) as run:
             await run.start(agent)
 
             async def ended() -> Thread | None:
@@ -116,13 +116,13 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
                 thread = await run.thread()
                 return thread if thread.status not in ("running", "interrupted") else None
 
-            assert (await until(ended)).status == "done"
+            assert (await first_true_value(ended)).status == "done"
             assert effects == []
 
     async def test_a_call_whose_request_is_canceled_does_not_run(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.inbox.cancel(request.id, by="bob")
 
             assert (await run.rest()).status == "done"
@@ -131,7 +131,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Sorry."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
             with pytest.raises(ConflictError) as refused:
@@ -142,7 +142,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_a_run_after_a_canceled_one_starts(self, url: str) -> None:
         agent = self.agent([[Refund()], "Hello."], [])
-        async with running(url, agent) as run:
+        async with worker_running_on_store(url, agent) as run:
             await run.start(agent)
             await run.pending()
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
@@ -154,7 +154,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_the_same_call_in_the_next_run_is_asked_again(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done.", [Refund()], "Sorry."], effects)
-        async with asking(url, agent) as (run, [first]):
+        async with agent_asking_on_store(url, agent) as (run, [first]):
             await run.respond(first, "approve")
             assert (await run.rest()).status == "done"
 
@@ -169,7 +169,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund(1), Refund(2), Refund(3)], "Done."], effects)
-        async with asking(url, agent) as (run, [one, two, three]):
+        async with agent_asking_on_store(url, agent) as (run, [one, two, three]):
             await run.respond(one, "approve")
             await run.respond(two, "reject")
             await run.respond(three, "approve")
@@ -186,7 +186,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         turns: list[ModelTurn] = [["I refund all three.", Refund(1), Refund(2), Refund(3)], "Done."]
         first, later = self.agent(turns, effects), self.agent(turns[1:], effects)
         async with AsyncExitStack() as stack:
-            run = await stack.enter_async_context(running(url, first))
+            run = await stack.enter_async_context(worker_running_on_store(url, first))
             await run.start(first)
             requests = await run.pending()
             assert [request.description for request in requests] == ["I refund all three."] * 3
@@ -194,7 +194,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             for number in order:
                 if is_restarted:
                     await stack.aclose()
-                    run = await stack.enter_async_context(running(url, later))
+                    run = await stack.enter_async_context(worker_running_on_store(url, later))
                 asked = next(each for each in waiting if each.id == requests[number].id)
                 await run.respond(asked, "approve")
                 waiting.remove(asked)
@@ -206,7 +206,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_two_equal_calls_at_once_are_two_questions(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund(), Refund()], "Done."], effects)
-        async with asking(url, agent) as (run, [one, two]):
+        async with agent_asking_on_store(url, agent) as (run, [one, two]):
             assert one.id != two.id
 
             await run.respond(one, "approve")
@@ -219,7 +219,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         turns: list[ModelTurn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
         store = RestorablePath(url, tmp_path)
         first = self.agent(turns, [])
-        async with asking(url, first) as (_, [asked]):
+        async with agent_asking_on_store(url, first) as (_, [asked]):
             pass
         store.keep()
 
@@ -227,7 +227,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             """Restore the store, answer all questions in new workers, and return the ids of each pause."""
             store.put_back()
             ids, agent = list[list[str]](), self.agent(turns, [])
-            async with running(url, agent) as run:
+            async with worker_running_on_store(url, agent) as run:
                 while pending := await run.pending():
                     ids.append(sorted(request.id for request in pending))
                     for request in pending:
@@ -248,7 +248,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
         effects = Effects()
         agent = self.nested_agent([[Refund(1), Refund(2)], "Done."], effects)
-        async with asking(url, agent) as (run, [one, two]):
+        async with agent_asking_on_store(url, agent) as (run, [one, two]):
             await run.respond(two, "reject")
             if "edit" in self.decisions:
                 await run.respond(one, "edit", args={"order": 1, "amount": 5})
@@ -261,7 +261,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_of_many_answers_at_once_the_first_counts(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund()], "Done."], effects)
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             decisions = ("approve", "reject", "approve", "reject")
 
             answers = [run.respond(request, decision) for decision in decisions]
@@ -275,12 +275,12 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_another_worker_resumes_the_run(self, url: str) -> None:
         effects = Effects()
         first = self.agent([[Refund()], "Done."], effects)
-        async with asking(url, first) as (_, [request]):
+        async with agent_asking_on_store(url, first) as (_, [request]):
             pass
         async with open_backend(url) as backend, inbox_on(backend) as inbox:
             await inbox.respond(request, "approve", by="bob")
 
-        async with running(url, self.agent(["Done."], effects)) as run:
+        async with worker_running_on_store(url, self.agent(["Done."], effects)) as run:
             assert (await run.rest()).status == "done"
 
         assert effects == [Refund()]
@@ -302,7 +302,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             process.kill()
             process.join()
 
-        async with running(url, agent) as run:
+        async with worker_running_on_store(url, agent) as run:
             assert [each.id for each in await run.pending()] == [request.id]
             await run.respond(request, "approve")
             assert (await run.rest()).status == "done"
@@ -315,10 +315,10 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
         effects = Effects()
         first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
-        async with asking(url, first) as (_, [request]):
+        async with agent_asking_on_store(url, first) as (_, [request]):
             pass
 
-        async with running(url, self.agent(["Done."], effects)) as run:
+        async with worker_running_on_store(url, self.agent(["Done."], effects)) as run:
             await run.respond(request, "approve")
             assert (await run.rest()).status == "done"
 
@@ -329,20 +329,20 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         first = self.agent([[Refund(1), Refund(2)], "Done."], effects)
         if first.served.description.has_checkpoints:
             pytest.skip("this framework stores its states itself")
-        async with asking(url, first) as (_, [one, two]):
+        async with agent_asking_on_store(url, first) as (_, [one, two]):
             pass
         older = self.agent(["Done."], effects)
         runtime, description = older.served
         vars(older)["served"] = Served(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
 
-        async with running(url, older) as run:
+        async with worker_running_on_store(url, older) as run:
             await run.respond(one, "approve")
 
             async def marked() -> Thread | None:
                 thread = await run.thread()
                 return thread if thread.attention else None
 
-            await until(marked)
+            await first_true_value(marked)
             assert effects == []
             assert (await run.respond(two, "approve")).status == "completed"
 
@@ -351,7 +351,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_secret_in_the_state_is_not_logged(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
         agent = self.agent([[Refund()]], [])
-        async with asking(url, agent, "My card is 4000-1234.") as (run, [request]):
+        async with agent_asking_on_store(url, agent, "My card is 4000-1234.") as (run, [request]):
             assert "4000-1234" not in caplog.text
 
             # The script has no more turns: the run fails.
@@ -362,7 +362,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_the_text_after_a_pause_is_streamed(self, url: str) -> None:
         agent = self.agent([[Refund()], "All done."], [])
-        async with asking(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, agent) as (run, [request]):
             before = len(await run.events())
 
             await run.respond(request, "approve")

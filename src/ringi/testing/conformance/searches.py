@@ -14,7 +14,7 @@ from ringi.domain.record import MAX_SEARCH, Query, Viewer
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.conformance.lists import ids, paged
+from ringi.testing.conformance.lists import matching_request_ids, paged_request_ids
 from ringi.testing.factories import answer_to, store_request
 
 WORDS = "注文1182の返金 Refund 退款申请 稟議リンギ ﾒﾓ Straße 50% a_b Ελλάδα 환불요청 คืนเงิน C++ café ①"
@@ -32,9 +32,9 @@ NOT_FOUND = [
 ]
 
 
-async def finds(store: Store, texts: list[str], **query: object) -> dict[str, str]:
+async def search_matches(store: Store, texts: list[str], **query: object) -> dict[str, str]:
     """Return the matches of each search."""
-    return {text: " ".join(await ids(store, text=text, **query)) for text in texts}
+    return {text: " ".join(await matching_request_ids(store, text=text, **query)) for text in texts}
 
 
 class SearchesConformance:
@@ -47,59 +47,59 @@ class SearchesConformance:
         await store_request(store, title="Question", description=WORDS, action=None)
         await store_request(store, "another", title="Hello", description="500 axb 金の文 a c", action=None)
 
-        assert await finds(store, FOUND, tenant=tenant) == dict.fromkeys(FOUND, "request-1")
+        assert await search_matches(store, FOUND, tenant=tenant) == dict.fromkeys(FOUND, "request-1")
 
     @pytest.mark.parametrize("tenant", ["tenant-1", None])
     async def test_a_search_finds_nothing_else_and_is_no_language(self, store: Store, tenant: str | None) -> None:
         await store_request(store, title="Question", description=WORDS, action=None)
 
-        assert await finds(store, NOT_FOUND, tenant=tenant) == dict.fromkeys(NOT_FOUND, "")
+        assert await search_matches(store, NOT_FOUND, tenant=tenant) == dict.fromkeys(NOT_FOUND, "")
 
     async def test_a_search_looks_at_the_id_and_the_action_with_its_arguments(self, store: Store) -> None:
         texts = ["refund", "REFU", "A-2026/1182", "2026", "1182", "40.5", "77031", "order-7 770"]
         await store_request(store, "order-7", title="Go on?", action=Action("refund", ARGS))
         await store_request(store, "another", title="Go on?", action=Action("cancel", {"order": "B-2025/118"}))
 
-        assert await finds(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "order-7")
+        assert await search_matches(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "order-7")
 
     async def test_a_search_looks_at_nothing_that_nobody_wrote(self, store: Store) -> None:
         texts = ["sku", "true", "none", "nowhere"]
         await store_request(store, title="Go on?", action=Action("refund", ARGS))
 
-        assert await finds(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "")
+        assert await search_matches(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "")
 
     async def test_a_search_for_nothing_finds_all(self, store: Store) -> None:
         texts = ["", "  ", "\u3000\n"]
         await store_request(store)
 
-        assert await finds(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "request-1")
+        assert await search_matches(store, texts, tenant="tenant-1") == dict.fromkeys(texts, "request-1")
 
     async def test_a_long_word_is_found_by_all_of_it_only(self, store: Store) -> None:
         for n in range(3):
             await store_request(store, f"request-{n}", title=f"{'customer' * 8}{n}", action=None)
 
-        assert await ids(store, tenant="tenant-1", text=f"{'customer' * 8}1") == ["request-1"]
-        assert len(await ids(store, tenant="tenant-1", text="customer" * 8)) == 3
+        assert await matching_request_ids(store, tenant="tenant-1", text=f"{'customer' * 8}1") == ["request-1"]
+        assert len(await matching_request_ids(store, tenant="tenant-1", text="customer" * 8)) == 3
 
     async def test_many_words_must_all_be_there(self, store: Store) -> None:
         words = " ".join(f"w{n}" for n in range(100))
         await store_request(store, title=words, action=None)
 
-        assert await ids(store, tenant="tenant-1", text=words) == ["request-1"]
-        assert await ids(store, tenant="tenant-1", text=f"{words} w100") == []
+        assert await matching_request_ids(store, tenant="tenant-1", text=words) == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1", text=f"{words} w100") == []
 
     async def test_a_search_is_bounded(self, store: Store) -> None:
         with pytest.raises(InvalidError, match=str(MAX_SEARCH)):
             await store.find(Request, Query(tenant="tenant-1", text="x" * (MAX_SEARCH + 1)))
-        assert await ids(store, tenant="tenant-1", text="返" * MAX_SEARCH) == []
+        assert await matching_request_ids(store, tenant="tenant-1", text="返" * MAX_SEARCH) == []
 
     async def test_a_search_stays_with_its_tenant(self, store: Store) -> None:
         await store_request(store, tenant="ours", title="返金 ours")
         await store_request(store, tenant="theirs", title="返金 theirs")
 
-        assert await ids(store, tenant="ours", text="返金") == ["request-1"]
-        assert await ids(store, tenant="ours", text="theirs") == []
-        assert await ids(store, tenant="nobody", text="返金") == []
+        assert await matching_request_ids(store, tenant="ours", text="返金") == ["request-1"]
+        assert await matching_request_ids(store, tenant="ours", text="theirs") == []
+        assert await matching_request_ids(store, tenant="nobody", text="返金") == []
 
     async def test_what_is_found_comes_in_the_order_of_lists(self, store: Store) -> None:
         for n in range(20):
@@ -107,8 +107,12 @@ class SearchesConformance:
             await store_request(store, f"request-{n:02}", title=title, at=NOON + timedelta(microseconds=n // 4))
         newest_first = [f"request-{n:02}" for n in range(19, -1, -1)]
 
-        assert await paged(store, 3, tenant="tenant-1", text="返金") == newest_first
-        assert await paged(store, 1, tenant="tenant-1", text="rare") == ["request-17", "request-10", "request-03"]
+        assert await paged_request_ids(store, 3, tenant="tenant-1", text="返金") == newest_first
+        assert await paged_request_ids(store, 1, tenant="tenant-1", text="rare") == [
+            "request-17",
+            "request-10",
+            "request-03",
+        ]
 
     async def test_a_search_heeds_all_other_filters(self, store: Store) -> None:
         mine = await store_request(store, "mine", title="返金", assignee="ann")
@@ -117,16 +121,16 @@ class SearchesConformance:
         await store.put(*mine.completed(answer_to(mine), by="ann", channel="test", now=NOON))
         sought: dict[str, Any] = {"tenant": "tenant-1", "text": "返金"}
 
-        assert await ids(store, **sought, viewer=Viewer(name="ann")) == ["all", "mine"]
-        assert await ids(store, **sought, statuses=("pending",)) == ["all", "bobs"]
-        assert await ids(store, **sought, statuses=("pending",), viewer=Viewer(name="ann")) == ["all"]
-        assert await ids(store, **sought, assigned_or_claimed_by="bob", priority="high") == ["bobs"]
-        assert await ids(store, **sought, ended_since=NOON) == ["mine"]
+        assert await matching_request_ids(store, **sought, viewer=Viewer(name="ann")) == ["all", "mine"]
+        assert await matching_request_ids(store, **sought, statuses=("pending",)) == ["all", "bobs"]
+        assert await matching_request_ids(store, **sought, statuses=("pending",), viewer=Viewer(name="ann")) == ["all"]
+        assert await matching_request_ids(store, **sought, assigned_or_claimed_by="bob", priority="high") == ["bobs"]
+        assert await matching_request_ids(store, **sought, ended_since=NOON) == ["mine"]
 
     async def test_a_refused_request_is_not_found(self, store: Store) -> None:
         await store_request(store, title="First")
         with pytest.raises(ConflictError):
             await store_request(store, title="Second")
 
-        assert await ids(store, tenant="tenant-1", text="second") == []
-        assert await ids(store, tenant="tenant-1", text="first") == ["request-1"]
+        assert await matching_request_ids(store, tenant="tenant-1", text="second") == []
+        assert await matching_request_ids(store, tenant="tenant-1", text="first") == ["request-1"]

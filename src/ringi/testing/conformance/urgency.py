@@ -11,12 +11,12 @@ import pytest
 
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
-from ringi.domain.record import Query, Viewer, cursor_of
+from ringi.domain.record import Query, Viewer, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.urgency import PRIORITIES, TIERS, urgent_query
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.conformance.lists import paged
+from ringi.testing.conformance.lists import paged_request_ids
 from ringi.testing.factories import store_request
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -30,7 +30,7 @@ async def urgent_ids(store: Store, **query: object) -> list[str]:
 
 async def urgent_pages(store: Store, size: int, **query: object) -> list[str]:
     """Return the ids of all pages in the order `urgent`."""
-    return await paged(store, size, **{**URGENT, **query})
+    return await paged_request_ids(store, size, **{**URGENT, **query})
 
 
 class UrgencyConformance:
@@ -214,7 +214,7 @@ class UrgencyConformance:
         asked = await store_request(store)
 
         with pytest.raises(InvalidError, match="cursor"):
-            await urgent_ids(store, before=cursor_of(asked))
+            await urgent_ids(store, before=cursor_after_record(asked))
         with pytest.raises(InvalidError, match="cursor"):
             await store.find(Request, Query(tenant="tenant-1", before=urgent_query(Query(**URGENT)).cursor_of(asked)))
 

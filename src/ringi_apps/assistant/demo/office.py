@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ringi.connect import home
+from ringi.connect import home_folder
 
 T = TypeVar("T")
 TableRow = dict[str, Any]
@@ -38,7 +38,7 @@ class Office:
         return await asyncio.to_thread(self._do, work)
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        path = self._path or home() / "office.db"
+        path = self._path or home_folder() / "office.db"
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from ringi.connect import home
+from ringi.connect import home_folder
 from ringi_apps.engrammer import NOTES_SCHEMA, Note, SearchResult, SqliteNotes
 
 NAME, TITLE = "woodworking_db", "Woodworking: joints, glue, clamps, wood movement, finishes, safety"
@@ -44,7 +44,7 @@ class WoodworkingNotes:
         return await (await self._made()).search(query, limit)
 
     async def _made(self) -> SqliteNotes:
-        path = self._path or home() / "woodworking.db"
+        path = self._path or home_folder() / "woodworking.db"
         await asyncio.to_thread(make, path)
         return SqliteNotes(self.name, path, self.title)
 
