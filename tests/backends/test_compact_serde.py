@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ringi.backends.checkpoint_serde import COMPRESSED, SAMPLE, SMALL, CompactSerializer
+from ringi.backends.fenced_saver import COMPRESSED, SAMPLE, SMALL, CompactSerializer
 
 TALK = [kind(f"message {n}", id=str(n)) for n in range(200) for kind in (HumanMessage, AIMessage)]
 MEDIA = {"image": base64.b64encode(os.urandom(4 * SAMPLE)).decode()}

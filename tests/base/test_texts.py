@@ -34,8 +34,8 @@ from ringi.base.texts import (
 from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, UnavailableError
 from ringi.forms import json_schema
 from ringi.integrations.langchain.finish_gate import NotFinishedError
-from ringi.runs.calls import UndecidedError
-from ringi.runs.failures import failure_of
+from ringi.runs.context import UndecidedError
+from ringi.runs.executor import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
 FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}

@@ -13,7 +13,7 @@ from ringi.cli.commands.erase import erase
 from ringi.cli.session import NamedSession
 from ringi.connect import open_backend, store_inbox
 from ringi.domain.ask import Answer
-from ringi.domain.reviews import review_id
+from ringi.domain.request import review_id
 from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 

@@ -17,7 +17,7 @@ from tests.server.world import until
 from ringi.base.clock import utc_now
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.outbox import BATCH
+from ringi.delivery.deliveries import BATCH
 from ringi.delivery.signing import new_secret
 from ringi.domain.record import SYSTEM
 from ringi.inbox.api import Seen

@@ -16,8 +16,7 @@ from tests.raising import raises_code
 from ringi.audit.verify import audit_record
 from ringi.domain.ask import Action, Answer, Ask, request_content_digest
 from ringi.domain.record import Erased, Viewer
-from ringi.domain.request import Request
-from ringi.domain.reviews import review_of
+from ringi.domain.request import Request, review_of
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotAuthorizedError, RingiError
 from ringi.privacy.redaction import event_names_person, left_of, request_without, request_without_content

@@ -14,8 +14,7 @@ from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend, store_inbox
 from ringi.contracts.backend import Job
 from ringi.domain import Query
-from ringi.domain.request import Request
-from ringi.domain.reviews import review_id
+from ringi.domain.request import Request, review_id
 from ringi.errors import NotFoundError
 from ringi.inbox.inbox import StoreInbox
 

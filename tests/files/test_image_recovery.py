@@ -34,7 +34,7 @@ from tests.files.test_images import (
 from tests.raising import raises_code
 from tests.server.world import until
 
-from ringi.backends.checkpoint_serde import ImageSerializer
+from ringi.backends.fenced_saver import ImageSerializer
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import START
@@ -46,7 +46,7 @@ from ringi.runs import messages as thread_images
 from ringi.runs.agent import agents_by_name
 from ringi.runs.messages import ImageMemory, RunImages
 from ringi.runs.reconciler import start_job
-from ringi.runs.run_states import graph_state
+from ringi.runs.run import graph_state
 from ringi.runs.runner import Runner
 
 GIF = SAMPLES["image/gif"][0]

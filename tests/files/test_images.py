@@ -25,7 +25,7 @@ from tests.server.world import until
 
 from ringi import ask
 from ringi.audit.verify import verify_store
-from ringi.backends.checkpoint_serde import MARK, ImageSerializer
+from ringi.backends.fenced_saver import MARK, ImageSerializer
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, inbox_on, open_backend, open_to_verify
 from ringi.domain.record import Erased, Key

@@ -15,7 +15,7 @@ from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UnavailableError
-from ringi.inbox import first_asks
+from ringi.inbox import grants
 from ringi.inbox.inbox import StoreInbox
 from ringi.testing import ManualClock
 
@@ -120,7 +120,7 @@ async def test_only_the_first_request_about_a_tool_reads_the_store(
         clock.advance(days=1)
     assert store.finds == 1
 
-    monkeypatch.setattr(first_asks, "MAX_TOOLS", 2)
+    monkeypatch.setattr(grants, "MAX_TOOLS", 2)
     for tool in ("a", "b", "c", "a", "c"):
         await asked(inbox, tool)
     assert store.finds == 5

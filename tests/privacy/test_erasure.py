@@ -26,17 +26,15 @@ from ringi.base.canonical_json import sha256_of
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
-from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.deliveries import Deliveries, WaitingErasures
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.waiting_erasures import WaitingErasures
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.events import deliveries_of
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Key, Query, UnreadableError, WaitingErasure
-from ringi.domain.request import Request
+from ringi.domain.request import Request, review_id
 from ringi.domain.request_data import Status
-from ringi.domain.reviews import review_id
 from ringi.domain.voting import Decider, Person
 from ringi.errors import ConflictError, InvalidError, NotAuthorizedError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox.api import Seen

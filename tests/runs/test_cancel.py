@@ -15,7 +15,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.runs import lease as leases
-from ringi.runs.leased_run import LeasedRun
+from ringi.runs.executor import LeasedRun
 
 REFUND = {"order": 1, "amount": 2}
 

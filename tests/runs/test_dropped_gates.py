@@ -24,7 +24,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.agent import agents_by_name
-from ringi.runs.failures import unread_message
+from ringi.runs.executor import unread_message
 from ringi.runs.operations import retry_failed_run
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]

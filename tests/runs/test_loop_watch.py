@@ -15,7 +15,6 @@ from tests.runs.world import World, checked, of_type, opened, until, working
 
 from ringi.domain.thread import Thread
 from ringi.runs import lease as leases
-from ringi.runs import loop_watch
 from ringi.runs.agent import Agent
 
 LIMIT = 20.0
@@ -24,7 +23,7 @@ LIMIT = 20.0
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
-    monkeypatch.setattr(loop_watch, "TICK", 0.1)
+    monkeypatch.setattr(leases, "TICK", 0.1)
 
 
 class Blocks:
@@ -91,7 +90,7 @@ def held_for_long_or_lost(first: Thread, now: Thread) -> bool:
 async def test_code_that_blocks_the_loop_keeps_its_thread_and_is_named(
     request: pytest.FixtureRequest, file: str, store: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    url = file if store == "sqlite" else f"{request.getfixturevalue('postgres_url')}?schema=loop_watch"
+    url = file if store == "sqlite" else f"{request.getfixturevalue('postgres_url')}?schema=leases"
     blocks = Blocks()
     beside = Beside(url, blocks, held_for_long_or_lost)
     async with opened(url, [blocks.agent]) as world, working(world):
@@ -106,7 +105,7 @@ async def test_code_that_blocks_the_loop_keeps_its_thread_and_is_named(
         items = await world.items()
         checked(items)
         assert len(of_type(items, "RUN_STARTED")) == 1
-    messages = [r.getMessage() for r in caplog.records if r.name == loop_watch.__name__]
+    messages = [r.getMessage() for r in caplog.records if r.name == leases.__name__]
     (named,) = [each for each in messages if each.startswith(f"agent 'stubborn' blocks the event loop at {__file__}:")]
     assert " in __call__: " in named
 
@@ -144,10 +143,10 @@ async def test_nothing_of_the_watch_is_left(file: str) -> None:
 
 def test_what_blocks_is_named_by_the_line_of_the_agent_and_not_by_that_of_a_library() -> None:
     frame = sys._getframe()
-    assert loop_watch.location_of(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
-    assert not loop_watch.is_agent_code(threading.__file__)
-    assert not loop_watch.is_agent_code(pytest.__file__)
-    assert not loop_watch.is_agent_code(str(loop_watch.__file__))
+    assert leases.location_of(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
+    assert not leases.is_agent_code(threading.__file__)
+    assert not leases.is_agent_code(pytest.__file__)
+    assert not leases.is_agent_code(str(leases.__file__))
 
 
 async def test_a_process_without_another_store_works_as_before() -> None:

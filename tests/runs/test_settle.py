@@ -8,7 +8,7 @@ import pytest
 from tests.runs.world import World, checked, opened, until, working
 
 from ringi.domain.request import Request
-from ringi.runs.leased_run import LeasedRun
+from ringi.runs.executor import LeasedRun
 
 REFUND = {"order": 1182, "amount": 40}
 

@@ -19,8 +19,8 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.runs import operations
 from ringi.runs.agent import Agent
+from ringi.runs.executor import LeasedRun
 from ringi.runs.lease import Lease
-from ringi.runs.leased_run import LeasedRun
 from ringi.runtimes.langgraph.graph_run import INTERRUPTS
 
 KEY = Key("default", "t1")

@@ -63,7 +63,7 @@ def test_all_but_the_running_of_graphs_can_be_imported_without_langgraph(name: s
 
 def test_the_graphs_are_the_part_that_needs_langgraph() -> None:
     with pytest.raises(AssertionError, match="ModuleNotFoundError"):
-        without_langgraph("import ringi.runtimes.langgraph.runtime")
+        without_langgraph("import ringi.runtimes.langgraph.graph_run")
 
 
 def test_a_worker_without_langgraph_waits_if_it_has_no_agents_and_refuses_what_no_framework_runs() -> None:

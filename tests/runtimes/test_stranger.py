@@ -20,7 +20,7 @@ from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
 from ringi.domain.thread import state_streams
 from ringi.runs.operations import retry_failed_run
-from ringi.runs.run_states import RunStates
+from ringi.runs.run import RunStates
 from ringi.testing.conformance import RemovedGateConformance
 from ringi.testing.conformance.running_agents import Effects, ModelTurn, Refund
 
@@ -191,7 +191,7 @@ async def test_a_call_whose_result_cannot_be_stored_is_asked_again(url: str, mon
     async with at_work(url, [Agent("toy", toy)]) as world:
         await world.run("toy", {})
         request = await world.one()
-        monkeypatch.setattr("ringi.runs.run_states.MAX_STATE", 10)
+        monkeypatch.setattr("ringi.runs.run.MAX_STATE", 10)
         failed = await world.answer(request, "approve")
         assert (failed.status, toy.effects) == ("error", [FORTY])
         assert "characters" in str(failed.attention)

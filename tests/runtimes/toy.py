@@ -13,7 +13,7 @@ from ringi.contracts.runtime import Description, FrameworkState, Output, Questio
 from ringi.domain.ask import request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
-from ringi.runs.calls import approval_ask, decision_on
+from ringi.runs.context import approval_ask, decision_on
 
 if TYPE_CHECKING:
     import pytest

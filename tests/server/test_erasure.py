@@ -12,7 +12,7 @@ from tests.server.world import World, listening
 import ringi
 from ringi.audit.verify import verify_store
 from ringi.domain.ask import Answer
-from ringi.domain.reviews import review_id
+from ringi.domain.request import review_id
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError
 from ringi.inbox.api import Seen

@@ -10,8 +10,7 @@ from tests.server.world import World
 
 from ringi.connect import store_inbox
 from ringi.domain.ask import Action, Answer, Ask
-from ringi.domain.request import Request
-from ringi.domain.reviews import ADMINISTRATORS, review_id
+from ringi.domain.request import ADMINISTRATORS, Request, review_id
 from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 
-from ringi.server.single_flight import SingleFlight
+from ringi.base.loops import SingleFlight
 
 
 async def test_a_shared_reading_knows_nothing_of_who_asked_first() -> None:

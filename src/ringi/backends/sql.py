@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ringi.backends.audiences import required_audiences
 from ringi.backends.orders import Listing
+from ringi.backends.rows import required_audiences
 from ringi.domain.record import Query, query_terms, unix_microseconds
 from ringi.domain.urgency import rank_spans
 

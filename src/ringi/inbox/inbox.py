@@ -25,8 +25,7 @@ from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, topic_of
-from ringi.domain.request import Request
-from ringi.domain.reviews import review_of
+from ringi.domain.request import Request, review_of
 from ringi.domain.urgency import cursor_after_urgent_request, own_query
 from ringi.domain.voting import Caller, Decider, decider_of
 from ringi.errors import ConflictError, NotFoundError, WaitTimeoutError
@@ -39,8 +38,7 @@ from ringi.inbox.checks import InboxChecks
 from ringi.inbox.core import RequestStep
 from ringi.inbox.erasures import ErasureOperations
 from ringi.inbox.feed import TOPIC, Feed
-from ringi.inbox.first_asks import FirstAsks
-from ringi.inbox.grants import GrantJournals
+from ringi.inbox.grants import FirstAsks, GrantJournals
 from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxPeople, InboxTrail
 from ringi.inbox.people import KnownPeople
 from ringi.inbox.reassigning import PeopleOperations

@@ -17,8 +17,7 @@ from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import FactFunction, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
-from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, call_place_in_step
-from ringi.runtimes.langgraph.graph_run import ASKS
+from ringi.runtimes.langgraph.graph_run import ASKS, GATED_STEPS, call_place_in_step
 
 log = logging.getLogger(__name__)
 NO_CALL_ID = str(None)

@@ -12,8 +12,7 @@ from ringi.base.model import StrictModel, Time
 from ringi.contracts.store import R
 from ringi.domain.journal import LEGAL_HOLDS, Journal
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, START, SYSTEM, Event, Key, Position
-from ringi.domain.request import Request
-from ringi.domain.reviews import review_key
+from ringi.domain.request import Request, review_key
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError as Conflict
 from ringi.errors import InvalidError

@@ -30,8 +30,7 @@ from ringi.domain.record import (
     WaitingErasure,
     cursor_after_record,
 )
-from ringi.domain.request import Request
-from ringi.domain.reviews import overridden_key, review_key
+from ringi.domain.request import Request, overridden_key, review_key
 from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, state_streams
 from ringi.errors import ConflictError, NotFoundError
 from ringi.files.attachments import Attachments, damage_as_unreadable, file_fields_of_request, numbers_in

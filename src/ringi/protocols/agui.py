@@ -28,11 +28,11 @@ from ringi.domain.record import UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
-from ringi.runs.leased_run import user_messages
+from ringi.runs.executor import user_messages
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
-from ringi.server.body import json_body
+from ringi.server.body import StrictPlainRoute, json_body
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.language import texts_for
@@ -63,7 +63,6 @@ from ringi.server.sse.run_output import (
     run_output,
 )
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, StreamOpening, Streams, encode_sse
-from ringi.server.strict_route import StrictPlainRoute
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 

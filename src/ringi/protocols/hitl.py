@@ -14,14 +14,13 @@ from ringi.domain.ask import Answer, Id, parse_body
 from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable
-from ringi.server.body import json_body
+from ringi.server.body import json_body, reply, status_after
 from ringi.server.callers import Person
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply, status_after
 from ringi.server.sse.sse import Streams
 
 

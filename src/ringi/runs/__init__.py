@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ringi.runs.model_form import clean_text
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
-    from ringi.runs.run_states import clean_json, graph_state
+    from ringi.runs.run import clean_json, graph_state
     from ringi.runs.runner import Runner
 
 __all__ = [
@@ -38,7 +38,7 @@ __getattr__ = lazy_exports(
     {
         "cleanup": "is_asked_by open_requests requests_of_run",
         "context": "RunContext idempotency_key run_context",
-        "run_states": "clean_json graph_state",
+        "run": "clean_json graph_state",
         "model_form": "clean_text",
         "operations": "abandon",
         "reconciler": "record_pages resumes_run",

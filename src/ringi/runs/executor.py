@@ -4,55 +4,276 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+import traceback
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
+
+from ag_ui.core import UserMessage
 
 from ringi.base.failpoints import failpoint
 from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
+from ringi.connect import Backend
+from ringi.contracts.backend import Moment, OtherConflictError, StreamItem
 from ringi.contracts.runtime import (
     AgentServiceError,
     AnswerRefusedError,
+    Description,
     OpenRun,
     Question,
     Standing,
     UnreadAnswersError,
 )
+from ringi.contracts.store import Change
 from ringi.domain.ask import Continuation, request_content_digest
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import FenceError, Thread
+from ringi.domain.thread import ATTENTION, Failure, FenceError, Run, Thread, words_in
 from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableError
+from ringi.files.images import IMAGES, named_by
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs import failures
 from ringi.runs.cleanup import (
+    CANCELLED,
     by_id,
+    close_orphans,
     close_requests,
+    notify_watchers,
     open_requests,
     prune_checkpoints,
     requests_of_thread,
     steps_of,
+    withdraw_requests,
 )
-from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, RunContext, is_void, request_id
+from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_void, request_id
 from ringi.runs.lease import Lease
-from ringi.runs.leased_run import LeasedRun, RequestChange
-from ringi.runs.messages import ImageMemory, RunImages
+from ringi.runs.messages import ImageMemory, RunImages, client_id
+from ringi.runs.model_form import clean_text
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.run import CallPolicy, ExecutedRun, UsageSums
-from ringi.runs.run_states import RunStates
+from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import interrupt_of
+from ringi.runs.stream_writer import Emitter, interrupt_of
+
+log = logging.getLogger(__name__)
+MAX_TOGETHER = 8
+"""The number of requests that are saved in one transaction with their thread."""
+
+
+def user_messages(run: Run) -> list[UserMessage]:
+    """Return the user messages that began a run; empty if the input is not a conversation."""
+    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m, named_by(m)) for n, m in enumerate(words_in(run.input))]
+    return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]
+
+
+class RequestChange(NamedTuple):
+    """A change of a request that is saved when its run settles."""
+
+    change: Change
+    announce: Callable[[], Awaitable[object]]
+    """Called once the change was saved together with the thread."""
+    save: Callable[[], Awaitable[object]]
+    """Saves and announces the change alone, or keeps what others have made of the request."""
+
+
+class LeasedRun:
+    """The store, the stream and the requests of one thread under one lease."""
+
+    def __init__(self, backend: Backend, inbox: StoreInbox, lease: Lease) -> None:
+        assert lease.thread.run
+        self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
+        self._changes: list[RequestChange] = []
+        self.outcomes = CallOutcomes()
+        identity = (lease.key, self.run.id, lease.fence)
+        self.emitter = Emitter(
+            backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=user_messages(self.run)
+        )
+
+    @property
+    def thread(self) -> Thread:
+        """The thread as this worker knows it."""
+        return self.lease.thread
+
+    def add_change(self, change: RequestChange) -> None:
+        """Collect a change of a request, which `settle` saves together with the thread."""
+        self._changes.append(change)
+
+    def acknowledge(self, request: Request) -> None:
+        """Collect the change that the run has taken up the outcome of a request."""
+        receipt = self.outcomes.take(request.id)
+        after, event = request.acknowledged(SYSTEM, self.inbox.clock(), receipt)
+        announce = partial(self.inbox.announce_change, request, after)
+        save = partial(self.inbox.acknowledge, request.id, SYSTEM, receipt=receipt)
+        self.add_change(RequestChange((after, event), announce, save))
+
+    async def save_changes(self) -> None:
+        """Save the collected changes one after another, because the run goes on."""
+        while self._changes:
+            await self._changes.pop(0).save()
+
+    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
+        """Save the new version of the thread with the collected changes and output, and notify the watchers.
+
+        Returns False, with the thread as it was, if a request has changed meanwhile: the run must look at it again.
+        """
+        is_settled = True
+        for request in self.outcomes.approved_by_rules():
+            self.acknowledge(request)
+
+        async def save(items: Sequence[StreamItem]) -> None:
+            nonlocal is_settled
+            together = self.backend.put_together
+            if together and len(self._changes) <= MAX_TOGETHER:
+                others = [each.change for each in self._changes]
+                try:
+                    await self.lease.change(step, lambda thread, event: together(Moment(thread, event, items, others)))
+                except OtherConflictError:
+                    is_settled = False
+                    await self.emitter.append(items)
+                    await self.save_changes()
+                    return
+                while self._changes:
+                    await self._changes.pop(0).announce()
+            else:
+                await self.save_changes()
+                await self.emitter.append(items)
+                await self.lease.change(step)
+
+        await self.emitter.store(save)
+        await notify_watchers(self.backend, self.thread)
+        return is_settled
+
+    async def fail(self, failure: Failure, read: Iterable[Request] = ()) -> None:
+        """End the run with an error, and withdraw its open requests; `read` are those whose answers its code has read.
+
+        The others that have ended are not acknowledged: they wait for an operator.
+        """
+        self._changes.clear()  # What it has not asked yet is not asked any more.
+        for request in read:
+            self.acknowledge(request)
+        await self.save_changes()
+        self.emitter.fail(failure.message, failure.code)
+        await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure, self.lease.usage()))
+        await close_orphans(self.backend, self.inbox, self.thread, self.outcomes.receipts)
+
+    async def mark(self, why: str | None) -> None:
+        """Mark the thread for an operator, or remove the mark."""
+        await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
+
+    async def give_up(self, why: str) -> None:
+        """Mark the run as failed, for an operator to inspect."""
+        await self.emitter.take_over(has_fence=True)
+        await self.stop(why)
+
+    async def stop(self, why: str, answers: tuple[str, ...] = (), read: Iterable[Request] = ()) -> None:
+        """End the run for an operator; `answers` are the requests whose answers no code of the agent has read."""
+        await self.mark(why)
+        await self.fail(Failure(message=why, code=ATTENTION, answers=answers), read)
+
+    async def release(self, *, is_outage: bool) -> None:
+        """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""
+        try:
+            self.emitter.stop()
+            await self.lease.change(
+                lambda t: t.released(self.thread, self.inbox.clock(), self.lease.usage(), is_outage=is_outage)
+            )
+            await notify_watchers(self.backend, self.thread)
+        except FenceError:
+            await self.withdraw_after_loss()
+        except RingiError as error:
+            self.lease.is_cut_off = isinstance(error, UnavailableError)
+            log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
+
+    async def withdraw_after_loss(self) -> None:
+        """After the loss of a canceled thread, withdraw the requests that were created during the cancellation."""
+        current = await self.backend.store.get(Thread, *self.lease.key)
+        if current.run_id != self.run.id or current.status == "idle":
+            await withdraw_requests(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)
+
+
+AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
+MAX_TRACEBACK = 16_000
+"""The number of characters stored of a traceback: its beginning and its end."""
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the message of an error for people, and its origin for operators."""
+    name = type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    if len(text) > MAX_TRACEBACK:
+        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
+    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
+    return Failure(message=message[:2000], code=name, traceback=clean_text(text))
+
+
+def swallowed_message(titles: Sequence[str]) -> str:
+    """Return the message to an operator about questions that were swallowed."""
+    return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
+
+
+def missing_message(agent: str, about: Description, missing: Mapping[str, Sequence[Request]]) -> str:
+    """Return the message to an operator about steps that have asked, and that the deployed agent does not have."""
+    return reason_of(
+        "steps_missing",
+        agent=repr(agent),
+        here=f"{about.framework} {about.version}",
+        steps=", ".join(map(repr, missing)),
+        requests=_named(request for requests in missing.values() for request in requests),
+    )
+
+
+def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestion], error: UnreadAnswersError) -> str:
+    """Return the message to an operator about answers that the code of an agent has not heeded."""
+    steps = sorted({question.step for question, _ in unread if question.step})
+    values = {
+        "agent": repr(agent),
+        "here": f"{about.framework} {about.version}",
+        "requests": _named(request for _, requests in unread for request in requests) or "–",
+        "started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–",
+    }
+    if error.cause == "ungated":
+        return reason_of("gate_missing", tool=repr(error.place), **values)
+    if error.cause == "changed":
+        return reason_of("call_changed", tool=repr(error.place), **values)
+    if error.cause == "skipped":
+        return reason_of("review_skipped", step=repr(error.place), **values)
+    return reason_of("answer_unread", **values)
+
+
+def read_answers(
+    answers: Sequence[AskedQuestion], questions: Container[str] | None = None, receipts: Container[str] = ()
+) -> dict[str, Request]:
+    """Return the requests by id whose answers the code of an agent has read.
+
+    Args:
+        answers: The answers that the run received.
+        questions: The questions whose answers were read; None for all.
+        receipts: The requests whose approved calls have begun.
+    """
+    return {
+        request.id: request
+        for question, requests in answers
+        for request in requests
+        if questions is None or question.id in questions or request.id in receipts
+    }
+
+
+def unread_answers(requests: Iterable[Request], read: Container[str]) -> list[Request]:
+    """Return the requests that people have answered, and whose answers the code of an agent has not read."""
+    return [each for each in requests if each.response and not each.acknowledged_at and each.id not in read]
+
+
+def _named(requests: Iterable[Request]) -> str:
+    return ", ".join(f"“{request.title}” ({request.id})" for request in requests)
+
 
 MAX_ATTEMPTS = 5
 """The number of workers that may die in one stretch before the run is given up."""
 MAX_OUTAGES = 50
 """The number of store outages allowed in one stretch: the run itself may cause them."""
-log = logging.getLogger(__name__)
 FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 MAX_SWALLOWED = 10
@@ -141,9 +362,9 @@ class RunExecutor:
         self._delivered: set[str] = set()
         self._read: dict[str, Request] = {}
         """The requests whose answers the agent's code has read."""
-        self._asked: Sequence[failures.AskedQuestion] = ()
+        self._asked: Sequence[AskedQuestion] = ()
         """The questions of the position from which the run goes on."""
-        self._last_answers: tuple[str | None, Sequence[failures.AskedQuestion]] = None, ()
+        self._last_answers: tuple[str | None, Sequence[AskedQuestion]] = None, ()
         """The answers delivered to the agent since its last pause, and the checkpoint of that pause."""
 
     async def execute(self) -> None:
@@ -169,7 +390,7 @@ class RunExecutor:
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        failure = failures.failure_of(error.error if isinstance(error, AgentServiceError) else error)
+        failure = failure_of(error.error if isinstance(error, AgentServiceError) else error)
         failed: frozenset[str] = self._open.failed if self._open is not None else frozenset()
         asked_at, last_answers = self._last_answers
         found = [requests for question, requests in last_answers if question.id in failed]
@@ -179,8 +400,8 @@ class RunExecutor:
         for request in answers if refused else ():
             await self._mark_request(request, reason_of("answer_failed", why=failure.message))
         taken = self._open.read if self._open is not None and not self._is_state_lost else None
-        self._read |= failures.read_answers(last_answers, taken, self._leased_run.outcomes.receipts)
-        if refused or failures.unread_answers([*answers, *(await self._unsettled_requests()).values()], self._read):
+        self._read |= read_answers(last_answers, taken, self._leased_run.outcomes.receipts)
+        if refused or unread_answers([*answers, *(await self._unsettled_requests()).values()], self._read):
             await self._leased_run.mark(reason_of("answer_failed", why=failure.message))
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
         await self._leased_run.fail(failure.model_copy(update=details), self._read.values())
@@ -221,7 +442,7 @@ class RunExecutor:
         # The steps that asked, and that the deployed agent does not have.
         steps = await steps_of(self._backend, self._lease.thread, standing.lost)
         if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
-            why = failures.missing_message(self._view.agent.name, self._about, missing)
+            why = missing_message(self._view.agent.name, self._about, missing)
             return await self._mark_stuck(why, standing, missing)
         asked = self._asked = [
             (question, [await self._ask(question, position) for position in question.positions])
@@ -255,13 +476,13 @@ class RunExecutor:
             about = {"run_id": self._run.id, "asks": self._policy.asks}
             self._view.state = await self._states.write(state.model_copy(update=about))
             self._is_state_lost = False
-        self._read |= failures.read_answers(self._last_answers[1])
+        self._read |= read_answers(self._last_answers[1])
         # What fails from here on is no fault of the answers.
         self._last_answers = None, ()
         failpoint("run.after_go")
         return await run.look()
 
-    async def _resume(self, run: OpenRun, ended: Sequence[failures.AskedQuestion], asked_at: str | None) -> Standing:
+    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
         answers = await self._policy.recheck(ended)
         repeated = self._delivered & answers.keys()
         if repeated:
@@ -284,15 +505,15 @@ class RunExecutor:
     async def _fail_unread(self, error: UnreadAnswersError) -> None:
         """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
         unread = [each for each in self._asked if each[0].id in error.ids]
-        why = failures.unread_message(self._view.agent.name, self._about, unread, error)
+        why = unread_message(self._view.agent.name, self._about, unread, error)
         log.error("run %s: %s", self._run.id, why)
         requests = [request for _, requests in unread for request in requests]
         for request in requests:
             await self._mark_request(request, why)
-        self._read |= failures.read_answers(self._asked, self._delivered - error.ids)
+        self._read |= read_answers(self._asked, self._delivered - error.ids)
         await self._leased_run.stop(why, tuple(request.id for request in requests), self._read.values())
 
-    def _answerable(self, asked: Sequence[failures.AskedQuestion]) -> Sequence[failures.AskedQuestion]:
+    def _answerable(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
         """Return the questions that can be answered now, with their requests."""
         ended = [each for each in asked if all(request.is_final for request in each[1])]
         if self._about.needs == "all" and len(ended) < len(asked):
@@ -401,7 +622,7 @@ class RunExecutor:
     async def _report_swallowed(self, titles: Sequence[str]) -> None:
         if not titles:
             return
-        log.error("run %s: %s", self._run.id, failures.swallowed_message(titles))
+        log.error("run %s: %s", self._run.id, swallowed_message(titles))
         known = self._lease.thread.missed or ()
         combined = tuple(dict.fromkeys((*known, *titles)))[:MAX_SWALLOWED]
         if combined != known:
@@ -441,7 +662,7 @@ class RunExecutor:
         titles = self._lease.thread.missed
         if titles:
             # Not earlier: a run that waits for people needs no operator.
-            await self._leased_run.mark(failures.swallowed_message(titles))
+            await self._leased_run.mark(swallowed_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
         usage = self._lease.usage()

@@ -29,8 +29,7 @@ from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, prune_checkpoints, requests_of_thread
 from ringi.runs.executor import advance_leased_thread
-from ringi.runs.lease import Lease, PendingReleases, hold_thread_lease
-from ringi.runs.loop_watch import LoopWatch
+from ringi.runs.lease import Lease, LoopWatch, PendingReleases, hold_thread_lease
 from ringi.runs.messages import ImageMemory
 from ringi.runs.reconciler import KINDS, Reconciler
 from ringi.runs.runner import Runner

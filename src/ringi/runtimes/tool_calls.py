@@ -14,9 +14,8 @@ from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import NotAuthorizedError
-from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
-from ringi.runs.context import content_digest
-from ringi.runs.run_states import clean_json, storable_json_text
+from ringi.runs.context import CallDecision, approval_ask, content_digest, decision_on, storable_args
+from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")

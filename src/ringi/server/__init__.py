@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         require_readable_thread,
         visible_query,
     )
-    from ringi.server.body import json_body
+    from ringi.server.body import json_body, reply
     from ringi.server.components import ServerComponents
     from ringi.server.embedded import EmbeddedApp, create_app
     from ringi.server.extension import Extension, installed_extensions
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
     from ringi.server.refusals import RefusalError
-    from ringi.server.replies import reply
     from ringi.server.routes.requests import Cursor
     from ringi.server.routes.threads import ThreadName
     from ringi.server.schemas import Problem, RunStarted
@@ -80,7 +79,7 @@ __getattr__ = lazy_exports(
             "inbox_for is_theirs_to_answer may_read may_read_thread require_answerable require_person "
             "require_readable_thread visible_query"
         ),
-        "body": "json_body",
+        "body": "json_body reply",
         "embedded": "EmbeddedApp create_app",
         "extension": "Extension installed_extensions",
         "language": "language_for",
@@ -88,7 +87,6 @@ __getattr__ = lazy_exports(
         "openapi": "route_docs schema_reference",
         "components": "ServerComponents",
         "refusals": "RefusalError",
-        "replies": "reply",
         "routes.requests": "Cursor",
         "routes.threads": "ThreadName",
         "schemas": "Problem RunStarted",

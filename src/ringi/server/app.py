@@ -17,16 +17,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
-from ringi.server.access_log import AccessLog
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
 from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import BearerTokens, OidcProvider
 from ringi.server.auth.revocations import Revocations
+from ringi.server.body import Shortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, Group
 from ringi.server.limits import AskLimits
-from ringi.server.middleware import WRITES, SecurityMiddleware
+from ringi.server.middleware import WRITES, AccessLog, SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes import chat as chats
@@ -44,7 +44,6 @@ from ringi.server.settings import ServerSettings
 from ringi.server.sse.event_hub import EventHub
 from ringi.server.sse.sse import Streams
 from ringi.server.sse.thread_hub import ThreadHub
-from ringi.server.strict_route import Shortcut, StrictPlainRoute, StrictRoute
 
 log = logging.getLogger(__name__)
 MCP_SESSION = "mcp-session-id"

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Callable, Coroutine, Set
 from typing import Any
 
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ringi.domain.request import Request
+from ringi.inbox import tracing
 from ringi.server.refusals import MalformedError
+from ringi.server.serialize import model_json
 
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
@@ -91,3 +103,111 @@ def _refuse_lone_surrogates(value: object) -> None:
     except UnicodeEncodeError:
         what = "the body contains half of a surrogate pair, which is not valid text"
         raise MalformedError(f"{what}: send whole characters") from None
+
+
+JSON = "application/json"
+
+
+def reply(model: BaseModel, status: int = 200, **options: object) -> HttpResponse:
+    """Return a model as a JSON response.
+
+    Args:
+        model: An instance of a model of the API.
+        status: The HTTP status.
+        **options: Options of `model_dump_json`.
+    """
+    return json_response(model_json(model, **options), status)
+
+
+def json_response(content: bytes, status: int = 200) -> HttpResponse:
+    """Return a JSON response.
+
+    Args:
+        content: The encoded JSON.
+        status: The HTTP status.
+    """
+    return HttpResponse(content, status, media_type=JSON)
+
+
+def status_after(request: Request) -> int:
+    """Return the HTTP status of an answer: 202 if it is stored, and the request still pending."""
+    return 200 if request.is_final else 202
+
+
+class StrictRoute(APIRoute):
+    """A route that refuses unknown query parameters: a misspelled filter would otherwise match everything."""
+
+    def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
+        """Return the handler, preceded by the check."""
+        handle = super().get_route_handler()
+        allowed = query_names(self.dependant)
+
+        async def handle_checked(http: HttpRequest) -> HttpResponse:
+            refuse_unknown_parameters(http.scope, allowed)
+            return await handle(http)
+
+        return handle_checked
+
+
+class StrictPlainRoute(Route):
+    """The same without FastAPI, for streams."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, methods: list[str], allowed: Set[str] = frozenset()):
+        super().__init__(path, endpoint, methods=methods)
+        self._allowed = allowed
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one call."""
+        if self.methods and scope["method"] in self.methods:
+            refuse_unknown_parameters(scope, self._allowed)
+        await super().handle(scope, receive, send)
+
+
+class Shortcut:
+    """Handles the calls of one route before the framework, whose layers take as long as the route.
+
+    A call with parameters passes through the framework, which refuses them. So do all calls if OpenTelemetry is
+    configured, because the framework writes a span for each.
+
+    Args:
+        route: The route; the middleware around this object answers its errors.
+        app: The application that handles all other calls.
+    """
+
+    def __init__(self, route: Route, app: ASGIApp) -> None:
+        self._route, self._app = route, app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one call."""
+        match, values = self._route.matches(scope)
+        if match is not Match.FULL or scope["query_string"] or tracing.is_enabled():
+            await self._app(scope, receive, send)
+            return
+        scope.update(values)
+        response = await self._route.endpoint(HttpRequest(scope, receive))
+        await response(scope, receive, send)
+
+
+def query_names(dependant: Dependant) -> set[str]:
+    """Return the names of the query parameters of a route and of what it depends on."""
+    kinds = {field.alias: field.field_info.annotation for field in dependant.query_params}
+    own = {name for alias, kind in kinds.items() for name in getattr(kind, "model_fields", (alias,))}
+    return own.union(*map(query_names, dependant.dependencies))
+
+
+def refuse_unknown_parameters(scope: Scope, allowed: Set[str]) -> None:
+    """Raise `RequestValidationError` for unknown query parameters."""
+    if scope["query_string"]:
+        unknown = [name for name in QueryParams(scope["query_string"]) if name not in allowed]
+        if unknown:
+            raise RequestValidationError(
+                [
+                    {"type": "extra_forbidden", "loc": ("query", name), "msg": unknown_parameter_remedy(allowed)}
+                    for name in unknown
+                ]
+            )
+
+
+def unknown_parameter_remedy(allowed: Set[str]) -> str:
+    """Return the remedy for an unknown parameter."""
+    return f"unknown parameter: choose {', '.join(sorted(allowed))}" if allowed else "unknown parameter: none allowed"

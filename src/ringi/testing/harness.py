@@ -16,7 +16,7 @@ from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
 from ringi.contracts.backend import Job, JobHandler, JobNotDueError
-from ringi.delivery.reminders import reminder_time
+from ringi.delivery.deliveries import reminder_time
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.record import DEFAULT_TENANT, MICROSECOND, START, Query

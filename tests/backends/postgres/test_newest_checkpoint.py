@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from tests.backends.postgres.test_postgres_checkpoints import checkpoints, config_of, held, other, writes_of
 from tests.runs.world import at_work, demo
 
-from ringi.backends.checkpoint_serde import CompactSerializer
+from ringi.backends.fenced_saver import CompactSerializer
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, call_async_saver
 from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestCheckpoint, UnknownCheckpointError
 from ringi.base.clock import utc_now

@@ -17,7 +17,7 @@ from langgraph.types import Interrupt, Send
 from psycopg.rows import dict_row
 from tests.backends.postgres.test_postgres_runs import KEY, begun
 
-from ringi.backends.checkpoint_serde import CompactSerializer
+from ringi.backends.fenced_saver import CompactSerializer
 from ringi.backends.postgres import newest_checkpoint
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import PostgresDatabase

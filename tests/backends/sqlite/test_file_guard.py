@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.backends.sqlite.file_guard import FileGuard
+from ringi.backends.sqlite.database import FileGuard
 from ringi.errors import UnavailableError
 
 

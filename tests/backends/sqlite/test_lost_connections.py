@@ -14,12 +14,10 @@ from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by
 from tests.runs.world import at_work, until
 
 from ringi.backends.sqlite.checkpoints import create_checkpoint_tables
-from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
-from ringi.backends.sqlite.file_guard import identity_of
+from ringi.backends.sqlite.database import SqliteDatabase, identity_of, sqlite_read_connection, sqlite_transaction
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
-from ringi.runs.lease import Lease
-from ringi.runs.loop_watch import LoopWatch
+from ringi.runs.lease import Lease, LoopWatch
 from ringi.testing import store_request
 from ringi.testing.factories import a_thread
 
@@ -114,7 +112,7 @@ async def test_what_is_committed_while_the_file_goes_is_not_acknowledged(backend
 async def test_a_lease_is_not_renewed_in_another_file(
     backend: Backend, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringi.runs.loop_watch.TICK", 0.02)
+    monkeypatch.setattr("ringi.runs.lease.TICK", 0.02)
     thread, event = a_thread()
     await backend.store.put(thread, event)
     lease = Lease(backend.store, backend.clock, thread)
@@ -126,13 +124,13 @@ async def test_a_lease_is_not_renewed_in_another_file(
                 looked.set()
 
     handler = Handler()
-    logging.getLogger("ringi.runs.loop_watch").addHandler(handler)
+    logging.getLogger("ringi.runs.lease").addHandler(handler)
     delete(path)
     try:
         async with LoopWatch(backend.another_store, {lease}):  # type: ignore[arg-type]
             assert looked.wait(10)
     finally:
-        logging.getLogger("ringi.runs.loop_watch").removeHandler(handler)
+        logging.getLogger("ringi.runs.lease").removeHandler(handler)
     assert not identity_of(path)
 
 

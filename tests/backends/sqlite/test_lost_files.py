@@ -16,8 +16,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.backends.sqlite.file_guard import identity_of
+from ringi.backends.sqlite.database import SqliteDatabase, identity_of
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import open_backend
 from ringi.domain.record import Query

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ringi.backends.audiences import audiences_of
 from ringi.backends.orders import listing_of
+from ringi.backends.rows import audiences_of
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Change, R, Store
 from ringi.domain.journal import Journal

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ringi.backends.audiences import (
+from ringi.backends.orders import LEAST, Listing, Span, listing_of
+from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
     LISTED,
+    TABLES,
     conditions_of,
     list_partitions,
     required_audiences,
     required_lists,
     tool_list,
 )
-from ringi.backends.orders import LEAST, Listing, Span, listing_of
-from ringi.backends.rows import TABLES
 from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds

@@ -11,10 +11,10 @@ import asyncio
 from itertools import groupby
 from operator import itemgetter
 
-from ringi.backends.audiences import has_index
 from ringi.backends.orders import Listing, listing_of
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import PostgresDatabase
+from ringi.backends.rows import has_index
 from ringi.domain.record import Query, Record, query_terms
 from ringi.domain.request import Request
 

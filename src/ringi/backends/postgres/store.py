@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import asyncpg
 from pydantic_core import to_json
 
-from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.claimed_jobs import job_to_row
 from ringi.backends.orders import listing_of
@@ -23,6 +22,7 @@ from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
     Columns,
+    audiences_of,
     event_from_row,
     event_row,
     page_of_readable_records,

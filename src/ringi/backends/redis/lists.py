@@ -13,7 +13,9 @@ from datetime import datetime
 from itertools import product
 from typing import Any, get_args
 
-from ringi.backends.audiences import (
+from ringi.backends.orders import Index, OrderPlace, Span
+from ringi.backends.redis.server import join_redis_name
+from ringi.backends.rows import (
     EVERYTHING,
     LISTED,
     audiences_of,
@@ -22,8 +24,6 @@ from ringi.backends.audiences import (
     required_lists,
     tool_list,
 )
-from ringi.backends.orders import Index, OrderPlace, Span
-from ringi.backends.redis.server import join_redis_name
 from ringi.domain.endings import FINAL
 from ringi.domain.journal import Journal
 from ringi.domain.record import Query, Record, query_terms, unix_microseconds

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from itertools import islice
 from typing import Any
 
-from ringi.backends.audiences import EVERYTHING, has_index, required_lists
 from ringi.backends.orders import LEAST, Listing, Span, listing_of
 from ringi.backends.redis.lists import (
     DEADLINE,
@@ -30,7 +29,7 @@ from ringi.backends.redis.lists import (
     time_digits,
 )
 from ringi.backends.redis.server import Server, join_redis_name
-from ringi.backends.rows import page_of_readable_records
+from ringi.backends.rows import EVERYTHING, has_index, page_of_readable_records, required_lists
 from ringi.domain.record import Query, Record, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import query_for_count, rank_spans

@@ -11,8 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.rows import TABLES, Columns, wrong_columns
-from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work
-from ringi.backends.sqlite.file_guard import identity_of
+from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work, identity_of
 from ringi.backends.sqlite.lists import sqlite_index_terms
 from ringi.backends.sqlite.store import SqliteStore, sqlite_record_columns
 from ringi.base.settings import SettingError

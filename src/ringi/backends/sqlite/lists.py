@@ -18,17 +18,17 @@ from itertools import chain, cycle, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
-from ringi.backends.audiences import (
+from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
+from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
     LISTED,
+    TABLES,
     conditions_of,
     has_index,
     list_partitions,
     required_lists,
 )
-from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
-from ringi.backends.rows import TABLES
 from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
     Columns,
+    audiences_of,
     event_from_row,
     event_row,
     page_of_readable_records,

@@ -27,13 +27,13 @@ from ringi.server.auth.permissions import (
     require_cancellable,
     require_person,
 )
+from ringi.server.body import StrictPlainRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import public_url
 from ringi.server.limits import AskLimits, submit_for
 from ringi.server.refusals import UnauthenticatedError
 from ringi.server.sse.sse import Streams
-from ringi.server.strict_route import StrictPlainRoute
 
 if TYPE_CHECKING:
     from ringi.gateways.mcp.server import McpHandler

@@ -29,7 +29,7 @@ from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, content_digest, find_run_context
 from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.gated_steps import call_place_in_step
+from ringi.runtimes.langgraph.graph_run import call_place_in_step
 from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected_arguments
 from ringi.runtimes.tool_calls import NOTE
 

@@ -27,17 +27,15 @@ from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, as
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
-from ringi.server.body import json_body
+from ringi.server.body import StrictPlainRoute, json_body, json_response
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
-from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamOpening, Streams
-from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
 KEY = "x-api-key"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from uuid import UUID
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.errors import is_invalid_resume
+from langgraph.errors import GraphInterrupt, is_invalid_resume
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
@@ -19,23 +25,48 @@ from pydantic import ValidationError
 from ringi.backends.fenced_saver import places_of, without_place
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.outages import OutageError
-from ringi.base.settings import hitl_enabled
-from ringi.contracts.runtime import AgentServiceError, AnswerRefusedError, Output, Question, Standing, WorkerRun
+from ringi.base.settings import SettingError, hitl_enabled
+from ringi.contracts.runtime import (
+    AgentServiceError,
+    AnswerRefusedError,
+    Description,
+    OpenRun,
+    Output,
+    Question,
+    Standing,
+    WorkerRun,
+)
 from ringi.domain.ask import Ask, request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
-from ringi.errors import InvalidError, UnavailableError
+from ringi.errors import InvalidError, RingiError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
-from ringi.runs.calls import checkable_schema, storable_value_as_text
-from ringi.runs.context import RUN_CONTEXT, RunContext, call_key, content_digest, set_context_variable
-from ringi.runs.run_states import clean_json, storable_json_text
+from ringi.runs.context import (
+    RUN_CONTEXT,
+    RunContext,
+    call_key,
+    checkable_schema,
+    content_digest,
+    set_context_variable,
+    storable_value_as_text,
+)
+from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
-from ringi.runtimes.langgraph.gated_steps import CALL_PLACES, GATED_STEPS, CallPlaces, GatedSteps
-from ringi.runtimes.langgraph.graphs import RunningGraphs, answer_spec
+from ringi.runtimes.langgraph.graphs import (
+    ASK_INSTEAD,
+    COMPILE,
+    REVIEW_EACH,
+    RunningGraphs,
+    answer_spec,
+    check_versions,
+    graph_breakpoints,
+    jumps_past_review,
+    nodes_of,
+)
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import PersonMemories
-from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
+from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec, answer_schemas
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import (
     call_schema,
@@ -44,6 +75,134 @@ from ringi.runtimes.langgraph.tool_arguments import (
     invalid_tool_call_reason,
 )
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
+
+GATED_STEPS = "ringi_gated_steps"
+"""The key of the GatedSteps in a run's configuration."""
+CALL_PLACES = "ringi_call_places"
+"""The key of the CallPlaces in a run's configuration."""
+SCRATCHPAD = "__pregel_scratchpad"
+"""LangGraph's own key of what one attempt of a task counts."""
+
+
+class GatedSteps:
+    """The steps of a graph between two pauses, so that no gated function runs twice with one consent.
+
+    The tool calls of one `ToolNode` share a step, but each has its own copy of the configuration, and may have its own
+    thread. The copies refer to one instance. Each stretch of a run needs a new one: a call that outlives its stretch
+    must not begin.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun: set[str] = set()
+        self._asking: set[str] = set()
+        self._refused: dict[str, Exception] = {}
+        """The steps in which a function was given the answer to another one's question."""
+
+    @contextmanager
+    def asking(self, place: str, name: str) -> Iterator[None]:
+        """Let a function ask in the body of the `with` statement, which must not wait.
+
+        Args:
+            place: The checkpoint namespace of the step.
+            name: The name of the function.
+
+        Raises:
+            RingiError: The answer would repeat a function that has begun in this step, or in one around it.
+        """
+        with self._lock:
+            if any(is_within(place, each) for each in self._begun):
+                raise RingiError(
+                    f"{name} cannot ask in a step in which a gated function has already run, because that would run "
+                    "again: call each in its own node or task; the tools of one ToolNode share its step"
+                )
+            if error := self._refused.get(place):
+                # Its answer is taken: a question from here would wait at a place that LangGraph does not fill again.
+                raise error
+            try:
+                yield
+            except GraphInterrupt:
+                self._asking.add(place)
+                raise
+            except Exception as error:
+                if is_invalid_resume(error):
+                    self._asking.add(place)
+                    self._refused[place] = error
+                raise
+
+    def begin(self, place: str) -> None:
+        """Record that a function begins.
+
+        Args:
+            place: The checkpoint namespace of the step.
+
+        Raises:
+            RingiError: Another function asks in this step, or inside it.
+        """
+        with self._lock:
+            if any(is_within(each, place) for each in self._asking):
+                raise RingiError(
+                    "another gated function of this step asks, and the step runs again after the answer: call each in "
+                    "its own node or task"
+                )
+            self._begun.add(place)
+
+
+def is_within(place: str, step: str) -> bool:
+    """Return whether a place is a step or inside it, such as `step:id|inner:id` inside `step:id`."""
+    return place == step or place.startswith(f"{step}|")
+
+
+class CallPlaces(BaseCallbackHandler):
+    """The places of the calls of one stretch of a run.
+
+    The namespace of a task has the ids that LangGraph draws; its step and its path are the same in a repetition.
+    """
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tasks = dict[str, str]()
+        self._calls = dict[tuple[str, str], tuple[object, list[object]]]()
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        """Note the step and the path of a task."""
+        if (namespace := (metadata or {}).get("langgraph_checkpoint_ns")) and metadata:
+            self._tasks[namespace] = f"{metadata.get('langgraph_step')}:{metadata.get('langgraph_path')}"
+
+    def place(self, configurable: Mapping[str, Any], call: str, id: str | None = None) -> str:
+        """Return the place of a call: the steps and paths of its tasks, and its number among equal calls.
+
+        Args:
+            configurable: The configuration of the task.
+            call: The digest of the call.
+            id: The id that a model gave to the call, which has the same place each time; None if it has no id.
+        """
+        namespace = str(configurable.get("checkpoint_ns") or "")
+        parts = namespace.split("|")
+        places = (self._tasks.get("|".join(parts[: n + 1]), part) for n, part in enumerate(parts))
+        # An attempt of a task counts its interrupts anew, and its calls.
+        attempt = getattr(configurable.get(SCRATCHPAD), "interrupt_counter", None)
+        with self._lock:
+            known, ids = self._calls.get((namespace, call), (None, []))
+            if known is not attempt:
+                ids = []
+            self._calls[namespace, call] = attempt, ids
+            if id is None or id not in ids:
+                ids.append(object() if id is None else id)
+            number = len(ids) - 1 if id is None else ids.index(id)
+        return f"{'/'.join(places)}:{number}"
+
+
+def call_place_in_step(config: Any, call: str, id: str | None = None) -> str:
+    """Return the place of a call in a step that Ringi runs; see `CallPlaces.place`."""
+    configurable = config["configurable"]
+    places: CallPlaces = configurable[CALL_PLACES]
+    return places.place(configurable, call, id)
+
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -417,3 +576,51 @@ def final_messages(messages: list[Any]) -> list[dict[str, str]]:
             cut = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
             contents.append({"role": ROLES[kind], "content": cut})
     return contents[::-1]
+
+
+REPEATS = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
+
+
+class LangGraphRuntime:
+    """Runs graphs on checkpoints that only the worker that holds the thread can write."""
+
+    def describe(self, agent: Any) -> Description | None:
+        """Return the description of a compiled graph; None for an object of another framework.
+
+        Not seen before the call is the inside of a step: without its question, a later deploy does the work first, and
+        the run stops before anything of the step is stored. In an agent that a step or a tool calls, a jump past a
+        review stops the run.
+
+        Raises:
+            SettingError: The graph is not compiled, has static breakpoints, or may run calls past their review.
+            UnsupportedError: LangGraph is too old.
+        """
+        graph = agent.target
+        if isinstance(graph, StateGraph):
+            raise SettingError("agents", agent.name, f"{type(graph).__name__} is not a compiled graph: {COMPILE}")
+        if not isinstance(graph, Pregel):
+            return None
+        if agent.policy is not None:
+            raise SettingError(
+                f"agents.{agent.name}.policy", "…", "give it to `Approval`: it gates the tools of graphs"
+            )
+        if agent.options:
+            raise SettingError(
+                f"agents.{agent.name}.options", sorted(agent.options), "set them with the graph's `with_config`"
+            )
+        if stops := graph_breakpoints(graph):
+            raise SettingError(
+                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
+            )
+        if jumps := jumps_past_review(graph):
+            what = f"{', '.join(jumps)} may jump to the tools, which would run calls that people rejected"
+            raise SettingError("agents", agent.name, f"{what}: {REVIEW_EACH}")
+        answer_schemas(agent.answer_schema, nodes_of(graph))
+        check_versions()
+        return Description(
+            "langgraph", metadata.version("langgraph"), has_checkpoints=True, steps=nodes_of(graph), repeats=REPEATS
+        )
+
+    def open(self, run: WorkerRun) -> OpenRun:
+        """Return a run of a graph."""
+        return GraphRun(run)

@@ -14,7 +14,7 @@ from ringi.backends.fenced_saver import without_place
 from ringi.domain.ask import Ask, Button, Decision, request_content_digest
 from ringi.domain.request import Request
 from ringi.forms.arguments import Schema
-from ringi.runs.calls import DECISIONS, approval_ask, decision_on
+from ringi.runs.context import DECISIONS, approval_ask, decision_on
 from ringi.runtimes.langgraph import plain_interrupts
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 

@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms import json_schema
 from ringi.forms.arguments import Schema
-from ringi.runs.calls import UndecidedError
+from ringi.runs.context import UndecidedError
 from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")

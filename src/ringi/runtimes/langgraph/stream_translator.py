@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from ringi.contracts.runtime import Output
 from ringi.domain.record import RUN
 from ringi.runs.model_form import VisibleText, clean_text
-from ringi.runs.run_states import clean_json, storable_json_text
+from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import SAY
 
 MODEL_FORMS = "ringi_model_forms"

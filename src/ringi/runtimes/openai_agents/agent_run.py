@@ -17,7 +17,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import FrameworkState, Output
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
-from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
+from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
 from ringi.runtimes.gated_tools import with_gate
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCalls, GuardedAgents
 from ringi.runtimes.openai_agents.output import OpenAIOutputWriter, RunWatch

@@ -13,7 +13,7 @@ from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, WorkerRun
-from ringi.runs.run_states import storable_json_text
+from ringi.runs.run import storable_json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
 from ringi.runtimes.openai_agents.run_state import call_id_of
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses

@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from ringi.contracts.runtime import Output
-from ringi.runs.run_states import storable_json_text
+from ringi.runs.run import storable_json_text
 from ringi.runtimes.tool_calls import parse_call_arguments
 
 FALLBACK = "fallback:"

@@ -10,14 +10,13 @@ from datetime import datetime
 from functools import partial
 
 from ringi.base.log_limit import FailureLog
-from ringi.base.loops import cancel_all
+from ringi.base.loops import SingleFlight, cancel_all
 from ringi.contracts.backend import ABSENCES, Backend, StreamItem, Wakeup
 from ringi.contracts.store import skip_unreadable_records
 from ringi.domain import absence
 from ringi.domain.absence import Absence
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key, Viewer
-from ringi.server.single_flight import SingleFlight
 
 log = logging.getLogger(__name__)
 NOBODY: tuple[Viewer, ...] = ()

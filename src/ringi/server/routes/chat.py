@@ -19,10 +19,10 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import named_by
-from ringi.runs.leased_run import user_messages
+from ringi.runs.executor import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
-from ringi.server.body import json_body
+from ringi.server.body import StrictPlainRoute, json_body, reply
 from ringi.server.callers import Caller, Components
 from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
@@ -30,7 +30,6 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import MessagePart, file_part, parse_message
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
-from ringi.server.replies import reply
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
@@ -43,7 +42,6 @@ from ringi.server.sse.run_output import (
     run_output,
 )
 from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, StreamOpening, Streams
-from ringi.server.strict_route import StrictPlainRoute
 
 FORMAT = frozenset({"hold", "sdk"})
 """The parameters that select the format of the stream."""

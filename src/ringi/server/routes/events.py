@@ -10,17 +10,16 @@ from starlette.types import Scope
 
 from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Key, Position
-from ringi.server.access_log import LOG
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for
+from ringi.server.body import StrictPlainRoute, reply
 from ringi.server.callers import Auditor
 from ringi.server.components import ServerComponents
+from ringi.server.middleware import LOG
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
 from ringi.server.schemas import Access, AccessPage
 from ringi.server.sse.event_hub import ALL, EventHub, position_of_event_id
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
-from ringi.server.strict_route import StrictPlainRoute
 
 
 class EventRoutes:

@@ -18,9 +18,9 @@ from ringi.domain.ask import Kind
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
+from ringi.server.body import reply
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
 from ringi.server.schemas import Health
 from ringi.server.sse.sse import Streams
 

@@ -8,10 +8,9 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.ask import parse_body
 from ringi.inbox import legal_holds
 from ringi.server.auth.permissions import inbox_for
-from ringi.server.body import json_body
+from ringi.server.body import json_body, json_response
 from ringi.server.callers import Admin, Components
 from ringi.server.openapi import route_docs, router_of
-from ringi.server.replies import json_response
 from ringi.server.schemas import LegalHold
 from ringi.server.serialize import request_json
 

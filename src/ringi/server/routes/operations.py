@@ -17,10 +17,9 @@ from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, visible_query
-from ringi.server.body import json_body
+from ringi.server.body import json_body, reply
 from ringi.server.callers import Admin, Caller, Components, Reader
 from ringi.server.openapi import route_docs, router_of
-from ringi.server.replies import reply
 from ringi.server.schemas import DeliveryPage, OperatorReason, TroublePage
 from ringi.server.serialize import thread_view
 

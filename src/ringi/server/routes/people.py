@@ -12,9 +12,9 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.memories import is_person
 from ringi.domain.request import Request
 from ringi.server.auth.permissions import visible_query
+from ringi.server.body import reply
 from ringi.server.callers import Components, Person
 from ringi.server.openapi import route_docs, router_of
-from ringi.server.replies import reply
 from ringi.server.schemas import KnownNames
 
 RECENT, MOST = 300, 20

@@ -24,11 +24,10 @@ from ringi.errors import InvalidError, RingiError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine, visible_query
-from ringi.server.body import json_body
+from ringi.server.body import json_body, reply, status_after
 from ringi.server.callers import Caller, Components, Person
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.problems import document_of, status_of
-from ringi.server.replies import reply, status_after
 from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, Totals
 from ringi.server.serialize import public_request
 

@@ -14,11 +14,10 @@ from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
-from ringi.server.body import json_body
+from ringi.server.body import json_body, reply
 from ringi.server.callers import Caller
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import RefusalError, UnauthenticatedError
-from ringi.server.replies import reply
 from ringi.server.schemas import ServerInfo, Session, SignIn
 from ringi.server.settings import ServerSettings
 

@@ -14,16 +14,16 @@ from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from ringi.base.loops import SingleFlight
 from ringi.base.model import Time
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import READS_ALL, visible_query
+from ringi.server.body import reply
 from ringi.server.callers import Auditor, Reader
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
-from ringi.server.replies import reply
 from ringi.server.routes.requests import blank_to_none
-from ringi.server.single_flight import SingleFlight
 from ringi.statistics import Statistics
 from ringi.statistics.counting import CountedDays, oldest_pending
 from ringi.statistics.counts import Audience

@@ -22,20 +22,18 @@ from ringi.files.images import NewImage
 from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator, require_readable_thread
-from ringi.server.body import json_body
+from ringi.server.body import StrictPlainRoute, json_body, reply
 from ringi.server.callers import Caller
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
-from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
-from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.uploads import NewRun
 
 if TYPE_CHECKING:

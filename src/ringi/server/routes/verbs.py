@@ -40,16 +40,14 @@ from ringi.server.auth.permissions import (
     require_readable,
     require_rule_maker,
 )
-from ringi.server.body import json_body
+from ringi.server.body import json_body, json_response, refuse_unknown_parameters, reply, status_after
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits, submit_for
-from ringi.server.replies import json_response, reply, status_after
 from ringi.server.routes.requests import list_query
 from ringi.server.schemas import AuditPage
 from ringi.server.serialize import PUBLIC_FORMS, audit_event, request_json, urgent_page_json
 from ringi.server.sse.event_hub import position_of_event_id
 from ringi.server.sse.sse import Streams
-from ringi.server.strict_route import refuse_unknown_parameters
 
 
 @dataclass(frozen=True)

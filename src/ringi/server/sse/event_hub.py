@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import NamedTuple
 
-from ringi.base.loops import cancel_all
+from ringi.base.loops import SingleFlight, cancel_all
 from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store
 from ringi.domain import pauses
@@ -24,7 +24,6 @@ from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import feed_event_json, gone_json, request_json, tenant_event_json
-from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.sse import BEGINNING, StreamConnection, encode_sse
 
 log = logging.getLogger(__name__)

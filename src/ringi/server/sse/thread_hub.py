@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ringi.base.log_limit import FailureLog, rate_limited_logger
-from ringi.base.loops import cancel_all
+from ringi.base.loops import SingleFlight, cancel_all
 from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Key, parsed_number
@@ -18,7 +18,6 @@ from ringi.runs.stream_writer import REPEATED, stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import dump_json, request_json
-from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.sse.sse import StreamConnection, encode_sse
 
