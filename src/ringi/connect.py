@@ -286,7 +286,9 @@ def sqlite_file(url: str | None) -> Path:
     """Return the file of a SQLite store, or raise `SettingError` for any other store."""
     url = resolved_url(url)
     if urlsplit(url).scheme != "sqlite":
-        raise SettingError("url", url, "only SQLite files are copied; use pg_dump, or the persistence of Redis")
+        raise SettingError(
+            "url", url, "only SQLite files are copied, and only to SQLite; use pg_dump, or the persistence of Redis"
+        )
     return _sqlite_path(url).expanduser().absolute()
 
 

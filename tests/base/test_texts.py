@@ -35,7 +35,7 @@ from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, Un
 from ringi.forms import json_schema
 from ringi.integrations.langchain.finish_gate import NotFinishedError
 from ringi.runs.context import UndecidedError
-from ringi.runs.executor import failure_of
+from ringi.runs.run import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
 FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}

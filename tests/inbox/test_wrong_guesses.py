@@ -19,6 +19,7 @@ import ringi.testing
 from ringi import Form, Person, Text, ask
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
+from ringi.domain import Webhook
 from ringi.errors import InvalidError
 from ringi.inbox import Inbox
 from ringi.policy import Policy
@@ -184,3 +185,10 @@ def test_the_package_is_a_command(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         runpy.run_module("ringi", run_name="__main__")
 
     assert capsys.readouterr().out.startswith("ringi ")
+
+
+def test_a_wrong_argument_of_a_model_lists_the_right_ones() -> None:
+    with pytest.raises(InvalidError, match=r"^Webhook\.events: is not a known field: use one of url, headers, secret"):
+        Webhook(url="https://example.com", events=["request.completed"])  # type: ignore[call-arg]
+    with pytest.raises(InvalidError, match=r"^notes\.multiline: is not a known field: use one of .*max_length"):
+        Text("notes", multiline=True)  # type: ignore[call-arg]

@@ -147,7 +147,7 @@ async def test_a_failure_without_words_keeps_its_traceback_for_admins_only(graph
 
 
 async def test_a_long_traceback_keeps_its_beginning_and_its_end(graphs: World) -> None:
-    from ringi.runs.executor import failure_of
+    from ringi.runs.run import failure_of
 
     failure = failure_of(ValueError("x" * 50_000))
     assert failure.traceback

@@ -59,7 +59,8 @@ class StrictModel(BaseModel):
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, extra="forbid")
         except ValidationError as error:
-            raise invalid_error(error, self._error_root(data)) from None
+            known = [field.alias or name for name, field in type(self).model_fields.items()]
+            raise invalid_error(error, self._error_root(data), known) from None
 
     @classmethod
     def _error_root(cls, data: dict[str, Any]) -> str:

@@ -212,10 +212,10 @@ def is_on_step(number: int | float, start: int | float, step: int | float) -> bo
     return math.isfinite(steps) and abs(steps - round(steps)) <= rounding
 
 
-def invalid_error(error: pydantic.ValidationError, root: str) -> InvalidError:
-    """Return pydantic's errors as an `InvalidError`; the paths begin with `root`."""
+def invalid_error(error: pydantic.ValidationError, root: str, known: Iterable[str] = ()) -> InvalidError:
+    """Return pydantic's errors as an `InvalidError`; the paths begin with `root`, and `known` are the fields."""
     details = [detail for detail in error.errors(include_url=False) if not _is_consequence(detail)]
-    return InvalidError([_field_error(detail, root) for detail in details[:MAX_ERRORS]])
+    return InvalidError([_field_error(detail, root, known) for detail in details[:MAX_ERRORS]])
 
 
 def _is_consequence(detail: Any) -> bool:
@@ -227,11 +227,13 @@ def _is_consequence(detail: Any) -> bool:
     return kind == "default_factory_not_called" or (kind == "too_short" and bool(detail["input"]))
 
 
-def _field_error(detail: Any, root: str) -> FieldError:
+def _field_error(detail: Any, root: str, known: Iterable[str]) -> FieldError:
     steps = list(detail["loc"])
     if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES:
         del steps[2]
     path, context = field_path(root, steps), detail.get("ctx", {})
+    if detail["type"] == "extra_forbidden" and len(steps) == 1 and (names := ", ".join(known)):
+        return FieldError(path, f"is not a known field: use one of {names}", "unexpected")
     match detail["type"], detail["input"]:
         case "value_error" | "assertion_error", _:
             cause = context["error"]

@@ -28,7 +28,7 @@ from ringi.domain.record import UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
-from ringi.runs.executor import user_messages
+from ringi.runs.messages import user_messages
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
-
-from ag_ui.core import UserMessage
 
 from ringi.base.failpoints import failpoint
 from ringi.base.outages import PausedError
@@ -32,9 +29,8 @@ from ringi.contracts.store import Change
 from ringi.domain.ask import Continuation, request_content_digest
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import ATTENTION, Failure, FenceError, Run, Thread, words_in
+from ringi.domain.thread import ATTENTION, Failure, FenceError, Thread
 from ringi.errors import ConflictError, NotFoundError, RingiError, UnavailableError
-from ringi.files.images import IMAGES, named_by
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.cleanup import (
@@ -51,22 +47,15 @@ from ringi.runs.cleanup import (
 )
 from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_void, request_id
 from ringi.runs.lease import Lease
-from ringi.runs.messages import ImageMemory, RunImages, client_id
-from ringi.runs.model_form import clean_text
+from ringi.runs.messages import ImageMemory, RunImages, user_messages
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums
+from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums, failure_of
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import Emitter, interrupt_of
 
 log = logging.getLogger(__name__)
 MAX_TOGETHER = 8
 """The number of requests that are saved in one transaction with their thread."""
-
-
-def user_messages(run: Run) -> list[UserMessage]:
-    """Return the user messages that began a run; empty if the input is not a conversation."""
-    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m, named_by(m)) for n, m in enumerate(words_in(run.input))]
-    return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]
 
 
 class RequestChange(NamedTuple):
@@ -195,18 +184,6 @@ class LeasedRun:
 
 
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
-MAX_TRACEBACK = 16_000
-"""The number of characters stored of a traceback: its beginning and its end."""
-
-
-def failure_of(error: Exception) -> Failure:
-    """Return the message of an error for people, and its origin for operators."""
-    name = type(error).__name__
-    text = "".join(traceback.format_exception(error))
-    if len(text) > MAX_TRACEBACK:
-        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
-    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
-    return Failure(message=message[:2000], code=name, traceback=clean_text(text))
 
 
 def swallowed_message(titles: Sequence[str]) -> str:

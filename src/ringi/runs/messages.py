@@ -11,11 +11,13 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
+from ag_ui.core import UserMessage
+
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
 from ringi.contracts.runtime import AgentServiceError
 from ringi.domain.record import Key, UnreadableError
-from ringi.domain.thread import FenceError, Run, Thread
+from ringi.domain.thread import FenceError, Run, Thread, words_in
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
 from ringi.forms.field_parts import AttachedFile
@@ -251,3 +253,9 @@ def damage_as_agent_error() -> Iterator[None]:
         yield
     except UnreadableError as error:
         raise AgentServiceError(error) from error
+
+
+def user_messages(run: Run) -> list[UserMessage]:
+    """Return the user messages that began a run; empty if the input is not a conversation."""
+    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m, named_by(m)) for n, m in enumerate(words_in(run.input))]
+    return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]

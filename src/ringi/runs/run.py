@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import threading
+import traceback
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
+from ringi.base.texts import reason_of
 from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.runtime import FrameworkState, Question
 from ringi.domain.ask import AGREEING, Action, Ask
@@ -20,7 +22,7 @@ from ringi.domain.conditions import Args
 from ringi.domain.grants import OVER
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.thread import ModelCalls, Thread, checkpoint_thread, state_streams
+from ringi.domain.thread import Failure, ModelCalls, Thread, checkpoint_thread, state_streams
 from ringi.errors import InvalidError, NotFoundError
 from ringi.policy.question import FactFunction, afind_facts, edit_denial, people_of, question_about_call
 from ringi.policy.rules import OTHERWISE, Denial, Policy
@@ -329,3 +331,17 @@ async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
     saver = await saver_of(backend, thread)
     saved = await saver.aget_tuple({"configurable": config})
     return saved.checkpoint["channel_values"] if saved else {}
+
+
+MAX_TRACEBACK = 16_000
+"""The number of characters stored of a traceback: its beginning and its end."""
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the message of an error for people, and its origin for operators."""
+    name = type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    if len(text) > MAX_TRACEBACK:
+        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
+    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
+    return Failure(message=message[:2000], code=name, traceback=clean_text(text))

@@ -183,7 +183,7 @@ def server_address() -> str:
         return public_url() or str(json.loads((home_folder() / "tokens.json").read_text())["url"])
     except FileNotFoundError as error:
         raise SettingError(
-            "server", None, "no server has run on this machine: pass its address, or start `ringi serve`"
+            "server", None, "no server has run on this machine: pass its address with --server, or start `ringi serve`"
         ) from error
 
 

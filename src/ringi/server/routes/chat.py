@@ -19,7 +19,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import named_by
-from ringi.runs.executor import user_messages
+from ringi.runs.messages import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
 from ringi.server.body import StrictPlainRoute, json_body, reply
