@@ -20,8 +20,8 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
 from ringi.base.extras import raise_missing_extra
-from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import SettingError, Settings, read_setting_variable
 from ringi.contracts.backend import EXPIRY, AgentStores, Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.backend import Backend as Backend

@@ -15,8 +15,8 @@ from typing import Any
 
 from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import JOBS, Job, JobHandler, JobNotDueError, Jobs, Notifier
 from ringi.errors import RingiError, UnavailableError
 

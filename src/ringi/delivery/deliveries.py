@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import cancel_all, end_task
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend, Job, JobNotDueError, Wakeup
 from ringi.delivery.addresses import check_trust

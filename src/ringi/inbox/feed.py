@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
-from ringi.base.log_limit import rate_limited_logger
+from ringi.base.outages import rate_limited_logger
 from ringi.contracts.backend import EVENTS, Notifier, Wakeup
 from ringi.contracts.store import Store, skip_unreadable_records
 from ringi.domain.record import Event, Key, Position, topic_of

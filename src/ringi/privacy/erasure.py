@@ -12,7 +12,7 @@ from typing import Any
 
 from ringi.audit.verify import audit_record
 from ringi.base.failpoints import failpoint
-from ringi.base.log_limit import FailureLog
+from ringi.base.outages import FailureLog
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import R, Store, change_record, find_record, skip_unreadable_records
 from ringi.domain.ask import REVIEW

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ringi.base.clock import Clock
-from ringi.base.log_limit import FailureLog, rate_limited_logger
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key, UnreadableError
 from ringi.domain.thread import FenceError, ModelCalls, Thread

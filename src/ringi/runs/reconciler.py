@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from ringi.base.clock import Clock
-from ringi.base.log_limit import FailureLog, rate_limited_logger
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.connect import Backend, repeat_work
 from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, partition_key_of, resume_key
 from ringi.contracts.store import R, Store

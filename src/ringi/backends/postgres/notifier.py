@@ -12,8 +12,8 @@ import asyncpg
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
 from ringi.backends.postgres.database import CONNECT_SECONDS, PostgresDatabase, postgres_errors_as_own
-from ringi.base.log_limit import rate_limited_logger
 from ringi.base.loops import cancel_all
+from ringi.base.outages import rate_limited_logger
 from ringi.contracts.backend import EVENTS, EXPIRY, JOBS, REVOCATIONS, STRANDED, Notifier
 from ringi.errors import RingiError, UnavailableError
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
-from ringi.base.log_limit import FailureLog
 from ringi.base.loops import SingleFlight, cancel_all
+from ringi.base.outages import FailureLog
 from ringi.contracts.backend import ABSENCES, Backend, StreamItem, Wakeup
 from ringi.contracts.store import skip_unreadable_records
 from ringi.domain import absence

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from pydantic import FiniteFloat, ValidationError
 
-from ringi.base.log_limit import FailureLog
 from ringi.base.loops import cancel_all
 from ringi.base.model import StrictModel
+from ringi.base.outages import FailureLog
 from ringi.contracts.backend import REVOCATIONS, Backend, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import UnavailableError

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
-from ringi.base.log_limit import FailureLog
+from ringi.base.outages import FailureLog
 from ringi.contracts.backend import Notifier, Wakeup
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken

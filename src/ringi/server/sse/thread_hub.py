@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ringi.base.log_limit import FailureLog, rate_limited_logger
 from ringi.base.loops import SingleFlight, cancel_all
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Key, parsed_number

@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 
-from ringi.base import log_limit
-from ringi.base.log_limit import FailureLog, rate_limited_logger
+from ringi.base import outages
+from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.errors import UnavailableError
 
 
@@ -40,12 +40,12 @@ def test_other_words_and_other_errors_are_other_lines(clock: list[float], caplog
 def test_what_is_remembered_is_bounded(
     clock: list[float], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_limit, "MOST", 3)
+    monkeypatch.setattr(outages, "MOST", 3)
     log = rate_limited_logger(uuid.uuid4().hex)
     for n in range(10):
         log.warning("line %s", n)
     (repeats,) = log.filters
-    assert isinstance(repeats, log_limit.RepeatFilter)
+    assert isinstance(repeats, outages.RepeatFilter)
     assert len(repeats._logged) <= 3
 
 
