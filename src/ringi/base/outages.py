@@ -1,4 +1,4 @@
-"""Outages of the store of a run, told apart from those of services that its agent uses, and the log of what tries again."""
+"""Outages of the store of a run, told apart from those of an agent's services; and the log of what tries again."""
 
 from __future__ import annotations
 
