@@ -79,7 +79,7 @@ async def test_a_representation_is_one_short_line(inbox: StoreInbox) -> None:
     done = await inbox.respond(Seen("r1", asked.digest), "approve", {"reason": "late"}, by="ann")
 
     assert repr(asked) == f"Request(id='r1', kind='form', status='pending', title='{asked.title[:60]}…')"
-    assert repr(done.response) == "Response(decision='approve', responder='ann')"
+    assert repr(done.response) == "Response(decision='approve', responder='ann', given=['data'])"
     assert repr(form) == "Form(reason='select', amount='number')"
 
 

@@ -29,7 +29,7 @@ def sent(desk: Desk, waiting_for: int) -> Receiver:
 
 
 def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
-    assert output_of(desk, "deliveries") == "no deliveries\n"
+    assert output_of(desk, "deliveries") == "no deliveries (`ringi serve` or `ringi worker` sends webhooks)\n"
     sent(desk, 1)
 
     (item,) = printed(desk, "deliveries", "q1")["items"]

@@ -256,7 +256,7 @@ async def test_lists_are_filtered_counted_and_read_page_by_page(desks: Desks) ->
     second = await desks.bot.find(q=word, status=["pending"], limit=1, cursor=first.next)
     assert ([request.id for request in second], second.next) == ([asked[1].id], None)
     assert [len(await desks.bot.find(q=word, limit=most)) for most in (2, 50)] == [2, 3]
-    with pytest.raises(InvalidError, match=r"statuses: is not a known field: use one of agent, .* status"):
+    with pytest.raises(InvalidError, match=r"statuses: is not a known field: use status$"):
         await desks.bot.find(statuses=["pending"])
 
 

@@ -27,7 +27,7 @@ from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.inbox.feed import Feed
 from ringi.inbox.inbox import StoreInbox
 
-limited_log = rate_limited_logger(__name__)
+limited_log = rate_limited_logger(f"{__name__}.follower")
 BATCH = 200
 CURSOR_SAVE_EVERY = 1_000
 """The number of events without receivers between two saves of the cursor."""
@@ -49,7 +49,7 @@ class Follower:
     async def run(self) -> None:
         """Follow without end; after a failure, begin again at the stored cursor."""
         while True:
-            with FailureLog(log, "cannot read events for delivery, trying again"):
+            with FailureLog(limited_log, "cannot read events for delivery, trying again"):
                 async with self._feed.follow(self._collect):
                     await self._follow()
             await asyncio.sleep(self._backend.notifier.recheck_after)

@@ -23,7 +23,7 @@ from ringi.domain.thread import FenceError, ModelCalls, Thread
 from ringi.errors import NotFoundError, UnavailableError
 from ringi.runs.agent import Agent
 
-limited_log = rate_limited_logger(__name__)
+limited_log = rate_limited_logger(f"{__name__}.renewal")  # Its own name: the watch below reports each block.
 Put = Callable[[Thread, Event | None], Awaitable[None]]
 LEASE_SECONDS = 6.0
 """Seconds until another worker may take the thread of a dead worker."""
