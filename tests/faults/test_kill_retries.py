@@ -84,7 +84,7 @@ async def went_on_once(shop: Shop) -> None:
 @pytest.mark.parametrize("point", ["", "retry.after_commit"])
 async def test_who_retried_is_killed_and_the_run_goes_on_once(shop: Shop, point: str) -> None:
     await failed(shop)
-    await killed(operator(shop, "retry", point))
+    await killed(operator(shop, "retry_failed_run", point))
     shop.worker()
     await went_on_once(shop)
     assert len(shop.payments()) == 1
@@ -92,7 +92,7 @@ async def test_who_retried_is_killed_and_the_run_goes_on_once(shop: Shop, point:
 
 async def test_a_retry_that_was_not_saved_changes_nothing(shop: Shop) -> None:
     before = await failed(shop)
-    await killed(operator(shop, "retry", "change.before_commit"))
+    await killed(operator(shop, "retry_failed_run", "change.before_commit"))
     assert await shop.world.thread() == before
 
 
