@@ -51,7 +51,6 @@ def without_langgraph(script: str) -> str:
         "lease",
         "reconciler",
         "cleanup",
-        "leased_run",
         "executor",
         "worker",
         "operations",
