@@ -14,7 +14,7 @@ from tests.server.world import World, open_world
 from ringi.base.model import StrictModel
 from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import Authenticator
-from ringi.server.body import json_body, reply
+from ringi.server.calls import json_body, reply
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from ringi.server.body import Shortcut
+from ringi.server.calls import Shortcut
 
 
 async def answer(http: HttpRequest) -> Response:

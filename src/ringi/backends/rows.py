@@ -1,4 +1,4 @@
-"""Records and events as rows of SQL and as JSON: an unreadable record fails only direct reads of it."""
+"""Records and events as rows of SQL and as JSON, and the names under which stores list requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event loop of a thread, and its tasks."""
+"""The event loop of a thread, its tasks, and reads that simultaneous callers share."""
 
 from __future__ import annotations
 

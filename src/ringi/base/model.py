@@ -59,8 +59,7 @@ class StrictModel(BaseModel):
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, extra="forbid")
         except ValidationError as error:
-            known = [field.alias or name for name, field in type(self).model_fields.items()]
-            raise invalid_error(error, self._error_root(data), known) from None
+            raise invalid_error(error, self._error_root(data), field_names(type(self))) from None
 
     @classmethod
     def _error_root(cls, data: dict[str, Any]) -> str:
@@ -74,9 +73,14 @@ class StrictModel(BaseModel):
         return schema
 
 
+def field_names(model: type[BaseModel]) -> list[str]:
+    """Return the names of a model's fields in JSON."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
 def without_nulls(data: object, *models: type[BaseModel]) -> Any:
     """Return an object without the null values of these models' fields; return any other value unchanged."""
     if not isinstance(data, dict) or not any(value is None for value in data.values()):
         return data
-    names = {field.alias or name for model in models for name, field in model.model_fields.items()}
+    names = {name for model in models for name in field_names(model)}
     return {name: value for name, value in data.items() if value is not None or name not in names}

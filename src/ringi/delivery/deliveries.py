@@ -1,4 +1,4 @@
-"""Deliveries: each event is sent to each receiver at least once, even if processes are killed."""
+"""Deliveries: each event reaches each receiver at least once, even if processes are killed; reminders, due erasures."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, Valid
 from pydantic.json_schema import SkipJsonSchema
 
 from ringi.base.canonical_json import digest, jsonable, non_finite_paths, plain_fields
-from ringi.base.model import StrictModel, Time, without_nulls
+from ringi.base.model import StrictModel, Time, field_names, without_nulls
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, rule_of, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
@@ -468,6 +468,9 @@ SHAPES = {
     "webhooks": 'a list of receivers: [{"url": "https://example.com/hook"}]',
 }
 """The shape of a field that is often given as one value."""
+NOT_OF_A_SHAPE = ("tuple_type", "dict_type", "model_type")
+BELOW_A_SHAPE = (*NOT_OF_A_SHAPE, "extra_forbidden", "missing")
+"""pydantic's types of errors of a field that has a shape, and of what is in it."""
 EXPECTED = {
     **{"approvals": "quorum", "approvers": "quorum", "votes": "quorum", "to": "assignee", "person": "assignee"},
     **{"timeout": "expires_in", "deadline": "due_at", "callback": "webhooks", "body": "description", "fields": "form"},
@@ -502,15 +505,12 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     if isinstance(cause, FieldValidationError):
         return cause.at(field)
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
-        known = sorted(f.alias or name for name, f in model.model_fields.items() if name != "policy")
+        known = sorted(name for name in field_names(model) if name != "policy")
         return FieldError(field, f"is not a known field: {_use(field, known)}", "unexpected")
-    if error["type"] in ("tuple_type", "dict_type", "model_type") and (shape := SHAPES.get(field)):
+    if error["type"] in NOT_OF_A_SHAPE and (shape := SHAPES.get(field)):
         return FieldError(field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *rule_of(error))
-    shape = SHAPES.get(str(steps[0])) if error["type"] in _WRONG_SHAPES and len(steps) > 1 else None
+    shape = SHAPES.get(str(steps[0])) if error["type"] in BELOW_A_SHAPE and len(steps) > 1 else None
     return FieldError(field, f"{error['msg']}: send {shape}" if shape else error["msg"], *rule_of(error))
-
-
-_WRONG_SHAPES = ("extra_forbidden", "missing", "tuple_type", "dict_type", "model_type")
 
 
 def _use(field: str, known: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Grants in the store: made with an answer, used by later requests, listed and revoked."""
+"""Grants in the store: made with an answer, used by later requests, revoked; and the first requests about a tool."""
 
 from __future__ import annotations
 

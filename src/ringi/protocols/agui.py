@@ -32,7 +32,7 @@ from ringi.runs.messages import user_messages
 from ringi.runs.stream_writer import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
-from ringi.server.body import StrictPlainRoute, json_body
+from ringi.server.calls import StrictPlainRoute, json_body
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.language import texts_for

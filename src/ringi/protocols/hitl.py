@@ -14,8 +14,8 @@ from ringi.domain.ask import Answer, Id, parse_body
 from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable
-from ringi.server.body import json_body, reply, status_after
-from ringi.server.callers import Person
+from ringi.server.callers import PersonCaller
+from ringi.server.calls import json_body, reply, status_after
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.language import texts_for
@@ -56,7 +56,7 @@ class HitlRoutes:
             "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **metadata
         )
 
-    async def respond(self, http: HttpRequest, caller: Person) -> HttpResponse:
+    async def respond(self, http: HttpRequest, caller: PersonCaller) -> HttpResponse:
         """Answer a request that a chat displayed; the first answer wins."""
         submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._components.settings.max_depth))
         inbox = inbox_for(self._components.inbox, caller, require_answerable)

@@ -1,4 +1,4 @@
-"""The context of a run: access from graph code to its thread, other threads, and the ids and calls of its requests."""
+"""The context of a run: its thread, the ids of its requests, and calls of tools as questions to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Execute a run on one worker: each stretch of it, from its position to the next question or the end."""
+"""Execute a run on one worker: each stretch to the next question or the end, its status and the words of its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases on threads: one worker holds a thread at a time, and the newest lease wins."""
+"""Leases on threads: one worker holds a thread at a time, also while its event loop is blocked."""
 
 from __future__ import annotations
 

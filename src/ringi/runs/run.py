@@ -1,4 +1,4 @@
-"""One run as its runtime sees it, with the policy for its calls and the sums of its models."""
+"""One run as its runtime sees it: the policy for its calls, the sums of its models, and its states, stored as JSON."""
 
 from __future__ import annotations
 

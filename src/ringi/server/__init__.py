@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         require_readable_thread,
         visible_query,
     )
-    from ringi.server.body import json_body, reply
+    from ringi.server.calls import json_body, reply
     from ringi.server.components import ServerComponents
     from ringi.server.embedded import EmbeddedApp, create_app
     from ringi.server.extension import Extension, installed_extensions
@@ -79,7 +79,7 @@ __getattr__ = lazy_exports(
             "inbox_for is_theirs_to_answer may_read may_read_thread require_answerable require_person "
             "require_readable_thread visible_query"
         ),
-        "body": "json_body reply",
+        "calls": "json_body reply",
         "embedded": "EmbeddedApp create_app",
         "extension": "Extension installed_extensions",
         "language": "language_for",

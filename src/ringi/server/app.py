@@ -22,7 +22,7 @@ from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authent
 from ringi.server.auth.links import Links
 from ringi.server.auth.oidc_provider import BearerTokens, OidcProvider
 from ringi.server.auth.revocations import Revocations
-from ringi.server.body import Shortcut, StrictPlainRoute, StrictRoute
+from ringi.server.calls import Shortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, Group
 from ringi.server.limits import AskLimits

@@ -31,9 +31,9 @@ async def components_of(http: HttpRequest) -> ServerComponents:
     return found
 
 
-Caller = Annotated[Principal, one_of("anybody")]
-Person = Annotated[Principal, one_of("people")]
-Reader = Annotated[Principal, one_of("readers")]
-Auditor = Annotated[Principal, one_of("auditors")]
-Admin = Annotated[Principal, one_of("admins")]
+AnyCaller = Annotated[Principal, one_of("anybody")]
+PersonCaller = Annotated[Principal, one_of("people")]
+ReaderCaller = Annotated[Principal, one_of("readers")]
+AuditorCaller = Annotated[Principal, one_of("auditors")]
+AdminCaller = Annotated[Principal, one_of("admins")]
 Components = Annotated[ServerComponents, Depends(components_of)]

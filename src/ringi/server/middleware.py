@@ -1,4 +1,4 @@
-"""The outermost middleware: security checks of every call, and security headers of every reply."""
+"""The outermost middleware: security checks, security headers, and the log of what auditors read."""
 
 from __future__ import annotations
 

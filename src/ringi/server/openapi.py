@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from ringi.base.validation import ID_PATTERN
 from ringi.inbox.operations import TABLE, Callers, Operation
 from ringi.server import schemas
-from ringi.server.body import StrictRoute
+from ringi.server.calls import StrictRoute
 from ringi.server.extension import Extension
 from ringi.server.serialize import PUBLIC_FORMS
 from ringi.server.sse.chat_parts import NEWEST, Sdk

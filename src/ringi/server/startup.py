@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
-from ringi.server.body import reply
+from ringi.server.calls import reply
 from ringi.server.connections import protocol_for
 from ringi.server.problems import problem_response
 from ringi.server.schemas import Health

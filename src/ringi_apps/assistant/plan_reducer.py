@@ -25,7 +25,7 @@ from ringi_apps.assistant.sentences import LANGUAGES, SpokenSentence, sentence
 PREVIOUS_FIELDS = {"plan", "steps", "done"}
 """The fields of the previous version that the plan workflow receives."""
 EventStep = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
-PlanStep = Callable[[ContextMemory, Mapping[str, Any], Plan], TurnResult]
+PlanTransition = Callable[[ContextMemory, Mapping[str, Any], Plan], TurnResult]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class PlanReducer(EventContext):
             plan = plans.pin_inputs(plan, self.plan_inputs(memory, plan), None, self.now)
         return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, plan))
 
-    def for_plan(self, step: PlanStep, *statuses: str) -> EventStep:
+    def for_plan(self, step: PlanTransition, *statuses: str) -> EventStep:
         """Return the step on the plan of the sender, which does nothing unless the plan has one of these statuses."""
 
         def apply(memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:

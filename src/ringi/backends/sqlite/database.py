@@ -1,4 +1,4 @@
-"""One SQLite file: a thread that writes in groups, a thread that reads."""
+"""One SQLite file: a thread that writes in groups, a thread that reads, and a guard that sees when the file is lost."""
 
 from __future__ import annotations
 

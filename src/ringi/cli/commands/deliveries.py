@@ -100,12 +100,7 @@ class EndpointTest(NamedTuple):
     @property
     def text(self) -> str:
         """The test as lines of text."""
-        why, seconds = (
-            escape_hidden_characters(translate_cli_error(self.outcome.error or "")),
-            f"{self.outcome.seconds:g}",
-        )
-        if self.outcome.error == NO_ADDRESS:
-            why += cli_text("tested.not_public")
+        why, seconds = escape_hidden_characters(_why(self.outcome.error)), f"{self.outcome.seconds:g}"
         key = "tested" if self.outcome.is_delivered else "tested.failed"
         values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
         first = cli_text(key, why=why, seconds=seconds, **values)
@@ -140,10 +135,13 @@ def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
     status = cli_text(f"delivery.{delivery.status}")
     next = cli_text("delivery_next", at=local_time_text(delivery.next_at)) if delivery.next_at else ""
-    error = delivery.tries[-1].error or ""
-    why = translate_cli_error(error) + (cli_text("tested.not_public") if error == NO_ADDRESS else "")
+    why = _why(delivery.tries[-1].error)
     return (
         cli_count_text("delivery_status", count, status=status)
         + next
         + (cli_text("delivery_why", why=why) if why else "")
     )
+
+
+def _why(error: str | None) -> str:
+    return translate_cli_error(error or "") + (cli_text("tested.not_public") if error == NO_ADDRESS else "")

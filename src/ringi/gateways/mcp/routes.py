@@ -27,7 +27,7 @@ from ringi.server.auth.permissions import (
     require_cancellable,
     require_person,
 )
-from ringi.server.body import StrictPlainRoute
+from ringi.server.calls import StrictPlainRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import public_url

@@ -27,7 +27,7 @@ from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, as
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
-from ringi.server.body import StrictPlainRoute, json_body, json_response
+from ringi.server.calls import StrictPlainRoute, json_body, json_response
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits

@@ -1,4 +1,4 @@
-"""One run of a LangGraph graph: its position, its questions, its resumption and its output."""
+"""LangGraph as a runtime: one run of a graph, its position, its questions, its resumption and its output."""
 
 from __future__ import annotations
 

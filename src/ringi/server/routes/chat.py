@@ -22,8 +22,8 @@ from ringi.files.images import named_by
 from ringi.runs.messages import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
-from ringi.server.body import StrictPlainRoute, json_body, reply
-from ringi.server.callers import Caller, Components
+from ringi.server.callers import AnyCaller, Components
+from ringi.server.calls import StrictPlainRoute, json_body, reply
 from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
@@ -253,7 +253,7 @@ router = router_of("chat")
 @router.get("/v1/chat/{id}", **route_docs("Chat"))
 async def get(
     http: HttpRequest,
-    caller: Caller,
+    caller: AnyCaller,
     components: Components,
     id: str,
     limit: Annotated[int, Query(ge=1)] = 50,

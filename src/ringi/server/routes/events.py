@@ -12,8 +12,8 @@ from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Key, Position
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for
-from ringi.server.body import StrictPlainRoute, reply
-from ringi.server.callers import Auditor
+from ringi.server.callers import AuditorCaller
+from ringi.server.calls import StrictPlainRoute, reply
 from ringi.server.components import ServerComponents
 from ringi.server.middleware import LOG
 from ringi.server.openapi import route_docs
@@ -40,7 +40,7 @@ class EventRoutes:
         ]
 
     async def access_log(
-        self, caller: Auditor, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
+        self, caller: AuditorCaller, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
     ) -> HttpResponse:
         """List what auditors read, oldest first; for auditors and admins."""
         size, position = min(limit, self._settings.max_list), position_of_event_id(after) or START

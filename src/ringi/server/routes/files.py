@@ -13,14 +13,14 @@ from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.files.images import Images
 from ringi.server.auth.permissions import require_readable_thread
-from ringi.server.callers import Caller, Components
+from ringi.server.callers import AnyCaller, Components
 from ringi.server.openapi import route_docs, router_of
 
 router = router_of("threads")
 
 
 @router.get("/v1/threads/{id}/images/{number}", **route_docs(None, file="image/*"))
-async def image(caller: Caller, components: Components, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
+async def image(caller: AnyCaller, components: Components, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
     """Return an image of a message; browsers may display it inline, because only images are stored."""
     backend, images = components.backend, Images(components.backend.stream)
     thread = require_readable_thread(caller, await backend.store.get(Thread, *Key(caller.tenant, id)))

@@ -18,7 +18,7 @@ from ringi.domain.ask import Kind
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.server.body import reply
+from ringi.server.calls import reply
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.schemas import Health

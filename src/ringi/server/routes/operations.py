@@ -17,8 +17,8 @@ from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, visible_query
-from ringi.server.body import json_body, reply
-from ringi.server.callers import Admin, Caller, Components, Reader
+from ringi.server.callers import AdminCaller, AnyCaller, Components, ReaderCaller
+from ringi.server.calls import json_body, reply
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.schemas import DeliveryPage, OperatorReason, TroublePage
 from ringi.server.serialize import thread_view
@@ -29,7 +29,7 @@ deliveries = router_of("deliveries")
 
 @router.get("/v1/operations", name="find", **route_docs("TroublePage"))
 async def troubles(
-    caller: Reader, components: Components, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    caller: ReaderCaller, components: Components, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
 ) -> HttpResponse:
     """List the runs that need an operator: failed runs first, then runs with stranded requests."""
     size, runner, store = min(limit, components.settings.max_list), components.runner, components.backend.store
@@ -43,7 +43,7 @@ async def troubles(
 def add_operation(name: str, act: Callable[..., Awaitable[Thread]], does: str) -> None:
     """Add the route of an operation on a run."""
 
-    async def operate(http: HttpRequest, caller: Admin, components: Components, id: str) -> HttpResponse:
+    async def operate(http: HttpRequest, caller: AdminCaller, components: Components, id: str) -> HttpResponse:
         reason = parse_body(OperatorReason, await json_body(http, max_depth=components.settings.max_depth)).reason
         backend, inbox = components.backend, components.inbox.for_tenant(caller.tenant)
         thread = await act(backend, inbox, id, by=caller.actor, reason=reason)
@@ -64,7 +64,7 @@ add_operation("abandon", operations.abandon, f"End a run permanently and cancel 
 
 
 @deliveries.get("/v1/deliveries", **route_docs("DeliveryPage"))
-async def find(caller: Caller, components: Components, request_id: str) -> HttpResponse:
+async def find(caller: AnyCaller, components: Components, request_id: str) -> HttpResponse:
     """List the deliveries of a request, each with its attempts."""
     await inbox_for(components.inbox, caller).get(request_id)
     found = await components.deliveries.of_request(caller.tenant, request_id)
@@ -72,7 +72,7 @@ async def find(caller: Caller, components: Components, request_id: str) -> HttpR
 
 
 @deliveries.post("/v1/deliveries/{id}/redeliver", **route_docs("Delivery", 202))
-async def redeliver(caller: Admin, components: Components, id: str) -> HttpResponse:
+async def redeliver(caller: AdminCaller, components: Components, id: str) -> HttpResponse:
     """Send a delivery again immediately, regardless of its status."""
     return reply(await components.deliveries.redeliver(caller.tenant, id, by=caller.actor), 202)
 

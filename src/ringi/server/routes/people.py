@@ -12,8 +12,8 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.memories import is_person
 from ringi.domain.request import Request
 from ringi.server.auth.permissions import visible_query
-from ringi.server.body import reply
-from ringi.server.callers import Components, Person
+from ringi.server.callers import Components, PersonCaller
+from ringi.server.calls import reply
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.schemas import KnownNames
 
@@ -27,7 +27,7 @@ router = router_of("requests")
 
 @router.get("/v1/people", **route_docs("People"))
 async def find_people(
-    caller: Person, components: Components, q: Annotated[str, Query(max_length=200, description=PART)] = ""
+    caller: PersonCaller, components: Components, q: Annotated[str, Query(max_length=200, description=PART)] = ""
 ) -> HttpResponse:
     """List the known people and groups, first those on the newest requests that the caller may read."""
     inbox = components.inbox.for_tenant(caller.tenant)

@@ -24,8 +24,8 @@ from ringi.errors import InvalidError, RingiError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine, visible_query
-from ringi.server.body import json_body, reply, status_after
-from ringi.server.callers import Caller, Components, Person
+from ringi.server.callers import AnyCaller, Components, PersonCaller
+from ringi.server.calls import json_body, reply, status_after
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.problems import document_of, status_of
 from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, Totals
@@ -48,7 +48,7 @@ router = router_of("requests")
 
 @router.get("/v1/requests/counts", **route_docs("Counts"))
 async def counts(
-    caller: Caller,
+    caller: AnyCaller,
     components: Components,
     since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
 ) -> HttpResponse:
@@ -65,7 +65,7 @@ async def counts(
 
 
 @router.get("/v1/requests/totals", **route_docs("Totals"))
-async def totals(caller: Caller, components: Components, filters: Annotated[CallerFilter, Query()]) -> HttpResponse:
+async def totals(caller: AnyCaller, components: Components, filters: Annotated[CallerFilter, Query()]) -> HttpResponse:
     """Count the pending requests that the filters select, with the totals of the amounts of their tool."""
     if (filters.status or ("pending",)) != ("pending",):
         raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
@@ -74,7 +74,7 @@ async def totals(caller: Caller, components: Components, filters: Annotated[Call
 
 
 @router.post("/v1/requests/respond", **route_docs("BulkResult", body="BulkAnswer"))
-async def respond_many(http: HttpRequest, caller: Person, components: Components) -> HttpResponse:
+async def respond_many(http: HttpRequest, caller: PersonCaller, components: Components) -> HttpResponse:
     """Answer several requests, each independently; a high tier is approved only alone."""
     settings, inbox, channel = components.settings, components.inbox, channel_of(http.scope)
     items = bulk_items(await json_body(http, max_depth=settings.max_depth), settings.max_bulk)
@@ -84,7 +84,7 @@ async def respond_many(http: HttpRequest, caller: Person, components: Components
 
 
 @router.get("/v1/requests/{id}/precedent", **route_docs("Precedent"))
-async def precedent(caller: Caller, components: Components, id: str) -> HttpResponse:
+async def precedent(caller: AnyCaller, components: Components, id: str) -> HttpResponse:
     """Return how people decided the calls of the same tool in 30 days, of the requests that the caller may read."""
     inbox = inbox_for(components.inbox, caller)
     request = await inbox.get(id)

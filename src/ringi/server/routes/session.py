@@ -14,8 +14,8 @@ from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
-from ringi.server.body import json_body, reply
-from ringi.server.callers import Caller
+from ringi.server.callers import AnyCaller
+from ringi.server.calls import json_body, reply
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.schemas import ServerInfo, Session, SignIn
@@ -67,7 +67,7 @@ class SessionRoutes:
         set_session(response, token, seconds, http.scope)
         return response
 
-    async def show(self, caller: Caller) -> HttpResponse:
+    async def show(self, caller: AnyCaller) -> HttpResponse:
         """Return the signed-in person."""
         return reply(session_of(caller))
 
@@ -88,7 +88,7 @@ class SessionRoutes:
             Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
         )
 
-    async def info(self, caller: Caller) -> HttpResponse:
+    async def info(self, caller: AnyCaller) -> HttpResponse:
         """Return the version and the settings that the page displays."""
         settings = self._settings
         return reply(ServerInfo(scripted=settings.scripted, model=settings.model, version=version("ringi")))

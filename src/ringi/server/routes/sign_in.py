@@ -24,7 +24,7 @@ from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.oidc_provider import OidcProvider, acr_of, oidc_person, sign_in_time
-from ringi.server.body import reply
+from ringi.server.calls import reply
 from ringi.server.identity import AuthenticatedPerson, Oidc
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs

@@ -18,8 +18,8 @@ from ringi.base.loops import SingleFlight
 from ringi.base.model import Time
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import READS_ALL, visible_query
-from ringi.server.body import reply
-from ringi.server.callers import Auditor, Reader
+from ringi.server.callers import AuditorCaller, ReaderCaller
+from ringi.server.calls import reply
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
@@ -55,7 +55,7 @@ class StatisticsRoutes:
     async def figures(
         self,
         http: HttpRequest,
-        caller: Reader,
+        caller: ReaderCaller,
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         by: Interval = "day",
@@ -75,7 +75,7 @@ class StatisticsRoutes:
     async def report(
         self,
         http: HttpRequest,
-        caller: Auditor,
+        caller: AuditorCaller,
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_to_none)] = None,

@@ -22,8 +22,8 @@ from ringi.files.images import NewImage
 from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator, require_readable_thread
-from ringi.server.body import StrictPlainRoute, json_body, reply
-from ringi.server.callers import Caller
+from ringi.server.callers import AnyCaller
+from ringi.server.calls import StrictPlainRoute, json_body, reply
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
@@ -71,13 +71,13 @@ class ThreadRoutes:
         stream, allowed = EventStream(self._auth, self._streams, self._open), POSITION_PARAMETERS | {"follow"}
         api.router.routes.append(StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=allowed))
 
-    async def agents(self, caller: Caller) -> HttpResponse:
+    async def agents(self, caller: AnyCaller) -> HttpResponse:
         """List the agents that callers can start."""
         agents = (await self._components.runner.available_agents()).values() if self._components.runner else ()
         items = [schemas.AgentView.model_validate(agent, from_attributes=True) for agent in agents]
         return reply(schemas.AgentPage(items=items, next=None))
 
-    async def start(self, http: HttpRequest, caller: Caller, id: str) -> HttpResponse:
+    async def start(self, http: HttpRequest, caller: AnyCaller, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
@@ -95,7 +95,7 @@ class ThreadRoutes:
 
     async def find(
         self,
-        caller: Caller,
+        caller: AnyCaller,
         status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_to_none)] = None,
         agent: Annotated[str | None, Query()] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
@@ -110,11 +110,11 @@ class ThreadRoutes:
         found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()), is_wanted)
         return reply(schemas.ThreadPage(items=list(map(thread_summary, found)), next=next))
 
-    async def get(self, caller: Caller, id: str) -> HttpResponse:
+    async def get(self, caller: AnyCaller, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
         return await self._reply_with(caller, *await self._readable(caller, id))
 
-    async def cancel(self, http: HttpRequest, caller: Caller, id: str) -> HttpResponse:
+    async def cancel(self, http: HttpRequest, caller: AnyCaller, id: str) -> HttpResponse:
         """Cancel a thread's run and its pending requests."""
         runner, thread = await self._readable(caller, id)
         if caller.role != "admin" and thread.started_by != caller.actor:

@@ -40,7 +40,7 @@ from ringi.server.auth.permissions import (
     require_readable,
     require_rule_maker,
 )
-from ringi.server.body import json_body, json_response, refuse_unknown_parameters, reply, status_after
+from ringi.server.calls import json_body, json_response, refuse_unknown_parameters, reply, status_after
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits, submit_for
 from ringi.server.routes.requests import list_query

@@ -1,4 +1,4 @@
-"""Parsing of request bodies as strict JSON."""
+"""What a call sends and gets: its query and JSON body, read strictly, and its reply."""
 
 from __future__ import annotations
 
