@@ -25,7 +25,7 @@ import ringi
 from ringi import Agent
 from ringi.errors import NotAuthorizedError
 from ringi.integrations import run_askers
-from ringi.integrations.langgraph import ask_question
+from ringi.integrations.langgraph import ask, ask_question
 
 DENY: Any = {
     "tools": ["refund"],
@@ -406,6 +406,20 @@ async def test_a_function_does_not_begin_while_another_thread_of_its_step_asks(
         assert effects == []
         await approve_all(world)
         assert ((await world.thread()).status, sorted(effects)) == ("done", ["mail", "refund"])
+
+
+async def test_a_step_that_keeps_asking_in_another_order_fails_with_the_remedy(file: str) -> None:
+    orders = iter([("mail",), ("mail", "refund"), *[("refund", "mail")] * 2])
+
+    def work(state: Any) -> Any:
+        return {"messages": [("ai", str([ask(f"{title}?", allowed=["approve"]).status for title in next(orders)]))]}
+
+    async with at_work(file, [workplace(work=work)]) as world:
+        assert (await world.run("office", {})).status == "interrupted"
+        await approve_all(world)
+        thread = await world.thread()
+        assert thread.status == "error"
+        assert "call each in its own node or task" in str(thread.error)
 
 
 async def test_an_answer_that_another_thread_of_its_step_took_is_asked_for_again(file: str) -> None:
