@@ -15,7 +15,7 @@ from ringi.base.clock import utc_now
 from ringi.connect import store_inbox
 from ringi.domain import Query
 from ringi.domain.grants import GrantableCall
-from ringi.domain.suggestions import Decided, NewRule, suggested_from
+from ringi.domain.suggestions import DecidedCall, NewRule, suggest_rules_from_calls
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import StoreInbox
@@ -128,12 +128,12 @@ SHAPES: dict[str, Bad] = {
 class Replay(NamedTuple):
     """The decisions of people on the calls of one tool, oldest first."""
 
-    decided: list[Decided]
+    decided: list[DecidedCall]
 
     @classmethod
     def of(cls, is_bad: Bad, seed: int) -> Replay:
         """Return random calls; people refuse the bad ones: some by a rejection, some by an edit, some by silence."""
-        chance, found = random.Random(seed), list[Decided]()
+        chance, found = random.Random(seed), list[DecidedCall]()
         for number in range(DECISIONS):
             agent = "agent:new" if chance.random() < 0.02 else "agent:bot"
             args = {
@@ -144,7 +144,7 @@ class Replay(NamedTuple):
             }
             bad = is_bad({**args, "agent": agent}, chance)
             call = GrantableCall("refund", args, agent, None, "people", 0, None, None)
-            found.append(Decided(str(number), call, not bad, not bad or number % 3 > 0))
+            found.append(DecidedCall(str(number), call, not bad, not bad or number % 3 > 0))
         return cls(found)
 
 
@@ -159,7 +159,7 @@ async def rules() -> list[Row]:
             for end in range(WINDOW, DECISIONS, WINDOW):
                 window, after = decided[end - WINDOW : end][::-1], decided[end : end + WINDOW]
                 unseen += sum(each.is_approved for each in after)
-                for found in suggested_from(window):
+                for found in suggest_rules_from_calls(window):
                     grant = found.grant(NewRule(), utc_now())
                     suggested, per_shape[shape] = suggested + 1, per_shape[shape] + 1
                     past += sum(grant.covers(each.call) and not each.is_approved for each in window)

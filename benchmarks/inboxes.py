@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -21,7 +21,10 @@ R = TypeVar("R")
 
 @asynccontextmanager
 async def sqlite_inbox(path: Path) -> AsyncIterator[StoreInbox]:
-    async with open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+    async with (
+        open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend,
+        open_inbox_on_backend(backend) as inbox,
+    ):
         yield inbox
 
 

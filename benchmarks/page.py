@@ -23,7 +23,7 @@ from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.backends.sqlite.store import RecordChange, save_sqlite_record, sqlite_record_change
+from ringi.backends.sqlite.store import SqliteRecordChange, save_sqlite_record, sqlite_record_change
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -172,7 +172,7 @@ def make_batches(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
             ahead += [pool.submit(some, start, count) for start in islice(left, 1)]
 
 
-def some_changes(start: int, count: int) -> list[RecordChange]:
+def some_changes(start: int, count: int) -> list[SqliteRecordChange]:
     """Return a batch as the changes of a SQLite file."""
     return [sqlite_record_change(*each) for each in some_requests(start, count)]
 

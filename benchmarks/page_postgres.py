@@ -14,8 +14,8 @@ from tests.servers import mortal_postgres
 from benchmarks.measure import Row, folder
 from benchmarks.page import FEW, MANY, Home, a_request, loads, make_batches, some_requests
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, postgres_record_columns, text_row
-from ringi.backends.rows import EVENT_COLUMNS, event_row
+from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, postgres_record_columns, request_text_row
+from ringi.backends.rows import EVENT_COLUMNS, event_to_row
 from ringi.base.clock import EPOCH
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -100,6 +100,6 @@ def rows_of(asked: Iterable[tuple[Request, Event]], numbered: int) -> Rows:
     rows: Rows = {"requests": [], "texts": [], "events": []}
     for number, (request, event) in enumerate(asked, numbered + 1):
         rows["requests"].append(tuple(postgres_record_columns(request).values()))
-        rows["texts"].append(tuple(text_row(request)))
-        rows["events"].append((number, *event_row(event)))
+        rows["texts"].append(tuple(request_text_row(request)))
+        rows["events"].append((number, *event_to_row(event)))
     return rows

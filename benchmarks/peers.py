@@ -16,7 +16,7 @@ from langgraph.types import Command, interrupt
 from benchmarks.inboxes import POLL, approve
 from benchmarks.measure import Row, folder, percentile
 from ringi import ask
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -102,7 +102,10 @@ def config_of(run: str) -> Any:
 
 async def rung(path: Path) -> list[float]:
     """Answer the same questions in an inbox whose worker runs the same graph."""
-    async with open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+    async with (
+        open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend,
+        open_inbox_on_backend(backend) as inbox,
+    ):
         agent = Agent("step", graph_of(our_step).compile())
         runner, stop = Worker(backend, inbox, {"step": agent}), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))

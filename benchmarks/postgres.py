@@ -15,7 +15,7 @@ from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
 from benchmarks.measure import Row, percentile
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
 from ringi.base.canonical_json import digest
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -41,7 +41,10 @@ async def on_postgres() -> list[Row]:
 
 @asynccontextmanager
 async def postgres_inbox(url: str) -> AsyncIterator[StoreInbox]:
-    async with open_backend(f"{url}?pool={CONNECTIONS}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+    async with (
+        open_backend(f"{url}?pool={CONNECTIONS}", poll_interval=POLL) as backend,
+        open_inbox_on_backend(backend) as inbox,
+    ):
         yield inbox
 
 

@@ -16,7 +16,7 @@ from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
 from benchmarks.measure import Row, percentile
 from benchmarks.postgres import READ_FIRST, answers_a_second, published, rewritten
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -38,7 +38,7 @@ async def on_redis() -> list[Row]:
 
 @asynccontextmanager
 async def redis_inbox(url: str) -> AsyncIterator[StoreInbox]:
-    async with open_backend(url, poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=POLL) as backend, open_inbox_on_backend(backend) as inbox:
         yield inbox
 
 

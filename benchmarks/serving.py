@@ -22,7 +22,7 @@ from fastapi import FastAPI, Header, Response
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ringi.backends.rows import event_row
+from ringi.backends.rows import event_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import INSERT_EVENT
 from ringi.base.clock import utc_now
@@ -143,7 +143,7 @@ class Least:
             **answer.model_dump(exclude={"digest"}), responder=by, channel="api", at=now, authorised_digest=approved
         )
         new, event = request.changed("completed", by, now, status="completed", response=response, ended_at=now)
-        body, row = new.model_dump_json(), event_row(event)
+        body, row = new.model_dump_json(), event_to_row(event)
 
         def save(connection: sqlite3.Connection) -> int:
             connection.execute(INSERT_EVENT, row)

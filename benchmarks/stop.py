@@ -23,7 +23,7 @@ from benchmarks.inboxes import POLL, ask
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from benchmarks.statements import LOGGING, RELOAD_SECONDS, count, text_of
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
 from ringi.runs.runner import PauseWatch
@@ -222,7 +222,7 @@ async def cost(store: str, url: str, log: Path | None = None) -> list[Row]:
 
 @asynccontextmanager
 async def bench_inbox(url: str) -> AsyncIterator[StoreInbox]:
-    async with open_backend(url, poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=POLL) as backend, open_inbox_on_backend(backend) as inbox:
         yield inbox
 
 

@@ -17,7 +17,7 @@ from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -62,7 +62,7 @@ async def desk_at(url: str, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
 @asynccontextmanager
 async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
     """Run a worker on an open store."""
-    async with inbox_on(backend) as inbox:
+    async with open_inbox_on_backend(backend) as inbox:
         runner, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         yield Desk(backend, inbox, runner)

@@ -23,7 +23,7 @@ from ringi.backends.postgres import pages
 from ringi.backends.postgres import store as postgres
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.redis.lists import redis_list_position, redis_lists_and_marks, sortable_time_digits
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite import store as sqlite
@@ -31,7 +31,7 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import DEFAULT_TENANT, Query, Viewer, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import UrgentPlace, rank_of
+from ringi.domain.urgency import UrgentPlace, urgency_rank
 
 Values = dict[str, Any]
 """What a store writes for a request, by name; `body` is the request as JSON."""
@@ -213,7 +213,7 @@ def redis_values(request: Request) -> Values:
 @asynccontextmanager
 async def redis_side(url: str, count: int) -> AsyncIterator[Find]:
     """Yield how to read from keys with so many requests."""
-    async with Server(url) as server:
+    async with RedisServer(url) as server:
         await fill_redis(server, count)
         store = RedisStore(server)
 
@@ -223,7 +223,7 @@ async def redis_side(url: str, count: int) -> AsyncIterator[Find]:
         yield find
 
 
-async def fill_redis(server: Server, count: int) -> None:
+async def fill_redis(server: RedisServer, count: int) -> None:
     """Write pending requests and their lists, without events."""
     began, put = time.monotonic(), server.script("put")
     keys = [server.key(Request.record, what) for what in ("bodies", "filed", "texts", "lists")]
@@ -248,7 +248,7 @@ def written(count: int, began: float) -> None:
 
 def parts(count: int) -> dict[str, list[Query]]:
     """Return the queries to measure; a later page is another one each time, so that no cache has it."""
-    ranks = sorted(rank_of(template(n, is_due=False, is_rare=False)) for n in range(TEMPLATES))
+    ranks = sorted(urgency_rank(template(n, is_due=False, is_rare=False)) for n in range(TEMPLATES))
     deadline, rank = unix_microseconds(NOW + timedelta(hours=1)) - 1, ranks[TEMPLATES // 2]
     times = [unix_microseconds(NOW - timedelta(milliseconds=count * n / LOADS / 2 + count / 4)) for n in range(LOADS)]
     pages: dict[str, list[str | None]] = {

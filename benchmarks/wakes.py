@@ -16,7 +16,7 @@ from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteNotifier, SqliteStream
-from ringi.connect import Backend, inbox_on
+from ringi.connect import Backend, open_inbox_on_backend
 from ringi.contracts.backend import Notifier
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -172,7 +172,7 @@ async def ten_thousand_waits() -> list[Row]:
         path = stack.enter_context(folder()) / "many.db"
         database = await stack.enter_async_context(CountedDatabase(path))
         notifier = await stack.enter_async_context(SqliteNotifier(database, POLL))
-        inbox = await stack.enter_async_context(inbox_on(parts_on(database, notifier)))
+        inbox = await stack.enter_async_context(open_inbox_on_backend(parts_on(database, notifier)))
         requests = await ask_many(inbox, MANY)
         waits = [asyncio.create_task(inbox.wait(requests[0].id))]
         await until(lambda: listeners(inbox) >= 1)

@@ -22,7 +22,7 @@ from benchmarks.park import agents, bare_cycle, graph, our_cycle, saver_at
 from benchmarks.threads import Desk, desk_at
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.server.startup import collect_rarely
+from ringi.server.startup import collect_garbage_rarely
 
 ROUNDS = 5
 RUNS = 200
@@ -74,7 +74,7 @@ async def on_store(
             (request,) = await desk.inbox.search(Query(limit=1))
             event = (await desk.inbox.events(request_id=request.id))[-1]
             minimal = await stack.enter_async_context(minimal_runs(url, bare_graph, CONNECTIONS, request, event))
-        collect_rarely()
+        collect_garbage_rarely()
         for _ in range(ROUNDS):
             theirs.append(await bare_wave(bare_graph))
             ours.append(await our_wave(desk))

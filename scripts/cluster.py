@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.servers import free_port, mortal_postgres, redis
 
-from ringi.cli.session import person_name
+from ringi.cli.session import process_user_name
 from ringi.demo import agents as demo_agents
 from ringi.server import Keys, Principal
 from ringi.server.auth.links import mint_link
@@ -42,7 +42,9 @@ def link_of(server: subprocess.Popen[bytes], home: str) -> str:
     line = server.stdout.readline()
     if not line:
         raise SystemExit("a server did not start")
-    return mint_link(Keys.load(Path(home)), json.loads(line)["url"], Principal("default", "person", person_name()))
+    return mint_link(
+        Keys.load(Path(home)), json.loads(line)["url"], Principal("default", "person", process_user_name())
+    )
 
 
 def main() -> None:

@@ -18,14 +18,14 @@ import ringi
 from ringi import errors
 from ringi.base.extras import MissingExtraError, UnsupportedError
 from ringi.client.transport import HttpError
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.server import problems
 from ringi.server.app import App
 from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
 from ringi.server.components import ServerComponents
-from ringi.server.extension import installed_extensions, own_protocols
+from ringi.server.extension import built_in_protocols, installed_extensions
 from ringi.server.settings import ServerSettings
 
 Json = dict[str, Any]
@@ -123,11 +123,11 @@ def http_api() -> str:
 
 async def description() -> Json:
     """Return the description of the whole API, with all applications."""
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         keys = Keys("x" * MIN_SECRET_BYTES)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         components = ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return App(components, [*own_protocols(), *installed_extensions()]).api.openapi()
+        return App(components, [*built_in_protocols(), *installed_extensions()]).api.openapi()
 
 
 def _group(call: Json) -> str:

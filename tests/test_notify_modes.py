@@ -14,7 +14,7 @@ from tests.delivery.office import SECRET
 from tests.delivery.receivers import receiving
 from tests.server.world import until
 
-from ringi.connect import Notify, inbox_on, open_backend, store_inbox
+from ringi.connect import Notify, open_backend, open_inbox_on_backend, store_inbox
 from ringi.domain.events import Webhook
 from ringi.domain.request import Request
 from ringi.inbox.inbox import StoreInbox
@@ -63,7 +63,7 @@ async def test_a_wait_ends_by_polling_when_its_notifier_is_dead(
     url = url_of(store, request, tmp_path)
     async with (
         open_backend(url, notify=mode, poll_interval=0.1) as backend,
-        inbox_on(backend) as here,
+        open_inbox_on_backend(backend) as here,
         store_inbox(url, notify="polling") as there,
     ):
         await backend.notifier.__aexit__(None, None, None)

@@ -21,7 +21,7 @@ from benchmarks.apps.pupil import Poisoner
 from benchmarks.apps.reviewer import review
 from benchmarks.threads import Desk, desk_at
 from ringi.audit.verify import verify_store
-from ringi.domain.record import DEFAULT_TENANT, Key, Query, topic_of
+from ringi.domain.record import DEFAULT_TENANT, Key, Query, record_topic
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.testing.model import ScriptedModel
@@ -206,7 +206,7 @@ async def wait_until_idle(desk: Desk, id: str) -> Thread:
     """Return a thread when no work is left for a worker."""
     query, topic = (
         Query(tenant=DEFAULT_TENANT, thread_id=id, unacknowledged=True),
-        topic_of(Thread.record, Key(DEFAULT_TENANT, id)),
+        record_topic(Thread.record, Key(DEFAULT_TENANT, id)),
     )
     async with asyncio.timeout(PATIENCE), desk.backend.notifier.subscribe(topic) as wakeup:
         while True:

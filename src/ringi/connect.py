@@ -55,7 +55,7 @@ def home_folder() -> Path:
     return Path(read_setting_variable("home") or ".ringi")
 
 
-def resolved_url(url: str | None) -> str:
+def resolve_inbox_url(url: str | None) -> str:
     """Return the given URL, else `RINGI_URL`, else the SQLite file in the home folder."""
     return url or read_setting_variable("url") or f"sqlite:///{home_folder().absolute() / 'ringi.db'}"
 
@@ -65,14 +65,14 @@ async def open_backend(
     url: str | None = None, *, notify: Notify = "auto", poll_interval: float = 0.5
 ) -> AsyncIterator[Backend]:
     """Open the services behind a URL, and close them at the end of the block."""
-    url = resolved_url(url)
+    url = resolve_inbox_url(url)
     if not poll_interval > 0:
         raise SettingError("poll_interval", poll_interval, "give seconds above 0")
     if notify not in NOTIFY:
         raise SettingError("notify", notify, f"use one of {', '.join(NOTIFY)}")
     opener = OPENERS.get(urlsplit(url).scheme)
     if not opener:
-        if is_server(url):
+        if is_server_url(url):
             raise SettingError("url", url, "this needs the store itself: give its URL, not that of a server")
         examples = ", ".join("sqlite:///file.db" if name == "sqlite" else f"{name}://" for name in OPENERS)
         raise SettingError("url", url, f"use one of {examples}")
@@ -83,13 +83,13 @@ async def open_backend(
 @asynccontextmanager
 async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, Stream]]:
     """Open a store and its streams read-only: nothing is created or migrated. Raises `SettingError` if it is absent."""
-    url = resolved_url(url)
+    url = resolve_inbox_url(url)
     scheme = urlsplit(url).scheme
     if scheme == "sqlite":
-        from ringi.backends.sqlite.inspection import InspectedStore, ReadOnlyDatabase
+        from ringi.backends.sqlite.inspection import InspectedSqliteStore, ReadOnlySqlite
 
-        async with ReadOnlyDatabase(_sqlite_path(url)) as database:
-            yield InspectedStore(database), SqliteStream(database)
+        async with ReadOnlySqlite(_sqlite_path(url)) as database:
+            yield InspectedSqliteStore(database), SqliteStream(database)
     elif scheme in ("postgresql", "postgres"):
         try:
             from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres
@@ -106,8 +106,8 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, S
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()
-    parts = (store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
-    stores = agent_stores(stack, memory_agent_stores)
+    parts = (store, notifier, MemoryStream(), MemoryJobs(), open_memory_savers(store))
+    stores = open_agent_stores(stack, open_memory_agent_stores)
     return Backend(url, *parts, another_store=lambda: nullcontext(store), agent_stores=stores)
 
 
@@ -136,7 +136,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
         return SqliteAgentStores(database)
 
-    stores = agent_stores(stack, opened)
+    stores = open_agent_stores(stack, opened)
     return Backend(url, *parts, another_store=another_store, agent_stores=stores, put_together=store.put_together)
 
 
@@ -153,7 +153,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     await stack.enter_async_context(WakeupPoller(database, notifier))
     jobs = PostgresJobs(database, notifier)
-    savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
+    savers, clock = open_postgres_savers(stack, database), await _open_clock(stack, database.time)
 
     @asynccontextmanager
     async def another_store() -> AsyncIterator[Store]:
@@ -168,7 +168,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
 
         return PostgresAgentStores(database)
 
-    stores = agent_stores(stack, opened)
+    stores = open_agent_stores(stack, opened)
     return Backend(
         url,
         *parts,
@@ -181,18 +181,18 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
-    need_redis()
-    from ringi.backends.redis.jobs import RedisJobs, redis_savers
-    from ringi.backends.redis.server import Server, checked_durability
+    require_redis()
+    from ringi.backends.redis.jobs import RedisJobs, refuse_redis_checkpoints
+    from ringi.backends.redis.server import RedisServer, check_redis_durability
     from ringi.backends.redis.store import RedisStore
     from ringi.backends.redis.stream import RedisNotifier, RedisStream
 
-    server = await stack.enter_async_context(Server(url))
-    durability = await checked_durability(server)
+    server = await stack.enter_async_context(RedisServer(url))
+    durability = await check_redis_durability(server)
     await server.check_format()
     notifier = await _open_notifier(stack, notify, poll_interval, partial(RedisNotifier, server), is_pubsub=True)
     clock, stream = await _open_clock(stack, server.time), RedisStream(server)
-    parts = (RedisStore(server), notifier, stream, RedisJobs(server, notifier), redis_savers)
+    parts = (RedisStore(server), notifier, stream, RedisJobs(server, notifier), refuse_redis_checkpoints)
     return Backend(url, *parts, durability, clock, runs_agents=False)
 
 
@@ -211,19 +211,19 @@ async def _open_notifier(
     if notify in ("polling", "webhook"):
         return await stack.enter_async_context(PollingNotifier(poll_interval))
     if redis_url:
-        need_redis()
-        from ringi.backends.redis.server import Server
+        require_redis()
+        from ringi.backends.redis.server import RedisServer
         from ringi.backends.redis.stream import RedisNotifier
 
         named = {"setting": "RINGI_REDIS_URL", "part": "the notifier of RINGI_REDIS_URL"}
-        server = await stack.enter_async_context(Server(redis_url, **named))
+        server = await stack.enter_async_context(RedisServer(redis_url, **named))
         return await stack.enter_async_context(RedisNotifier(server, poll_interval, must_listen=notify == "pubsub"))
     if notify == "pubsub" and not is_pubsub:
         raise SettingError("notify", notify, "this store sends no messages between machines; set RINGI_REDIS_URL")
     return await stack.enter_async_context(own(poll_interval))
 
 
-def need_redis() -> None:
+def require_redis() -> None:
     """Raise `MissingExtraError` if the driver for Redis is not installed."""
     try:
         import redis.asyncio  # noqa: F401
@@ -231,22 +231,22 @@ def need_redis() -> None:
         raise_missing_extra("Redis", error)
 
 
-def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
+def open_postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
     """Return the savers of one process: they share a few connections, which the stack closes."""
     opened: list[Any] = []
 
     def savers(held: Thread) -> Any:
-        from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+        from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints
 
         if not opened:
-            opened.append(Checkpoints(database))
+            opened.append(PostgresCheckpoints(database))
             stack.push_async_exit(opened[0])
         return FencedPostgresSaver(opened[0], held)
 
     return savers
 
 
-def memory_savers(store: Store) -> Savers:
+def open_memory_savers(store: Store) -> Savers:
     """Return the savers of one process: they all write to one `MemorySaver`."""
     inner: list[Any] = []
 
@@ -260,14 +260,14 @@ def memory_savers(store: Store) -> Savers:
     return savers
 
 
-def memory_agent_stores() -> Any:
+def open_memory_agent_stores() -> Any:
     """Return the stores of agents in this process."""
     from ringi.backends.agent_stores import MemoryAgentStores
 
     return MemoryAgentStores()
 
 
-def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentStores:
+def open_agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentStores:
     """Return the stores of agents in one process: opened on first use, closed by the stack."""
     opened: list[Any] = []
 
@@ -284,7 +284,7 @@ def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentSto
 
 def sqlite_file(url: str | None) -> Path:
     """Return the file of a SQLite store, or raise `SettingError` for any other store."""
-    url = resolved_url(url)
+    url = resolve_inbox_url(url)
     if urlsplit(url).scheme != "sqlite":
         raise SettingError(
             "url", url, "only SQLite files are copied, and only to SQLite; use pg_dump, or the persistence of Redis"
@@ -344,14 +344,14 @@ async def open(
         MissingExtraError: The store's driver is not installed.
         UnavailableError: The store cannot be reached.
     """
-    url = resolved_url(url)
-    if is_server(url):
+    url = resolve_inbox_url(url)
+    if is_server_url(url):
         of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
         if wrong := next((name for name, is_given in of_store.items() if is_given), None):
             raise SettingError(wrong, "given", f"is for a store; {server_name_for_messages(url)} has its own: omit it")
         from ringi.client.client import connected  # It imports an HTTP client, which programs on a store do not need.
 
-        client = connected(url, token_for(url, token), retry_for=retry_for)
+        client = connected(url, find_server_token(url, token), retry_for=retry_for)
         try:
             yield client
         finally:
@@ -377,18 +377,18 @@ async def store_inbox(
     """Open an inbox on a store, with the operations of workers; see `open`."""
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
-        inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox,
+        open_inbox_on_backend(backend, tenant=tenant, clock=clock, limits=limits) as inbox,
         _delivering(backend, inbox) if notify == "webhook" else nullcontext(),
     ):
         yield inbox
 
 
-def is_server(url: str) -> bool:
+def is_server_url(url: str) -> bool:
     """Return whether a URL is that of a server."""
     return urlsplit(url).scheme in ("https", "http")
 
 
-def token_for(url: str, token: str | None = None) -> str:
+def find_server_token(url: str, token: str | None = None) -> str:
     """Return the token for a server, or raise `SettingError`.
 
     Args:
@@ -421,12 +421,12 @@ async def _delivering(backend: Backend, inbox: StoreInbox) -> AsyncIterator[None
 
 
 @asynccontextmanager
-async def inbox_on(
+async def open_inbox_on_backend(
     backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
 ) -> AsyncIterator[StoreInbox]:
     """Open an inbox and its expiry loop on services that are already open."""
     settings = Settings.load()
-    eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
+    eraser = Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
     time, people = clock or backend.clock, KnownPeople(backend.stream, named_people(settings))
     inbox = StoreInbox(
         backend.store,
@@ -457,7 +457,7 @@ async def _keep_expiring(inbox: StoreInbox, notifier: Notifier, *, is_own_clock:
         await repeat_work(inbox.expire_due, seconds, wakeup)
 
 
-def needing_langgraph(savers: Savers) -> Savers:
+def savers_without_langgraph(savers: Savers) -> Savers:
     """Return savers that raise `MissingExtraError` if LangGraph is not installed."""
 
     def opened(held: Thread) -> Any:

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 
-from ringi.cli.terminal.confirmation import fact_of
+from ringi.cli.terminal.confirmation import confirmation_fact
 from ringi.domain.request import Request
 
 COUNTER = itertools.count(1)
@@ -74,7 +74,7 @@ async def somebody(
 
 def right_answer(request: dict[str, Any]) -> str:
     """Return the answer to the question of fact, as a person reads it in the call."""
-    fact = fact_of(Request.model_validate(request), request["action"]["args"])
+    fact = confirmation_fact(Request.model_validate(request), request["action"]["args"])
     assert fact
     return fact.right
 

@@ -8,7 +8,7 @@ import pytest
 from ringi.audit.verify import Finding, verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.backends.rows import event_row
+from ringi.backends.rows import event_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import Store
@@ -101,7 +101,7 @@ async def test_an_event_rewritten_with_its_hash_breaks_the_chain(tampered: Tampe
     async with SqliteDatabase(tampered.path) as database:
         event = (await SqliteStore(database).events(limit=2))[1]
     forged = event.model_copy(update={"at": event.at.replace(year=2020)})
-    tampered.execute("UPDATE events SET at = ? WHERE position = 2", event_row(forged)[5])
+    tampered.execute("UPDATE events SET at = ? WHERE position = 2", event_to_row(forged)[5])
     tampered.execute("UPDATE events SET hash = ? WHERE position = 2", forged.computed_hash())
 
     assert await tampered.found() == ["r1: an event before it is missing, or it was inserted"]
@@ -177,7 +177,7 @@ async def test_a_well_forged_event_at_the_end_does_not_fit_the_record(tampered: 
         request = await SqliteStore(database).get(Request, "default", "r2")
     _, forged = request.cancelled("eve", NOON, "because")
     columns = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
-    tampered.execute(f"INSERT INTO events ({columns}) VALUES (?,?,?,?,?,?,?,?,?,?)", *event_row(forged))
+    tampered.execute(f"INSERT INTO events ({columns}) VALUES (?,?,?,?,?,?,?,?,?,?)", *event_to_row(forged))
 
     assert await tampered.found() == ["r2: its last events are missing"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ringi.backends.memory.store import MemoryStore
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
-from ringi.domain.memories import person_in, with_memory_deleted
+from ringi.domain.memories import person_of_memory, with_memory_deleted
 from ringi.domain.record import Event, Query, Viewer
 from ringi.domain.request import Request
 from ringi.domain.urgency import cursor_after_urgent_request, urgent_query
@@ -116,8 +116,8 @@ def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, E
     made: list[tuple[Request, Event | None]] = [a_request(f"r{n * 7 % 11:02}-{n}", **ask)]
     for what, who, groups in steps:
         latest = made[-1][0]
-        if what == "forget" and person_in(latest):
-            made.append(with_memory_deleted(latest, str(person_in(latest)), ask["at"]))
+        if what == "forget" and person_of_memory(latest):
+            made.append(with_memory_deleted(latest, str(person_of_memory(latest)), ask["at"]))
         elif latest.is_final or what == "forget" or latest.is_claimed_against(who, ask["at"]):
             break
         else:

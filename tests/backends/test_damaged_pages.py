@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from ringi.backends.redis.lists import redis_record_field
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.connect import Backend, open_backend
 from ringi.domain.record import Query, cursor_after_record
 from ringi.domain.request import Request
@@ -47,7 +47,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             await connection.execute(SQL)
             await connection.close()
         else:
-            async with Server(url) as server:
+            async with RedisServer(url) as server:
                 rows = {redis_record_field(TENANT, id): b"1 token {" for id in DAMAGED}
                 await server.redis.hset(server.key("request", "bodies"), mapping=rows)
         yield backend

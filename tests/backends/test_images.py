@@ -11,7 +11,7 @@ import pytest
 from tests.files.test_images import KEY, PHOTO, files_in, findings, looker, message, photo, short, talk
 
 from ringi.base.clock import utc_now
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import Erased
 from ringi.domain.thread import Run, Thread
 from ringi.errors import ConflictError
@@ -61,7 +61,7 @@ async def test_of_two_processes_one_begins_and_the_images_of_the_other_are_gone(
     own = f"t{uuid.uuid4().hex}"
     name, place = ("postgres_url", "schema") if store == "postgres" else ("durable_redis_url", "prefix")
     url = f"{request.getfixturevalue(name)}?{place}={own}"
-    async with open_backend(url) as here, open_backend(url) as there, inbox_on(here) as inbox:
+    async with open_backend(url) as here, open_backend(url) as there, open_inbox_on_backend(here) as inbox:
         starts = [
             begin_run_with_images(backend, KEY, "looker", Run(id=f"r{n}", input=message()), [photo(PHOTO + bytes([n]))],
                        by="ann", clock=inbox.clock)

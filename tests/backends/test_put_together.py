@@ -15,7 +15,7 @@ from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError
-from ringi.runs.reconciler import start_job
+from ringi.runs.reconciler import run_start_job
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, a_thread
 
@@ -85,7 +85,7 @@ async def test_records_and_jobs_are_saved_with_the_thread(backend: Backend) -> N
     changed, event = first.changed("parked", "worker", first.updated_at)
     assert backend.put_together
     others = [a_request("q1"), old.cancelled("ann", NOON, None), a_request("q2")]
-    job = start_job(changed)
+    job = run_start_job(changed)
     await backend.put_together(Moment(changed, event, [ITEM], others, [job, job]))
     assert await backend.store.get_many(Request, [Key("tenant-1", id) for id in ("q1", "q2")])
     assert (await backend.store.get(Request, "tenant-1", "old")).status == "cancelled"
@@ -117,7 +117,7 @@ async def test_nothing_is_saved_if_another_record_has_changed(backend: Backend, 
     others.insert(place, a_request("taken"))
     assert backend.put_together
     with pytest.raises(OtherConflictError):
-        await backend.put_together(Moment(changed, event, [ITEM], others, [start_job(changed)]))
+        await backend.put_together(Moment(changed, event, [ITEM], others, [run_start_job(changed)]))
     assert await stored(backend, first) == (first, [], 2)
     assert [request.id for request in await backend.store.find(Request, Query(limit=9))] == ["taken"]
     assert len(await backend.store.events(limit=99)) == 3

@@ -11,10 +11,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.domain.record import Query, UnreadableError
 from ringi.domain.request import Request
-from ringi.server.problems import status_of
+from ringi.server.problems import http_status_of_error
 from ringi.testing import store_request
 
 SQL = """UPDATE requests SET body = replace(body, '"kind":"approval"', '"kind":"ballot"') WHERE id = 'odd'"""
@@ -55,8 +55,8 @@ async def test_a_list_leaves_it_out_and_is_as_long_as_asked(backend: Backend) ->
 
 
 async def test_who_asks_for_it_is_told_to_upgrade_and_others_are_served(backend: Backend) -> None:
-    async with inbox_on(backend, tenant="tenant-1") as inbox:
+    async with open_inbox_on_backend(backend, tenant="tenant-1") as inbox:
         with pytest.raises(UnreadableError, match=r"'odd' cannot be read \(kind: .*upgrade Ringi") as error_info:
             await inbox.cancel("odd", by="ann")
-        assert status_of(error_info.value) == (503, "unavailable")
+        assert http_status_of_error(error_info.value) == (503, "unavailable")
         assert (await inbox.cancel("a", by="ann")).status == "cancelled"

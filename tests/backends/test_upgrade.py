@@ -22,7 +22,7 @@ from ringi.audit.verify import verify_store
 from ringi.backends.migrations import backend_migrations
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
-from ringi.connect import inbox_on, open_backend, open_to_verify
+from ringi.connect import open_backend, open_inbox_on_backend, open_to_verify
 from ringi.domain.record import ERASED_PERSON
 from ringi.inbox.api import Seen
 from ringi.server.serialize import request_json
@@ -78,7 +78,7 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
         await run_command(newer, url, "migrate")
         await store_request(backend.store, "after")
         await backend.store.move_cursor("me", "", "1")
-    async with open_backend(url) as again, inbox_on(again, tenant="tenant-1") as inbox:
+    async with open_backend(url) as again, open_inbox_on_backend(again, tenant="tenant-1") as inbox:
         assert {request.id for request in await inbox.find()} == {"after", "before"}
         await inbox.cancel("before", by="ann")
         assert await again.store.cursor("me") == "1"
@@ -87,7 +87,7 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
 
 async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(url: str, newer: Path) -> None:
     asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         done = await inbox.respond(Seen(asked["id"], asked["digest"]), "approve", by="ann")
         assert (done.model_extra or {})[MARK] == "asked"
         assert MARK not in json.loads(request_json(done))
@@ -99,7 +99,7 @@ async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(u
 
 async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrote_more(url: str, newer: Path) -> None:
     asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         done = await inbox.respond(Seen(asked["id"], asked["digest"]), "approve", by="ann")
 
         left = (await inbox.trail.erase(person="ann", by="root")).left

@@ -20,8 +20,8 @@ from ringi.base.texts import (
     detail_text,
     error_code,
     error_text,
+    field_display_name,
     field_error_text,
-    field_name,
     fields_text,
     problem_text,
     reason_of,
@@ -35,10 +35,10 @@ from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, Un
 from ringi.forms import json_schema
 from ringi.integrations.langchain.finish_gate import NotFinishedError
 from ringi.runs.context import UndecidedError
-from ringi.runs.run import failure_of
+from ringi.runs.run import run_failure_of_error
 from ringi.server.problems import INTERNAL, STATUSES
 
-FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}
+FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "field_error_if": 3}
 """The calls that name the code of a field's error, and the position of the code."""
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0, "ForbiddenError": 1, "ConflictError": 1, "UnavailableError": 2}
 """The calls that name the code of a problem, and its position."""
@@ -189,7 +189,7 @@ def test_every_reason_that_is_stored_has_a_text() -> None:
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])
-@pytest.mark.parametrize("stored", [failure_of(each).message for each in STORED])
+@pytest.mark.parametrize("stored", [run_failure_of_error(each).message for each in STORED])
 def test_the_reason_of_a_failed_run_is_translated(stored: str, language: Language) -> None:
     read = reason_text(reason_of("answer_failed", why=stored), language)
 
@@ -265,7 +265,7 @@ def test_the_name_of_a_field_is_translated_and_the_name_of_an_answer_is_not() ->
     error = InvalidError.of("messages", "is empty", "message_empty")
 
     assert fields_text(error.errors, "ja") == "メッセージ: メッセージを入力してください。"
-    assert [field_name(path, "zh") for path in ("data.who", "form.fields[0]")] == ["who", "form.fields[0]"]
+    assert [field_display_name(path, "zh") for path in ("data.who", "form.fields[0]")] == ["who", "form.fields[0]"]
 
 
 LEFT_OUT = {"reasons": {"details"}, "details": {"why", "remedy", "kind", "id", "url", "agent"}}

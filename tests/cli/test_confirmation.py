@@ -11,7 +11,7 @@ import pytest
 
 from ringi import Action
 from ringi.base.clock import utc_now
-from ringi.cli.terminal.confirmation import fact_of, is_confirmed, seed_of
+from ringi.cli.terminal.confirmation import confirmation_fact, needs_confirmation_step, request_digest_number
 from ringi.domain import Ask
 from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
@@ -31,28 +31,28 @@ def asked(**content: Any) -> Request:
 def test_the_question_and_its_choices(case: Any) -> None:
     ask = parse_body(Ask, {"title": "Really?", "tier": "irreversible"} | case["ask"])
     request = Request.asked(ask, id="r1", now=utc_now(), by=None)[0].model_copy(update={"digest": case["digest"]})
-    fact = fact_of(request, case["args"])
+    fact = confirmation_fact(request, case["args"])
     assert fact
     assert [fact.subject, fact.name, fact.right] == case["fact"]
-    choices = [list(fact.choices(seed_of(request) + wrong)) for wrong in (0, 1)]
+    choices = [list(fact.choices(request_digest_number(request) + wrong)) for wrong in (0, 1)]
     assert choices == case["choices"]
 
 
 def test_only_the_tier_asks_for_more_work() -> None:
     action = Action("drop", {"to": "live"})
     for tier in (None, "low", "medium"):
-        assert not is_confirmed(asked(action=action, priority="urgent", tier=tier))
+        assert not needs_confirmation_step(asked(action=action, priority="urgent", tier=tier))
     high = asked(action=action, tier="high", priority="low")
-    assert is_confirmed(high)
-    assert fact_of(high, action.args) is None
-    assert not is_confirmed(asked(kind="question"))
-    assert is_confirmed(asked(kind="finish"))
+    assert needs_confirmation_step(high)
+    assert confirmation_fact(high, action.args) is None
+    assert not needs_confirmation_step(asked(kind="question"))
+    assert needs_confirmation_step(asked(kind="finish"))
 
 
 def test_the_choices_are_four_and_come_in_another_order() -> None:
     for value in ("a", "7", "00", "0", "aa", "\u202ea", "x" * 60, "１", "a2"):
         request = asked(action=Action("drop", {"to": value, "b2": "a2", "b3": "a3"}))
-        fact = fact_of(request, {"to": value})
+        fact = confirmation_fact(request, {"to": value})
         assert fact
         orders = [fact.choices(seed) for seed in range(24)]
         assert len(set(orders)) == 24
@@ -76,7 +76,7 @@ def test_the_words_of_the_agent_are_no_choice() -> None:
         (request, {"argument"}),
         (Request.asked(declared, id="r1", now=utc_now(), by=None)[0], {"amount"}),
     ):
-        fact = fact_of(each.model_copy(update={"tier": "irreversible"}), {"amount": 4, "memo": "9"})
+        fact = confirmation_fact(each.model_copy(update={"tier": "irreversible"}), {"amount": 4, "memo": "9"})
         assert fact
         assert fact.subject in subjects
         assert "5" not in (fact.right, *fact.others) or fact.right == "4"

@@ -15,7 +15,7 @@ from tests.cli.test_commands import output_of, printed, refused
 from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError
 from ringi.cli.agents import load_agents
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Button
 from ringi.domain.record import Key
@@ -30,7 +30,7 @@ def plain(desk: Desk) -> str:
     )
 
     async def store() -> str:
-        async with open_backend(desk.url) as backend, inbox_on(backend) as inbox:
+        async with open_backend(desk.url) as backend, open_inbox_on_backend(backend) as inbox:
             return (await inbox.submit(ask)).id
 
     return asyncio.run(store())

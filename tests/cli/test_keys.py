@@ -11,7 +11,7 @@ from tests.sources import UI, files, source_of
 from textual.binding import Binding
 
 from ringi.base.texts import LANGUAGES
-from ringi.cli.keys import key_table, terminal_keys_of_area
+from ringi.cli.keys import keyboard_table, terminal_keys_of_area
 from ringi.cli.terminal import app, fields, inbox_screen, list_screen, request_screen
 
 BOUND = re.compile(
@@ -76,7 +76,7 @@ def bound_by_page() -> dict[str, set[str]]:
 
 def test_the_terminal_binds_exactly_the_keys_of_the_table() -> None:
     expected = {
-        (row["id"], key) for area, rows in key_table().items() for row in rows for key in row["terminal"] if area
+        (row["id"], key) for area, rows in keyboard_table().items() for row in rows for key in row["terminal"] if area
     }
 
     assert bound_by_terminal() == expected
@@ -84,7 +84,7 @@ def test_the_terminal_binds_exactly_the_keys_of_the_table() -> None:
 
 @pytest.mark.parametrize("areas", FOLDERS_OF_AREAS)
 def test_a_page_binds_exactly_the_keys_of_its_areas(areas: tuple[str, ...]) -> None:
-    expected = {key for area in areas for row in key_table()[area] for key in row["page"]}
+    expected = {key for area in areas for row in keyboard_table()[area] for key in row["page"]}
     bound = bound_by_page()
 
     assert set().union(*(bound.get(folder, set()) for folder in FOLDERS_OF_AREAS[areas])) == expected
@@ -92,7 +92,7 @@ def test_a_page_binds_exactly_the_keys_of_its_areas(areas: tuple[str, ...]) -> N
 
 def test_no_key_is_bound_outside_the_areas_of_the_table() -> None:
     assert bound_by_page().keys() <= {folder for folders in FOLDERS_OF_AREAS.values() for folder in folders}
-    assert {area for areas in FOLDERS_OF_AREAS for area in areas} == key_table().keys()
+    assert {area for areas in FOLDERS_OF_AREAS for area in areas} == keyboard_table().keys()
 
 
 def test_each_binding_of_the_page_is_seen_by_these_tests() -> None:
@@ -102,22 +102,22 @@ def test_each_binding_of_the_page_is_seen_by_these_tests() -> None:
             assert bound_in(text) or "useRowKeys(" in text, path
 
 
-@pytest.mark.parametrize("area", key_table())
+@pytest.mark.parametrize("area", keyboard_table())
 def test_no_key_of_an_area_does_two_things_in_the_terminal(area: str) -> None:
-    counts = Counter(key for row in key_table()[area] for key in row["terminal"])
+    counts = Counter(key for row in keyboard_table()[area] for key in row["terminal"])
 
     assert [key for key, count in counts.items() if count > 1] == []
 
 
 def test_a_decision_has_the_same_key_in_page_and_terminal() -> None:
-    for row in key_table()["request"]:
+    for row in keyboard_table()["request"]:
         if row["id"] in ("approve", "edit", "reject", "respond", "claim", "next", "previous"):
             assert row["page"][0] == row["terminal"][0]
     assert terminal_keys_of_area("request", "respond") == "d,m"
 
 
 def test_every_key_has_a_label_in_each_language() -> None:
-    rows = [row for each in key_table().values() for row in each]
+    rows = [row for each in keyboard_table().values() for row in each]
 
     assert {tuple(row["label"]) for row in rows} == {LANGUAGES}
     assert all(text.strip() for row in rows for text in row["label"].values())

@@ -23,7 +23,7 @@ from ringi.cli import texts as texts_package
 from ringi.cli.app import app
 from ringi.cli.error_texts import cli_error_text
 from ringi.cli.format.effect import effect_line
-from ringi.cli.format.requests import about_line, actor_text
+from ringi.cli.format.requests import actor_text, request_about_line
 from ringi.cli.texts import VARIABLES, cli_text_catalogue, cli_translations, environment_language
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.domain.request import Request
@@ -160,7 +160,7 @@ def test_an_amount_has_the_digits_of_its_currency(amount: float, unit: str | Non
     ask = question_about_call(policy, policy.rules[0], "pay", {"amount": amount}, facts={})
     request = Request.asked(ask, id="r1", now=utc_now(), by=None)[0]
     assert effect_line(request).split(" · ")[1] == text
-    assert text in about_line(request, utc_now()).split(" · ")
+    assert text in request_about_line(request, utc_now()).split(" · ")
 
 
 def assert_translated(screen: Terminal, *allowed: str) -> None:

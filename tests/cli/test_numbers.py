@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ringi.cli.terminal.fields import form_box, parse_typed_json, parse_typed_number
+from ringi.cli.terminal.fields import form_field_box, parse_typed_json, parse_typed_number
 from ringi.demo.chat import reply
 from ringi.forms.fields import Number
 
@@ -35,7 +35,7 @@ def test_digits_that_would_be_lost_are_refused(text: str) -> None:
 
 
 def test_the_field_shows_the_notation() -> None:
-    assert form_box(Number("amount")).control.placeholder == "1234.56"  # type: ignore[union-attr]
+    assert form_field_box(Number("amount")).control.placeholder == "1234.56"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

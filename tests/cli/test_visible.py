@@ -11,12 +11,12 @@ from rich.cells import cell_len
 from wcwidth import wcwidth
 
 from ringi.cli.format.output import (
+    ascii_json_line,
     escape_hidden_characters,
-    is_hidden,
+    escape_hidden_in_lines,
+    is_hidden_character,
+    json_value_for_people,
     mark_mixed_alphabets,
-    visible_json,
-    visible_lines,
-    visible_value,
 )
 from ringi.cli.terminal.safety import without_control_characters
 
@@ -36,7 +36,7 @@ def test_what_people_write_is_left_alone() -> None:
 
 
 def test_every_character_that_is_shown_is_as_wide_as_a_terminal_draws_it() -> None:
-    characters = [c for c in EVERY if not is_hidden(c)]
+    characters = [c for c in EVERY if not is_hidden_character(c)]
     wider = [c for c in characters if wcwidth(c) > cell_len(c)]
     assert wider == []
 
@@ -53,28 +53,28 @@ def test_a_symbol_loses_no_more_than_its_colour() -> None:
 
 
 def test_lines_stay_lines_and_windows_ends_them_like_everybody() -> None:
-    assert visible_lines("a\r\nb\tc\rd\x1b") == "a\nb   c\\u{d}d\\u{1b}"
+    assert escape_hidden_in_lines("a\r\nb\tc\rd\x1b") == "a\nb   c\\u{d}d\\u{1b}"
     assert escape_hidden_characters("a\nb") == "a\\u{a}b"
 
 
 @pytest.mark.parametrize("text", ["a\x1b\x7f\x9b\u202e\U000e0041b", "\ud800", '"\\\u2028', "返金"])
 def test_json_without_hidden_characters_says_the_same(text: str) -> None:
-    line = visible_json({text: [text]})
+    line = ascii_json_line({text: [text]})
     assert json.loads(line) == {text: [text]}
-    assert not [character for character in line if is_hidden(character)]
+    assert not [character for character in line if is_hidden_character(character)]
     assert line.isascii()
 
 
 def test_quotes_keep_text_apart_from_numbers() -> None:
-    assert (visible_value("5"), visible_value(5)) == ('"5"', "5")
-    assert visible_value({"a": ["\u202e"]}) == '{\n  "a": [\n    "\\u{202e}"\n  ]\n}'
+    assert (json_value_for_people("5"), json_value_for_people(5)) == ('"5"', "5")
+    assert json_value_for_people({"a": ["\u202e"]}) == '{\n  "a": [\n    "\\u{202e}"\n  ]\n}'
 
 
 def test_the_last_gate_keeps_the_width_and_drops_what_hides() -> None:
     for character in EVERY:
         drawn = without_control_characters(f"a{character}b")
         assert cell_len(drawn) == cell_len(f"a{character}b")
-        assert not [c for c in drawn if is_hidden(c)]
+        assert not [c for c in drawn if is_hidden_character(c)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_line_that_mixes_alphabets_names_the_letters(
     language: str, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LC_ALL", language)
-    first, mixed, last = visible_value({"to": "ann@ex\u0430mple.com"}).split("\n")
+    first, mixed, last = json_value_for_people({"to": "ann@ex\u0430mple.com"}).split("\n")
     assert (first, last) == ("{", "}")
     assert note in mixed
     assert "\u0430 (U+0430)" in mixed

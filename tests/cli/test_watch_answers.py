@@ -7,7 +7,7 @@ from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal
 
 from ringi import Action, Form
-from ringi.cli.terminal.confirmation import fact_of, seed_of
+from ringi.cli.terminal.confirmation import confirmation_fact, request_digest_number
 from ringi.forms.field_parts import Option
 from ringi.forms.fields import (
     Boolean,
@@ -280,9 +280,9 @@ def test_a_schema_that_is_no_form_is_answered_as_json(desk: Desk) -> None:
 
 def test_what_cannot_be_undone_needs_a_right_answer(desk: Desk) -> None:
     asked = desk.ask("Drop it?", action=Action("drop", {"table": "customers"}), tier="irreversible")
-    fact = fact_of(asked, {"table": "customers"})
+    fact = confirmation_fact(asked, {"table": "customers"})
     assert fact
-    orders = [fact.choices(seed_of(asked) + wrong) for wrong in (0, 1)]
+    orders = [fact.choices(request_digest_number(asked) + wrong) for wrong in (0, 1)]
     with desk.opened(asked) as screen:
         screen.until("Effect not declared")
         screen.press("a")

@@ -19,7 +19,7 @@ from tests.servers import free_port
 import ringi
 from ringi import Action, Form, Text, errors
 from ringi.base.settings import SettingError
-from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_of, retry_after_of_header
+from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_from_reply, retry_after_of_header
 from ringi.connect import open
 from ringi.errors import ForbiddenError, InvalidError, LostReplyError, RingiError, UnavailableError, WaitTimeoutError
 from ringi.server.problems import STATUSES, problem_response
@@ -291,7 +291,7 @@ def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
     reply = httpx.Response(sent.status_code, headers=dict(sent.headers), content=bytes(sent.body))
     call = ApiCall("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
 
-    raised = error_of("http://ringi", call, reply, reply.json())
+    raised = error_from_reply("http://ringi", call, reply, reply.json())
 
     assert (type(raised), str(raised), vars(raised)) == (type(error), str(error), vars(error))
 

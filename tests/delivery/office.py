@@ -12,7 +12,7 @@ from typing import Any
 from tests.server.world import until
 
 from ringi.base.clock import Clock, utc_now
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.delivery.attempts import Delivery
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings, Endpoint
@@ -68,7 +68,7 @@ async def office(
 ) -> AsyncIterator[Office]:
     """Deliver from a store, opened for it if need be."""
     opened = open_backend(store, poll_interval=0.1) if isinstance(store, str) else nullcontext(store)
-    async with opened as backend, inbox_on(backend, clock=clock) as inbox:
+    async with opened as backend, open_inbox_on_backend(backend, clock=clock) as inbox:
         deliveries, stop = Deliveries(backend, inbox, configuration), asyncio.Event()
         working = asyncio.create_task(deliveries.work(stop))
         try:

@@ -12,7 +12,7 @@ import pytest
 from tests.delivery.office import SECRET
 
 from ringi.base.settings import SCHEDULE, SettingError, Settings
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.addresses import AddressResolver, RefusedAddressError
 from ringi.delivery.deliveries import run_deliveries
 from ringi.delivery.settings import DeliverySettings
@@ -157,7 +157,7 @@ def test_an_ask_with_a_receiver_that_is_none_is_refused(webhook: dict[str, Any])
 async def test_certificates_that_cannot_be_read_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/authorities.pem")
 
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         with pytest.raises(SettingError, match="SSL_CERT_FILE"):
             async with run_deliveries(backend, inbox):
                 pass

@@ -15,7 +15,7 @@ from tests.delivery.receivers import OK, answers, breaks, drips, floods, hangs, 
 from tests.server.world import until
 
 from ringi.base.clock import utc_now
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.deliveries import BATCH
 from ringi.delivery.signing import new_secret
@@ -225,7 +225,7 @@ async def test_an_expiry_is_delivered_like_an_answer(store_url: str) -> None:
 async def test_who_switches_webhooks_on_does_not_get_the_past(store_url: str) -> None:
     now = utc_now()
     async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
-        async with inbox_on(backend, clock=lambda: now - timedelta(days=2)) as inbox:
+        async with open_inbox_on_backend(backend, clock=lambda: now - timedelta(days=2)) as inbox:
             await asyncio.gather(*(inbox.ask(f"Old {n}?") for n in range(BATCH + 1)))
         async with office(backend, settings(endpoint(crm.url))) as here:
             request = await here.asked()

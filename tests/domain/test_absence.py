@@ -47,8 +47,8 @@ def test_a_deputy_who_is_away_has_no_deputy_for_others() -> None:
     state, _ = absence.with_absence(state, leaving("bob", "cat"), NOON)
     found = absence.active_absences(state, NOON)
 
-    assert [each.person for each in absence.away_of(found, "bob").deputy_for] == ["ann"]
-    assert [each.person for each in absence.away_of(found, "cat").deputy_for] == ["bob"]
+    assert [each.person for each in absence.absences_concerning(found, "bob").deputy_for] == ["ann"]
+    assert [each.person for each in absence.absences_concerning(found, "cat").deputy_for] == ["bob"]
     assert [each.person for each in absence.active_absences(state, NOON + DAY)] == []
 
 

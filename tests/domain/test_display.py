@@ -17,8 +17,8 @@ import ringi
 from ringi.cli.format.requests import full_request_text
 from ringi.domain import Code, Diff, Image, Link, Table
 from ringi.domain.ask import Ask, request_content_digest
-from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, summary_of
-from ringi.domain.media import picture_of
+from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, display_block_summary
+from ringi.domain.media import read_image_header
 from ringi.errors import InvalidError
 
 
@@ -153,9 +153,9 @@ IMAGES = {
 @pytest.mark.parametrize("media_type", IMAGES)
 def test_an_image_is_known_by_its_bytes_however_they_are_cut(media_type: str) -> None:
     content, size = IMAGES[media_type]
-    assert picture_of(content) == (media_type, *size)
+    assert read_image_header(content) == (media_type, *size)
     for end in range(len(content)):
-        found = picture_of(content[:end])
+        found = read_image_header(content[:end])
         assert found is None or found.media_type == media_type
 
 
@@ -186,7 +186,7 @@ GIFS: dict[str, tuple[bytes, tuple[int, int] | None]] = {
 @pytest.mark.parametrize("how", GIFS)
 def test_a_gif_is_as_large_as_all_of_its_frames(how: str) -> None:
     content, size = GIFS[how]
-    assert picture_of(content) == (size and ("image/gif", *size))
+    assert read_image_header(content) == (size and ("image/gif", *size))
 
 
 def test_a_gif_whose_frame_is_too_large_is_refused() -> None:
@@ -202,7 +202,7 @@ def test_a_gif_whose_frame_is_too_large_is_refused() -> None:
     )
 )
 def test_any_bytes_behind_the_beginning_of_a_gif_are_a_picture_or_none(blocks: list[bytes]) -> None:
-    found = picture_of(gif(*blocks))
+    found = read_image_header(gif(*blocks))
     assert found is None or (found.width >= 7 and found.height >= 9)
 
 
@@ -219,6 +219,6 @@ async def test_a_terminal_shows_it_in_lines() -> None:
 
 
 def test_a_summary_is_one_line_for_each_kind() -> None:
-    assert [summary_of(block) for block in BLOCKS] == [
+    assert [display_block_summary(block) for block in BLOCKS] == [
         "Table 2 × 2: Overdue", "Image: The damaged parcel", "Code", "Change: terms.md", "Link: The ticket",
     ]  # fmt: skip

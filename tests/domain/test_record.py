@@ -11,14 +11,14 @@ from ringi.domain.record import (
     START,
     Key,
     cursor_after_record,
-    hash_of,
+    event_hash,
     index_terms,
     lookup_terms,
     normalize_for_search,
-    parsed_cursor,
-    parsed_number,
+    parse_position_number,
+    parse_record_cursor,
     query_terms,
-    topic_of,
+    record_topic,
     unix_microseconds,
 )
 from ringi.errors import InvalidError
@@ -44,31 +44,31 @@ def test_a_cursor_says_where_its_record_stands(at: datetime, id: str, tenant: st
     request, _ = a_request()
     placed = request.model_copy(update={"id": id, "tenant": tenant, "created_at": at})
 
-    assert parsed_cursor(cursor_after_record(placed)) == (unix_microseconds(at), id, tenant)
+    assert parse_record_cursor(cursor_after_record(placed)) == (unix_microseconds(at), id, tenant)
 
 
 @given(TIMES, st.integers(1, 2**53 - 1), st.fixed_dictionaries(dict.fromkeys(HASHED_TEXTS, st.text())))
 def test_the_hash_of_an_event_is_the_digest_of_its_fields(at: datetime, version: int, texts: dict[str, str]) -> None:
     fields = {**texts, "version": version, "at": at, "payload": {"not": "hashed"}}
 
-    assert hash_of(fields) == digest({**texts, "version": version, "at": jsonable(at.astimezone(UTC))})
+    assert event_hash(fields) == digest({**texts, "version": version, "at": jsonable(at.astimezone(UTC))})
 
 
 @pytest.mark.parametrize("cursor", ["", "x", ":", "1", "1:2", "²:a:b", "--1:a:b", "1" * 19 + ":a:b", " 1:a:b"])
 def test_what_is_no_cursor_is_named(cursor: str) -> None:
     with pytest.raises(InvalidError, match="cursor"):
-        parsed_cursor(cursor)
+        parse_record_cursor(cursor)
 
 
 @pytest.mark.parametrize("position", ["x", "-1", "1.0", "²", " 1", "1" * 19])
 def test_what_is_no_position_is_named(position: str) -> None:
     with pytest.raises(InvalidError, match="after"):
-        parsed_number(position)
+        parse_position_number(position)
 
 
 def test_the_start_comes_before_the_first_event() -> None:
-    assert parsed_number(START) == 0
-    assert parsed_number("1") == 1
+    assert parse_position_number(START) == 0
+    assert parse_position_number("1") == 1
 
 
 def test_an_event_seals_what_it_says() -> None:
@@ -175,7 +175,7 @@ def test_a_search_is_as_long_as_it_may_be() -> None:
 def test_a_topic_names_kind_tenant_and_id() -> None:
     request, _ = a_request()
 
-    assert request.topic == topic_of("request", Key("tenant-1", "request-1")) == "request/tenant-1/request-1"
+    assert request.topic == record_topic("request", Key("tenant-1", "request-1")) == "request/tenant-1/request-1"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, "\ud800", {1: 2, "b": 3}])

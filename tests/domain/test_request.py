@@ -8,7 +8,7 @@ import pytest
 from tests.raising import raises_code
 
 from ringi.domain.ask import Action, Ask
-from ringi.domain.people import reassigned_from
+from ringi.domain.people import assignment_before_person
 from ringi.domain.record import Event, Viewer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
@@ -199,14 +199,14 @@ def test_a_look_a_reminder_and_an_escalation_leave_a_reassignment_to_be_taken_ba
     for step in steps:
         request, event = step(request)
         history += [event] if event else []
-    before = reassigned_from(request, "ann", history)
+    before = assignment_before_person(request, "ann", history)
 
     assert [event.type.partition(".")[2] for event in history[2:]] == ["seen", "reminded", "escalated"]
     assert before
     assert (before.assignee, before.groups) == ("ann", ())
-    assert reassigned_from(request, "bob", history) is None
+    assert assignment_before_person(request, "bob", history) is None
     claimed, claim = request.claimed("bob", NOON, LEASE)
-    assert reassigned_from(claimed, "ann", [*history, claim]) is None
+    assert assignment_before_person(claimed, "ann", [*history, claim]) is None
 
 
 def test_a_request_is_open_to_whom_it_names() -> None:

@@ -16,10 +16,15 @@ from tests.raising import raises_code
 from ringi.audit.verify import audit_record
 from ringi.domain.ask import Action, Answer, Ask, request_content_digest
 from ringi.domain.record import Erased, Viewer
-from ringi.domain.request import Request, review_of
+from ringi.domain.request import Request, review_of_override
 from ringi.domain.voting import Decider
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotAuthorizedError, RingiError
-from ringi.privacy.redaction import event_names_person, left_of, request_without, request_without_content
+from ringi.privacy.redaction import (
+    event_names_person,
+    redacted_event_payload,
+    request_without_content,
+    request_without_person,
+)
 from ringi.testing.clock import NOON
 
 REFUND = Action("refund", {"amount": 40})
@@ -211,7 +216,7 @@ def test_a_deputy_does_not_decide_for_an_excluded_person_under_another_name() ->
 def test_who_overrode_does_not_review_it_under_another_name() -> None:
     ann = Decider("ann", subject="https://idp 7", is_admin=True)
     overridden = vote(signed_in(exclude=["starter"]), ann, override="urgent")
-    review = review_of(overridden, ())[0]
+    review = review_of_override(overridden, ())[0]
     for name, subject in (("ann", "https://idp 7"), ("annie", "https://idp 7"), ("ann", "")):
         with pytest.raises(ForbiddenError, match="whoever asked"):
             vote(review, Decider(name, subject=subject, is_admin=True))
@@ -227,9 +232,9 @@ def test_another_person_of_the_same_name_does_not_repeat_an_answer() -> None:
 
 def test_an_erasure_removes_sign_ins_with_the_names_and_nobody_is_shown_them() -> None:
     request = vote(signed_in(exclude=["starter"]), Decider("bob", subject="https://idp 1"))
-    assert request_without(request, "bob", [])["responder_subject"] == ""
-    assert request_without(request, "ann", [])["starter_subject"] == ""
-    for content in (request_without(request, "kim", []), request_without_content(request)):
+    assert request_without_person(request, "bob", [])["responder_subject"] == ""
+    assert request_without_person(request, "ann", [])["starter_subject"] == ""
+    for content in (request_without_person(request, "kim", []), request_without_content(request)):
         assert "https://" not in request.model_copy(update=content).model_dump_json()
     assert "https://" not in request.for_readers().model_dump_json(include=Request.public())
 
@@ -352,10 +357,10 @@ def test_what_is_withdrawn_fits_its_events_after_an_erasure_too(gone: str) -> No
     assert withdrawn
     history = [asked, voted, withdrawn]
     assert audit_record(request, history) == []
-    left = {event.version: left_of(event, gone) for event in history if event_names_person(event, gone)}
+    left = {event.version: redacted_event_payload(event, gone) for event in history if event_names_person(event, gone)}
     erased = Erased(at=NOON, by="admin", rule="person")
     actors = {version: payload["actor"] for version, payload in left.items()}
-    request, event = request.redacted(erased, actors, **request_without(request, gone, history))
+    request, event = request.redacted(erased, actors, **request_without_person(request, gone, history))
     redacted = [each.model_copy(update={"payload": left.get(each.version, each.payload)}) for each in history]
     assert audit_record(request, [*redacted, event]) == []
 

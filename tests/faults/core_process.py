@@ -24,7 +24,7 @@ from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox
 from ringi.policy.rules import Policy
 from ringi.statistics import Statistics
-from ringi.statistics.counting import day_of
+from ringi.statistics.counting import utc_day_of_time
 
 
 def say(*words: object) -> None:
@@ -172,7 +172,7 @@ async def erase(inbox: StoreInbox, id: str) -> None:
 
 
 async def count(inbox: StoreInbox) -> None:
-    today = day_of(inbox.clock())
+    today = utc_day_of_time(inbox.clock())
     await Statistics(inbox.store, inbox.clock).count("default", today, today)
     say("counted")
 

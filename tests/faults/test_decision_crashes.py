@@ -183,7 +183,7 @@ async def save_nothing(store: Any, kind: Any, key: Any, step: Any, read: Any, pu
 VOTE = Step("approve", 0, "bob")
 BREAKS: dict[str, tuple[Any, str, Any, list[Plan]]] = {
     "votes for different calls count together": (
-        decisions, "open_stage", count_all_votes, [Plan(VOTE), Plan(Step("edit", 0, "cem", {"amount": 10}))],
+        decisions, "open_vote_stage", count_all_votes, [Plan(VOTE), Plan(Step("edit", 0, "cem", {"amount": 10}))],
     ),
     "the starter votes": (
         RequestData, "excluded_people", frozenset[str](), [Plan(VOTE), Plan(Step("approve", 0, "ann"))],

@@ -14,7 +14,7 @@ import pytest
 from tests.delivery.receivers import OK, answers, hangs, receiving
 from tests.server.world import until
 
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.delivery.attempts import AttemptLog
 from ringi.domain.request import Request
 
@@ -38,7 +38,7 @@ async def delivering(store: str, receiver: str, failpoint: str = "") -> AsyncIte
 @pytest.fixture
 async def asked(tmp_path: Path) -> AsyncIterator[tuple[str, Backend, Request]]:
     store = f"sqlite:///{tmp_path}/ringi.db"
-    async with open_backend(store) as backend, inbox_on(backend) as inbox:
+    async with open_backend(store) as backend, open_inbox_on_backend(backend) as inbox:
         yield store, backend, await inbox.ask("Go?")
 
 
@@ -82,7 +82,7 @@ async def test_a_server_that_was_killed_between_two_tries_is_followed_by_one_tha
 async def test_two_servers_on_one_store_deliver_each_event_once(asked: tuple[str, Backend, Request]) -> None:
     store, backend, _ = asked
     async with receiving(OK) as crm, delivering(store, crm.url), delivering(store, crm.url):
-        async with inbox_on(backend) as inbox:
+        async with open_inbox_on_backend(backend) as inbox:
             requests = [await inbox.ask(f"Go {n}?") for n in range(30)]
         for request in requests:
             await until(lambda request=request: is_delivered(backend, request))  # type: ignore[misc]

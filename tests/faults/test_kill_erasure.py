@@ -10,7 +10,7 @@ from tests.faults.processes import child
 
 import ringi
 from ringi.audit.verify import verify_store
-from ringi.connect import inbox_on, open_backend, store_inbox
+from ringi.connect import open_backend, open_inbox_on_backend, store_inbox
 from ringi.delivery.attempts import AttemptLog
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain import Query
@@ -33,7 +33,7 @@ def has_planted(folder: Path) -> bool:
 
 async def plant(url: str) -> None:
     """Keep two answered requests, the older one with the words, and a delivery that was tried."""
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         for id, word in (("r1", PLANTED), ("r2", "plain")):
             asked = await inbox.ask(f"May {word} go?", id=id, action=ringi.Action("go", {"what": word}))
             await inbox.respond(Seen(id, asked.digest), "approve", by="ann", message=word)

@@ -19,7 +19,7 @@ from tests.delivery.receivers import Got, Receiver, Writer, receiving
 from tests.server.world import until
 
 import ringi
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.delivery.attempts import AttemptLog
 from ringi.domain.request import Request
 
@@ -96,7 +96,7 @@ async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies
         AsyncExitStack() as stack,
         receiving(watch) as crm,
         open_backend(url) as backend,
-        inbox_on(backend) as inbox,
+        open_inbox_on_backend(backend) as inbox,
     ):
         commands = [SERVER, SERVER, WORKER]
         homes = [tmp_path / str(number) for number in range(len(commands))]

@@ -16,7 +16,7 @@ from tests.runs.world import of_type, until
 from tests.warm import FORKS
 
 from ringi.base import failpoints
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.thread import Thread
 from ringi.runs import operations
 
@@ -29,7 +29,7 @@ def operate(url: str, verb: str, armed: str) -> None:
 
 
 async def acknowledge(url: str, verb: str) -> None:
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         await getattr(operations, verb)(backend, inbox, "t1", by="root")
 
 

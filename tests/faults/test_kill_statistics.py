@@ -12,8 +12,8 @@ from ringi.connect import store_inbox
 from ringi.domain.ask import Action
 from ringi.inbox.api import Seen
 from ringi.statistics import Statistics
-from ringi.statistics.counting import day_of
-from ringi.statistics.figures import figures_of
+from ringi.statistics.counting import utc_day_of_time
+from ringi.statistics.figures import overview_figures
 
 pytestmark = pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], indirect=True)
 
@@ -33,8 +33,12 @@ async def test_a_death_while_counting_counts_each_event_once(url: str, point: st
         await second.says("counted")
     async with store_inbox(url) as inbox:
         now = inbox.clock()
-        counts = await Statistics(inbox.store, inbox.clock).count("default", day_of(request.created_at), day_of(now))
-        figures = figures_of(counts, day_of(request.created_at), day_of(now), "day", lambda _: True, None, now)
+        counts = await Statistics(inbox.store, inbox.clock).count(
+            "default", utc_day_of_time(request.created_at), utc_day_of_time(now)
+        )
+        figures = overview_figures(
+            counts, utc_day_of_time(request.created_at), utc_day_of_time(now), "day", lambda _: True, None, now
+        )
         assert counts.is_complete
         assert (figures.pending, figures.decisions.approved) == (2, 1)
         assert sum(point.asked for point in figures.queue) == 3

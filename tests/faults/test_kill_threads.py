@@ -21,7 +21,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.runs.lease import LEASE_SECONDS
-from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_in
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_within_items
 
 LEASE = 0.5
 UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]
@@ -245,7 +245,7 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
 
 def visible_texts(items: Sequence[StreamItem]) -> list[str]:
     """Return the words that readers see."""
-    return [message["content"] for message in messages_of_runs(runs_in(items), ImageLocation("", "t1"))]
+    return [message["content"] for message in messages_of_runs(runs_within_items(items), ImageLocation("", "t1"))]
 
 
 async def has_said(shop: Shop, word: str) -> bool:

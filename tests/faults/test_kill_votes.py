@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi.audit.verify import verify_store
-from ringi.connect import Backend, inbox_on, open_backend, store_inbox
+from ringi.connect import Backend, open_backend, open_inbox_on_backend, store_inbox
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -115,7 +115,7 @@ async def test_each_request_gets_one_decision_and_names_its_voters(
 ) -> None:
     url, stop = f"{postgres_url}?schema=t{uuid.uuid4().hex}", asyncio.Event()
     servers = Servers(url, tmp_path)
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         action = ringi.Action("pay", {"amount": 900})
         requests = [await inbox.ask(f"Pay {n}?", action=action, quorum=STAGES) for n in range(size)]
         running = [asyncio.create_task(servers.keep(number, stop)) for number in range(2)]

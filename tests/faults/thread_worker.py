@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from ringi import Action, ask
 from ringi.backends import claimed_jobs as jobs
 from ringi.base import failpoints
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Wakeup
 from ringi.demo import refund, two_questions
 from ringi.demo.script import scripted_demo_reply
@@ -166,7 +166,7 @@ def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: b
 
 async def main(url: str, agents: dict[str, Agent]) -> None:
     """Run threads for ever."""
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         await Worker(backend, inbox, agents).work(asyncio.Event())
 
 

@@ -11,7 +11,7 @@ from ringi import Attachment, Form
 from ringi.audit.verify import verify_store
 from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
-from ringi.domain.events import deliveries_of
+from ringi.domain.events import delivery_stream_key
 from ringi.domain.record import UnreadableError
 from ringi.errors import NotFoundError
 from ringi.files.attachments import CHUNK
@@ -81,7 +81,7 @@ async def test_a_damaged_item_stops_no_other_persons_erasure(url: str, tmp_path:
         await answered(inbox, "r1")
         await spoken(inbox)
     async with open_backend(url) as backend:
-        await backend.stream.append(deliveries_of("default", "r1"), [StreamItem({"by": "ben"})], fence=0)
+        await backend.stream.append(delivery_stream_key("default", "r1"), [StreamItem({"by": "ben"})], fence=0)
     damage(tmp_path, stream, 1, "[]")
     async with store_inbox(url) as inbox:
         done = await inbox.trail.erase(person="zoe", by="root")

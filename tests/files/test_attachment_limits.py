@@ -15,7 +15,7 @@ from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import store_inbox
 from ringi.contracts.backend import StreamItem
-from ringi.domain.media import MAX_GIF_PARTS, MAX_SEGMENTS, picture_of
+from ringi.domain.media import MAX_GIF_PARTS, MAX_SEGMENTS, read_image_header
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
@@ -28,7 +28,7 @@ from ringi.files.attachments import (
     PEOPLE,
     Attachments,
     IndexedFile,
-    clean_name,
+    clean_file_name,
     file_index_key,
     file_key,
     refuse_files_beyond_limit,
@@ -65,7 +65,7 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_no_image_is_looked_at_without_end(what: str) -> None:
     content = Counted(HOSTILE[what])
-    assert picture_of(content) is None
+    assert read_image_header(content) is None
     assert content.looks <= 4 * max(MAX_SEGMENTS, MAX_GIF_PARTS) + 10
 
 
@@ -74,7 +74,7 @@ async def test_a_file_is_looked_at_beside_the_event_loop_and_once() -> None:
         request = await inbox.ask("File?", form=FORM)
         content = Counted(GIF + b";" + b"\0" * 100)
         looks = Counted(content)
-        picture_of(looks)
+        read_image_header(looks)
         sniffed = Counted(content)
         file = await inbox.attach(request.id, "file", "a.gif", sniffed, by="ann")
         assert file["media_type"] == "image/gif"
@@ -96,7 +96,7 @@ async def test_a_file_is_looked_at_beside_the_event_loop_and_once() -> None:
     ],
 )
 def test_a_name_keeps_what_comes_before_its_ending(name: str, cleaned: str) -> None:
-    assert clean_name(name) == cleaned
+    assert clean_file_name(name) == cleaned
 
 
 FIELDS = Form([Attachment(f"f{n}", max_size=MAX_FILE) for n in range(5)])

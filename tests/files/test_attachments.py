@@ -27,7 +27,7 @@ from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import open_backend, open_to_verify, store_inbox
 from ringi.contracts.backend import StreamItem
 from ringi.domain.ask import Ask
-from ringi.domain.media import media_type_of, picture_of
+from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
@@ -130,7 +130,7 @@ def test_file_stays_an_unknown_type() -> None:
 @pytest.mark.parametrize("media_type", IMAGES)
 def test_an_image_is_told_by_its_bytes_whatever_its_name(media_type: str) -> None:
     content = IMAGES[media_type][0]
-    assert media_type_of(content, "a.txt", picture_of(content)) == media_type
+    assert detect_media_type(content, "a.txt", read_image_header(content)) == media_type
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_image_is_told_by_its_bytes_whatever_its_name(media_type: str) -> Non
     ],
 )
 def test_other_types_are_told_as_far_as_bytes_tell_them(content: bytes, name: str, media_type: str) -> None:
-    assert media_type_of(content, name, picture_of(content)) == media_type
+    assert detect_media_type(content, name, read_image_header(content)) == media_type
 
 
 async def bytes_left(url: str, id: str = "r1") -> list[str]:

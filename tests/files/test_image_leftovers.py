@@ -17,7 +17,7 @@ from ringi.domain.record import Key, UnreadableError
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.files.images import Images
-from ringi.runs.reconciler import start_job
+from ringi.runs.reconciler import run_start_job
 
 LOST = UnavailableError("the connection is lost")
 
@@ -106,7 +106,7 @@ async def test_a_run_that_is_saved_late_begins_with_its_images_or_not_at_all(*, 
         with pytest.raises(ConflictError):
             await here.backend.store.put(*first)
         await here.backend.store.put(*second)
-        await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
+        await here.backend.jobs.submit(run_start_job(await here.backend.store.get(Thread, *KEY)))
         assert (await here.ended()).values["messages"][-1]["content"] == f"refused: image/png {short(PHOTO)}"
 
 

@@ -35,7 +35,7 @@ from tests.raising import raises_code
 from tests.server.world import until
 
 from ringi.backends.fenced_saver import ImageSerializer
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import START
 from ringi.domain.thread import Thread
@@ -45,7 +45,7 @@ from ringi.runs import announcements
 from ringi.runs import messages as thread_images
 from ringi.runs.agent import agents_by_name
 from ringi.runs.messages import ImageMemory, RunImages
-from ringi.runs.reconciler import start_job
+from ringi.runs.reconciler import run_start_job
 from ringi.runs.run import graph_state
 from ringi.runs.runner import Runner
 
@@ -86,7 +86,7 @@ async def test_a_run_whose_image_was_erased_says_only_that(
                 await erase(here.backend)
         now = here.runner.inbox.clock()
         await change_record(here.backend.store, Thread, KEY, lambda thread: thread.retried("ann", now, None))
-        await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
+        await here.backend.jobs.submit(run_start_job(await here.backend.store.get(Thread, *KEY)))
         ended = await here.ended()
         assert ended.error
         assert ended.error.message == "NotFoundError: image 1 was erased; send it again"
@@ -141,7 +141,7 @@ async def test_a_conversation_goes_on_with_an_agent_that_takes_images_no_more(ur
 
 
 async def test_a_run_with_images_is_done_by_a_worker_of_the_version_without(url: str) -> None:
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         runner = Runner(backend, inbox, agents_by_name([looker()]))
         await runner.start("default", "t1", "looker", message("see"), by="ann", images=[photo()])
     async with talk(url, looker(images=False)) as here:
@@ -164,7 +164,7 @@ async def test_images_are_refused_while_another_worker_announces_a_version_witho
 async def test_verify_misses_no_image_after_a_new_run_overtook_an_erasure(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         run = Runner(backend, inbox, agents_by_name([looker()]))
         await run.start("default", "t1", "looker", message("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
@@ -298,7 +298,7 @@ async def test_a_message_that_is_sent_twice_begins_one_run(
 
 
 async def test_the_images_of_a_run_are_in_memory_once() -> None:
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         large, runner = PHOTO + bytes(2_000_000), Runner(backend, inbox, agents_by_name([looker()]))
         thread = await runner.start("default", "t1", "looker", message(), by="ann", images=[photo(large)])
         assert thread.run

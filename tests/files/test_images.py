@@ -27,7 +27,7 @@ from ringi import ask
 from ringi.audit.verify import verify_store
 from ringi.backends.fenced_saver import MARK, ImageSerializer
 from ringi.base.clock import utc_now
-from ringi.connect import Backend, inbox_on, open_backend, open_to_verify
+from ringi.connect import Backend, open_backend, open_inbox_on_backend, open_to_verify
 from ringi.domain.record import Erased, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run as ThreadRun
@@ -102,7 +102,7 @@ class Talk:
 
 @asynccontextmanager
 async def talk(url: str, agent: Agent | None = None) -> AsyncIterator[Talk]:
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         runner, stop = Worker(backend, inbox, agents_by_name([agent or looker()])), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         try:
@@ -162,7 +162,7 @@ def test_what_is_left_out_of_a_checkpoint_comes_back_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("agent", [{"images": False}, {}])
 async def test_who_names_images_in_a_message_is_refused(agent: dict[str, Any]) -> None:
-    named: dict[str, Any] = {IMAGES: [stored.file_of(1, photo())]}
+    named: dict[str, Any] = {IMAGES: [stored.image_reference(1, photo())]}
     async with talk("memory://", looker(**agent)) as here:
         with pytest.raises(InvalidError, match=r"input.messages\[0\].ringi_images: is reserved"):
             await here.runner.start("default", "t1", "looker", message("look", **named), by="ann")
@@ -288,7 +288,7 @@ async def test_an_erasure_takes_what_a_killed_process_stored_for_a_run_that_neve
 
 
 async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         run, other = Worker(backend, inbox, agents_by_name([looker()])), SAMPLES["image/gif"][0]
         await run.start("default", "t1", "looker", message("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
@@ -312,7 +312,7 @@ async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monk
 
 
 async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_are_gone(url: str) -> None:
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         run = Worker(backend, inbox, agents_by_name([looker()]))
         starts = [
             begin_run_with_images(

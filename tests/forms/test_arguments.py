@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ringi.errors import InvalidError
-from ringi.forms.arguments import check_call, check_edit, close_schema
+from ringi.forms.arguments import check_call_arguments, check_edited_arguments, close_schema
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 ORDER = {
@@ -51,7 +51,7 @@ MANY = {"type": "object", "properties": {f"a{n}": {} for n in range(200)}}
     ],
 )
 def test_what_a_schema_names_or_lets_in_is_taken(schema: dict[str, Any], args: dict[str, Any]) -> None:
-    check_call(schema, args)
+    check_call_arguments(schema, args)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_a_schema_names_or_lets_in_is_taken(schema: dict[str, Any], args: d
 )
 def test_all_else_is_refused(schema: dict[str, Any], args: dict[str, Any], place: str) -> None:
     with pytest.raises(InvalidError, match=place):
-        check_call(schema, args)
+        check_call_arguments(schema, args)
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_an_edit_has_what_was_shown_and_what_the_schema_names(
     schema: dict[str, Any] | None, edited: dict[str, Any], *, fits: bool
 ) -> None:
     if fits:
-        check_edit(schema, {"order": 1, "amount": 2}, edited)
+        check_edited_arguments(schema, {"order": 1, "amount": 2}, edited)
     else:
         with pytest.raises(InvalidError, match="args"):
-            check_edit(schema, {"order": 1, "amount": 2}, edited)
+            check_edited_arguments(schema, {"order": 1, "amount": 2}, edited)
 
 
 INNER = {"properties": {"to": PERSON}}
@@ -118,10 +118,10 @@ INNER = {"properties": {"to": PERSON}}
 def test_what_was_shown_inside_of_an_argument_may_stay(to: dict[str, Any], *, fits: bool) -> None:
     args = {"to": {"name": "ann", "vip": True}}
     if fits:
-        check_edit(INNER, args, {"to": to})
+        check_edited_arguments(INNER, args, {"to": to})
     else:
         with pytest.raises(InvalidError, match=r"args\.to\.(name|iban)"):
-            check_edit(INNER, args, {"to": to})
+            check_edited_arguments(INNER, args, {"to": to})
 
 
 def test_closing_a_schema_leaves_it_as_it_is() -> None:

@@ -16,7 +16,7 @@ from tests.tiers import examples
 from ringi.errors import InvalidError
 from ringi.forms.form import Form
 from ringi.forms.repair import repair_form_fields
-from ringi.runs.model_form import ask_of
+from ringi.runs.model_form import question_from_model_ask
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -205,7 +205,7 @@ def test_buttons_without_what_no_button_has() -> None:
         "type": None,
         "context": None,
     }
-    found = ask_of(wanted, max_fields=5, expires_in=None)
+    found = question_from_model_ask(wanted, max_fields=5, expires_in=None)
     assert {name: button.model_dump(exclude_none=True) for name, button in found.ask.actions.items()} == {
         "approve": {"label": "确认"},
         "reject": {},

@@ -25,7 +25,7 @@ from ringi.errors import InvalidError, NotAuthorizedError, UnavailableError, Wai
 from ringi.gateways import client_calls
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.inbox.inbox import StoreInbox
-from ringi.integrations.functions import Authorized
+from ringi.integrations.functions import AuthorizedFunctionCall
 from ringi.policy.rules import Policy, PolicyFile
 
 RULES = {
@@ -63,7 +63,7 @@ async def answer(inbox: StoreInbox, decision: Any = "approve", **more: Any) -> R
     return await inbox.respond(request, decision, by=Person("ann", request.groups), **more)
 
 
-async def authorized(inbox: StoreInbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> Authorized:
+async def authorized(inbox: StoreInbox, gate: ClientGate, args: dict[str, Any], **more: Any) -> AuthorizedFunctionCall:
     call = asyncio.create_task(gate.authorize("pay", args))
     await answer(inbox, **more)
     return await call

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.ask import Action, Ask, Continuation
-from ringi.domain.checks import CheckRecipe, CheckView, check_report, id_like, with_wrong_value
+from ringi.domain.checks import CheckRecipe, CheckView, check_report, new_id_of_same_shape, replace_value_everywhere
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Stage
@@ -39,7 +39,7 @@ def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def inbox(url: str) -> AsyncIterator[StoreInbox]:
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         yield inbox
 
 
@@ -195,12 +195,12 @@ def test_the_alarm_is_below_four_fifths_of_the_newest_twenty(
     ],
 )
 def test_texts_name_the_wrong_value(text: str, after: str) -> None:
-    assert with_wrong_value({"a": [text, 4000, True]}, 4000, 40000) == {"a": [after, 40000, True]}
+    assert replace_value_everywhere({"a": [text, 4000, True]}, 4000, 40000) == {"a": [after, 40000, True]}
 
 
 @given(st.text("0123456789abcdef", min_size=16, max_size=80), st.sampled_from(["", "q-", "call:", "toolu_"]))
 def test_ids_have_the_shape_of_real_ones(digits: str, prefix: str) -> None:
-    new = id_like(prefix + digits, "f0" * 32)
+    new = new_id_of_same_shape(prefix + digits, "f0" * 32)
     assert (len(new), new.startswith(prefix)) == (len(prefix + digits), True)
 
 

@@ -15,7 +15,7 @@ from tests.raising import raises_code
 from ringi.audit.verify import verify_store
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain import grants
 from ringi.domain.ask import Action, Answer, Ask, Continuation
 from ringi.domain.grants import JOURNAL
@@ -393,7 +393,12 @@ async def test_who_cannot_read_the_grants_is_asked(inbox: StoreInbox, clock: Man
 
 @pytest.mark.parametrize("processes", [1, 2])
 async def test_concurrent_calls_use_no_more_than_the_person_allowed(url: str, processes: int) -> None:
-    async with open_backend(url) as one, open_backend(url) as two, inbox_on(one) as here, inbox_on(two) as there:
+    async with (
+        open_backend(url) as one,
+        open_backend(url) as two,
+        open_inbox_on_backend(one) as here,
+        open_inbox_on_backend(two) as there,
+    ):
         inboxes = [here, there][:processes]
         first = await asked(inboxes[0])
         until = inboxes[0].clock() + HOUR

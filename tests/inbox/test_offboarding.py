@@ -11,7 +11,7 @@ import pytest
 from tests.tiers import WIDE
 
 from ringi.audit.verify import verify_store
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain import suggestions
 from ringi.domain.ask import Action
 from ringi.domain.record import Query
@@ -31,7 +31,7 @@ def few_decisions_suggest_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def open_inbox(url: str) -> AsyncIterator[StoreInbox]:
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
         yield inbox
 
 

@@ -20,13 +20,13 @@ from ringi.domain.grants import GrantableCall
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.suggestions import (
-    Decided,
+    CoveredSuggestion,
+    DecidedCall,
     NewRule,
-    Suggested,
     decided_calls,
     identifier_pattern,
     suggest_rules_for_tool,
-    suggested_from,
+    suggest_rules_from_calls,
 )
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import StoreInbox
@@ -322,8 +322,8 @@ def test_no_rule_lets_through_what_people_did_not_approve(
         args = {**seen[number % len(seen)], "amount": seen[number % len(seen)]["amount"] + number % 7}
         bad = is_bad(shape, args, number)
         made = GrantableCall("refund", args, "agent:bot", None, "people", 0, None, None)
-        replay.append(Decided(str(number), made, not bad, not bad or how == "edit"))
-    found: Suggested | None = next(iter(suggested_from(replay)), None)
+        replay.append(DecidedCall(str(number), made, not bad, not bad or how == "edit"))
+    found: CoveredSuggestion | None = next(iter(suggest_rules_from_calls(replay)), None)
     if found is None:
         return
     grant = found.grant(NewRule(), ManualClock()())
@@ -359,7 +359,7 @@ def test_only_short_numbers_in_a_name_may_be_any() -> None:
 def test_names_prose_and_addresses_suggest_nothing() -> None:
     for text in ("ls -l {}", "/etc/{}", "ann{}@evil.example", "DE89370400440532{:06}"):
         replay = [
-            Decided(
+            DecidedCall(
                 str(n),
                 GrantableCall("run", {"what": text.format(n), "mode": "x"}, None, None, "p", 0, None, None),
                 True,
@@ -367,5 +367,5 @@ def test_names_prose_and_addresses_suggest_nothing() -> None:
             )
             for n in range(300)
         ]
-        assert suggested_from(replay) == []
+        assert suggest_rules_from_calls(replay) == []
     assert suggest_rules_for_tool([]) == []

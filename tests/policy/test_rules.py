@@ -10,7 +10,7 @@ import pytest
 
 from ringi.errors import InvalidError
 from ringi.policy import Policy
-from ringi.policy.rules import is_named
+from ringi.policy.rules import is_tool_named_by_rule
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ from ringi.policy.rules import is_named
     ],
 )
 def test_a_star_stands_for_any_characters(name: str, tool: str, expected: bool) -> None:
-    assert is_named(tool, name) is expected
+    assert is_tool_named_by_rule(tool, name) is expected
 
 
 def test_a_long_name_costs_no_more_than_its_length() -> None:
-    assert not is_named("a" * 200, "*a" * 90 + "b")
+    assert not is_tool_named_by_rule("a" * 200, "*a" * 90 + "b")
 
 
 def test_a_rule_decides_about_each_tool_of_its_name() -> None:

@@ -22,15 +22,15 @@ from tests.server.world import until
 from ringi import Action, Form, Text
 from ringi.audit.seals import Sealer, compare_events_with_seals, read_seals
 from ringi.audit.verify import verify_store
-from ringi.base.canonical_json import sha256_of
-from ringi.connect import inbox_on, open_backend
+from ringi.base.canonical_json import sha256_of_text
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
 from ringi.delivery.deliveries import Deliveries, WaitingErasures
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
-from ringi.domain.events import deliveries_of
+from ringi.domain.events import delivery_stream_key
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Key, Query, UnreadableError, WaitingErasure
 from ringi.domain.request import Request, review_id
@@ -132,7 +132,7 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
     other = await place.inbox.ask("Another?", id="r0", context={"note": "a plain one"})
     context = {"note": PLANTED}
     request = await place.answered(assignee="ann", context=context, description=PLANTED, fallback={"why": PLANTED})
-    await place.stream.append(deliveries_of("default", "r1"), [], fence=0)
+    await place.stream.append(delivery_stream_key("default", "r1"), [], fence=0)
     if place.url != "memory://":
         assert PLANTED in await place.everything()
 
@@ -185,7 +185,7 @@ async def test_an_erased_override_keeps_its_fact_the_digest_of_its_reason_and_it
     assert before.response
     assert erased
     assert (erased.responder, erased.message, erased.at) == (ERASED_PERSON, None, before.response.at)
-    assert erased.override == sha256_of(PLANTED.encode())
+    assert erased.override == sha256_of_text(PLANTED.encode())
     await place.verified()
 
 
@@ -874,7 +874,7 @@ async def test_a_waiting_erasure_that_fails_does_not_stop_those_after_it(
         tried.append(person)
         raise NotFoundError("request", key.id) if person is None else error
 
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         asked = await inbox.submit(Ask(title="Go?", id="r1"), by="bot")
         answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
         await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")
@@ -985,7 +985,7 @@ async def test_an_erasure_that_waited_is_tried_again_after_any_error(
         if fails:
             raise error
 
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         asked = await inbox.submit(Ask(title="Go?", id="r1"), by="bot")
         answer = Answer(decision="respond", message="yes", digest=asked.digest, override="it burns")
         await inbox.answer("r1", answer, by=Decider("root", is_admin=True), channel="test")

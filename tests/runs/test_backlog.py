@@ -15,7 +15,7 @@ from ringi.backends.postgres.database import PostgresDatabase
 from ringi.connect import Backend
 from ringi.contracts.backend import Jobs
 from ringi.domain.thread import Run, Thread
-from ringi.runs.reconciler import Reconciler, start_job
+from ringi.runs.reconciler import Reconciler, run_start_job
 
 MANY = 4_000
 POLL = 0.1
@@ -68,8 +68,8 @@ async def queue_many(world: World) -> None:
     """Leave so many runs that wait for a worker, each with its job."""
     thread, event = Thread.begun("t", "refund", Run(id="r", input={}), by="bot", now=world.inbox.clock())
     await world.backend.store.put(thread, event)
-    jobs = [start_job(thread)]
-    jobs += [start_job(thread.model_copy(update={"id": f"t-{n}"})) for n in range(1, MANY + 1)]
+    jobs = [run_start_job(thread)]
+    jobs += [run_start_job(thread.model_copy(update={"id": f"t-{n}"})) for n in range(1, MANY + 1)]
     await world.backend.jobs.submit_all(jobs)
 
 

@@ -24,7 +24,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.agent import agents_by_name
-from ringi.runs.executor import unread_message
+from ringi.runs.executor import unread_answers_message
 from ringi.runs.operations import retry_failed_run
 
 Middleware = Sequence[AgentMiddleware[Any, Any, Any]]
@@ -376,7 +376,7 @@ async def test_an_answer_that_a_failing_deploy_has_not_read_waits_for_an_operato
 )
 def test_each_cause_of_an_unheeded_answer_has_its_own_sentence_with_the_remedy(cause: Any, remedy: str) -> None:
     error = UnreadAnswersError(["q"], ["tool 'pack'"], cause, "refund")
-    text = unread_message("shop", Description("langgraph", "1.2.20"), [], error)
+    text = unread_answers_message("shop", Description("langgraph", "1.2.20"), [], error)
     assert text.endswith(remedy)
     assert "It has already started: tool 'pack'." in text
     assert ("'refund'" in text) is (cause != "unread")

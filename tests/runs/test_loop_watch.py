@@ -143,7 +143,7 @@ async def test_nothing_of_the_watch_is_left(file: str) -> None:
 
 def test_what_blocks_is_named_by_the_line_of_the_agent_and_not_by_that_of_a_library() -> None:
     frame = sys._getframe()
-    assert leases.location_of(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
+    assert leases.agent_code_location(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
     assert not leases.is_agent_code(threading.__file__)
     assert not leases.is_agent_code(pytest.__file__)
     assert not leases.is_agent_code(str(leases.__file__))

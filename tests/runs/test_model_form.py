@@ -12,7 +12,7 @@ from tests.tiers import examples
 
 from ringi.domain.ask import Ask
 from ringi.errors import InvalidError
-from ringi.runs.model_form import ExtractedForm, VisibleText, ask_of, extract_form
+from ringi.runs.model_form import ExtractedForm, VisibleText, extract_form, question_from_model_ask
 
 HOWS = ("value", "insert", "cut", "drop", "twice")
 QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
@@ -32,7 +32,7 @@ def asked(found: ExtractedForm | None) -> Ask | None:
     if found is None or found.why:
         return None
     with contextlib.suppress(InvalidError):
-        return ask_of(found.request, max_fields=5, expires_in=300).ask
+        return question_from_model_ask(found.request, max_fields=5, expires_in=300).ask
     return None
 
 

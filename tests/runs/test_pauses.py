@@ -18,7 +18,7 @@ from tests.runs.world import World, opened, until, working
 import ringi
 from ringi.audit.verify import verify_store
 from ringi.base.outages import PausedError
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
@@ -325,7 +325,7 @@ async def test_pauses_at_once_are_all_recorded(backend: Backend) -> None:
 
 
 async def test_an_erased_administrator_leaves_a_pause_in_force_without_a_name(backend: Backend) -> None:
-    async with inbox_on(backend) as inbox:
+    async with open_inbox_on_backend(backend) as inbox:
         pause = await inbox.pauses.begin("Bob asked me to", by="ann", agent="payer")
         other = await inbox.pauses.begin("maintenance", by="cem", agent="other")
         done = await inbox.trail.erase(person="ann", by="root")

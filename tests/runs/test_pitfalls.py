@@ -24,7 +24,7 @@ from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.inbox.api import Seen
 from ringi.runs import operations
 from ringi.runs.agent import Agent
-from ringi.runs.reconciler import resume_job
+from ringi.runs.reconciler import run_resume_job
 
 Effects = list[str]
 
@@ -217,7 +217,7 @@ async def test_pitfall_4_here_a_repeated_resume_is_only_that(url: str) -> None:
         first = await world.one()
         await world.answer(first, "respond", message="first")
         await world.respond(first, "respond", message="first")
-        await world.backend.jobs.submit(resume_job(first))
+        await world.backend.jobs.submit(run_resume_job(first))
         second = await world.one()
         assert second.title == "two?"
         assert (await world.answer(second, "respond", message="second")).values["log"] == ["first", "second"]
@@ -247,7 +247,7 @@ async def test_pitfall_5_here_an_unknown_request_is_not_found_and_nothing_runs(u
         before = await world.run("agent", {})
         with pytest.raises(NotFoundError):
             await world.inbox.respond(Seen("q-unknown", "sha256:0"), "approve", by="ann")
-        await world.backend.jobs.submit(resume_job(await world.one()))
+        await world.backend.jobs.submit(run_resume_job(await world.one()))
         assert await world.rest() == before
         assert runs == ["run"]
 

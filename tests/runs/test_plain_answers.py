@@ -17,7 +17,7 @@ from ringi.base.settings import SettingError
 from ringi.domain import Button
 from ringi.errors import InvalidError
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runtimes.langgraph.plain_interrupts import as_markdown, text_question
+from ringi.runtimes.langgraph.plain_interrupts import json_as_markdown, text_question
 from ringi.server.serialize import request_json
 
 ANY = [
@@ -230,7 +230,7 @@ def test_what_is_cut_says_so() -> None:
     ask = text_question("x" * 30_000)
     assert ask.title.endswith("…")
     assert str(ask.description).endswith("… cut: 10100 more characters*")
-    assert as_markdown({}) == ""
+    assert json_as_markdown({}) == ""
 
 
 async def test_a_text_in_an_agents_store_comes_back_as_a_text(url: str) -> None:

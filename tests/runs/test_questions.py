@@ -20,7 +20,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.agent import Agent
-from ringi.runs.reconciler import start_job
+from ringi.runs.reconciler import run_start_job
 
 REFUND = {"order": 1, "amount": 2}
 DUE, END_OF_IT = datetime(2091, 3, 1, 9, tzinfo=UTC), datetime(2091, 3, 2, 9, tzinfo=UTC)
@@ -88,7 +88,7 @@ async def test_a_run_that_was_stored_without_a_name_asks_in_the_name_of_the_thre
         now = utc_now()
         thread, event = Thread.begun("t1", "refund", Run(id="r1", input=REFUND), by="ann", now=now)
         await world.backend.store.put(thread, event)
-        await world.backend.jobs.submit(start_job(thread))
+        await world.backend.jobs.submit(run_start_job(thread))
         async with working(world):
             await world.rest()
         assert (await world.one()).asked_by == "ann"

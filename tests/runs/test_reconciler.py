@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.runs.world import World, at_work, checked, of_type, opened, other, until, working
 
-from ringi.backends.orders import listing_of
+from ringi.backends.orders import ordered_listing
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.backends.sqlite.lists import where_of
+from ringi.backends.sqlite.lists import sqlite_query_conditions
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
 from ringi.contracts.backend import Job
@@ -24,7 +24,7 @@ from ringi.domain.record import Key, Query, Viewer
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
 from ringi.runs import reconciler
-from ringi.runs.reconciler import Reconciler, resume_job, start_job
+from ringi.runs.reconciler import Reconciler, run_resume_job, run_start_job
 
 REFUND = {"order": 1, "amount": 2}
 KEY = Key("default", "t1")
@@ -174,7 +174,7 @@ async def test_jobs_that_come_twice_or_late_do_nothing(url: str) -> None:
         request = await world.one()
         done = await world.answer(request, "approve")
         before = await world.items()
-        for job in (resume_job(request), start_job(done), resume_job(request)):
+        for job in (run_resume_job(request), run_start_job(done), run_resume_job(request)):
             await world.backend.jobs.submit(job)
         await world.run("two_questions", {}, "t2")
         assert await world.thread() == done
@@ -290,7 +290,7 @@ async def test_a_process_without_agents_leaves_the_runs_to_those_that_have_them(
 )
 async def test_looking_for_work_reads_an_index_and_no_table(file: str, kind: Any, query: Query, index: str) -> None:
     async with opened(file), SqliteDatabase(file.removeprefix("sqlite:///")) as database:
-        where = where_of(kind, listing_of(kind, query))
+        where = sqlite_query_conditions(kind, ordered_listing(kind, query))
         order = "created_at DESC, id DESC, tenant DESC"
         sql = f"EXPLAIN QUERY PLAN SELECT body FROM {kind.record}s WHERE {where} ORDER BY {order} LIMIT 200"
         plan = [row[3] for row in await database.read(lambda c: c.execute(sql, where.values).fetchall())]
@@ -319,11 +319,11 @@ async def test_a_cycle_of_question_and_answer_costs_a_fixed_number_of_reads_and_
         for name in counts:
             counted(name)
         thread = await runner.start("default", "t1", "two_questions", {}, by="bot")
-        await runner._handle(start_job(thread))
+        await runner._handle(run_start_job(thread))
         parked = dict(counts)
         for request in await runner.pending(thread):
             await inbox.respond(request, "respond", message="x", by="ann")
-        await runner._handle(resume_job(request))
+        await runner._handle(run_resume_job(request))
         assert (await world.thread()).status == "done"
     resumed = {name: counts[name] - parked[name] for name in counts}
     record_property("reads and writes to park and to resume two questions", f"{parked} {resumed}")

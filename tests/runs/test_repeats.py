@@ -12,7 +12,7 @@ from tests.runs.test_superseded import visible_texts
 from tests.runs.world import World, at_work, checked, model
 
 from ringi.runs.agent import Agent
-from ringi.runtimes.langgraph.stream_translator import contains_text, matched_length
+from ringi.runtimes.langgraph.stream_translator import contains_text, matched_words_length
 
 INPUT: dict[str, Any] = {"messages": [{"role": "user", "content": "How many?"}]}
 TORN = [
@@ -52,13 +52,13 @@ WHOLE = [
 
 @pytest.mark.parametrize(("message", "text"), TORN)
 def test_no_word_and_no_number_is_torn(message: str, text: str) -> None:
-    assert (matched_length(text, message), contains_text(text, message)) == (0, False)
+    assert (matched_words_length(text, message), contains_text(text, message)) == (0, False)
     assert not contains_text(f"Hm: {text}", message)
 
 
 @pytest.mark.parametrize(("message", "text"), WHOLE)
 def test_whole_words_count(message: str, text: str) -> None:
-    assert (matched_length(text, message), contains_text(text, message)) == (len(message), True)
+    assert (matched_words_length(text, message), contains_text(text, message)) == (len(message), True)
     assert contains_text(f"**Stock**\n\n_{message}_ ({text})", message)
     assert contains_text(f"答：「{message}」", message)
 
@@ -124,7 +124,7 @@ def test_json_that_is_nested_too_deep_is_no_structured_answer() -> None:
 def test_a_long_text_takes_no_long_time(part: str) -> None:
     # Linear in the length: what is quadratic runs into the time limit of each test.
     assert contains_text(part * 50_000, part * 49_000 + "z") is False
-    assert matched_length(part * 50_000 + "z", part * 49_000) in (0, 49_000 * len(part))
+    assert matched_words_length(part * 50_000 + "z", part * 49_000) in (0, 49_000 * len(part))
 
 
 def sayer(*parts: tuple[str, bool], answer: str) -> Agent:

@@ -11,7 +11,7 @@ from ringi.domain.ask import Action, Answer, Ask, Continuation, request_content_
 from ringi.domain.request import Request
 from ringi.domain.thread import Run
 from ringi.domain.voting import Decider
-from ringi.runs.context import is_void
+from ringi.runs.context import is_outcome_void
 from ringi.testing import NOON
 
 
@@ -42,4 +42,4 @@ def test_an_answer_that_the_run_has_read_elsewhere_decides_no_other_question(
 ) -> None:
     request, question = answered(interrupt_id, is_read=is_read)
 
-    assert is_void(request, question, Run(id="r1", input={}), delivered) == is_other
+    assert is_outcome_void(request, question, Run(id="r1", input={}), delivered) == is_other

@@ -14,22 +14,22 @@ from ringi.contracts.backend import StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import FenceError
 from ringi.errors import UnavailableError
-from ringi.runs.stream_writer import Emitter
+from ringi.runs.stream_writer import RunStreamWriter
 
 KEY = Key("default", "t1")
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
-async def emitter(stream: MemoryStream, run: str = "r1", fence: int = 1) -> Emitter:
+async def emitter(stream: MemoryStream, run: str = "r1", fence: int = 1) -> RunStreamWriter:
     """Return the emitter of a worker that has just taken the thread."""
-    emitter = Emitter(stream, MemoryNotifier(1.0), KEY, run, fence, clock=lambda: NOON)
+    emitter = RunStreamWriter(stream, MemoryNotifier(1.0), KEY, run, fence, clock=lambda: NOON)
     await emitter.take_over()
     emitter.open()
     await emitter.flush()
     return emitter
 
 
-def speak(emitter: Emitter, *words: str, end: bool = True) -> None:
+def speak(emitter: RunStreamWriter, *words: str, end: bool = True) -> None:
     """Say a message, word by word, in a new try of its step."""
     emitter.begin()
     for word in words:
@@ -38,7 +38,7 @@ def speak(emitter: Emitter, *words: str, end: bool = True) -> None:
         emitter.end_text("m")
 
 
-async def finish_and_read(stream: MemoryStream, emitter: Emitter) -> list[str]:
+async def finish_and_read(stream: MemoryStream, emitter: RunStreamWriter) -> list[str]:
     emitter.finish({})
     await emitter.flush()
     return list(checked(await stream.read(KEY, 0, 1000)).values())
@@ -84,7 +84,7 @@ async def test_an_older_worker_is_shut_out_from_the_moment_of_the_take_over() ->
     stream = MemoryStream()
     old = await emitter(stream)
     speak(old, "One ", end=False)
-    await Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 2, clock=lambda: NOON).take_over()
+    await RunStreamWriter(stream, MemoryNotifier(1.0), KEY, "r1", 2, clock=lambda: NOON).take_over()
     with pytest.raises(FenceError):
         await old.flush()
 
@@ -128,7 +128,7 @@ class AwayStream(MemoryStream):
 
 async def test_no_output_follows_output_that_was_lost() -> None:
     stream = AwayStream()
-    worker = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 1, clock=lambda: NOON)
+    worker = RunStreamWriter(stream, MemoryNotifier(1.0), KEY, "r1", 1, clock=lambda: NOON)
     await worker.take_over()
     worker.open()  # Stored in the background.
     await stream.comes.wait()

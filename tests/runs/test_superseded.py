@@ -15,8 +15,8 @@ from tests.runs.world import World, checked, model, opened, until, working
 
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.contracts.backend import StreamItem
-from ringi.runs.stream_writer import SUPERSEDED, Emitter, superseded_by
-from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_in
+from ringi.runs.stream_writer import SUPERSEDED, RunStreamWriter, superseded_message_id
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_within_items
 
 ASKED = Interrupt(id="q1", reason="confirmation")
 HALF = ("One ", "two ", "three ")
@@ -29,19 +29,19 @@ async def items(stream: MemoryStream) -> list[StreamItem]:
 def superseded(stream_items: Sequence[StreamItem]) -> list[str]:
     """Return the texts of the messages that are taken back, after a check of the whole stream."""
     texts = checked(stream_items)
-    return [texts[id] for item in stream_items if (id := superseded_by(item.event)) is not None]
+    return [texts[id] for item in stream_items if (id := superseded_message_id(item.event)) is not None]
 
 
 def visible_texts(stream_items: Sequence[StreamItem]) -> list[str]:
     """Return what a reader sees of the agent's words."""
     return [
         message["content"]
-        for message in messages_of_runs(runs_in(stream_items), ImageLocation("", "t1"))
+        for message in messages_of_runs(runs_within_items(stream_items), ImageLocation("", "t1"))
         if message["role"] == "assistant"
     ]
 
 
-async def left_half_said(stream: MemoryStream, *words: str, fence: int = 1) -> Emitter:
+async def left_half_said(stream: MemoryStream, *words: str, fence: int = 1) -> RunStreamWriter:
     """Have a worker say some words and die; return the one that takes over."""
     dead = await emitter(stream, fence=fence)
     speak(dead, *(words or HALF), end=False)
@@ -108,7 +108,7 @@ async def test_a_step_that_says_nothing_the_second_time_takes_its_fragment_back(
     assert superseded(await items(stream)) == ["One two three "]
     assert [
         message
-        for message in messages_of_runs(runs_in(await items(stream)), ImageLocation("", "t1"))
+        for message in messages_of_runs(runs_within_items(await items(stream)), ImageLocation("", "t1"))
         if message.get("content")
     ] == []
 
@@ -143,7 +143,7 @@ async def test_words_that_equal_a_superseded_fragment_are_said_again() -> None:
 @pytest.mark.parametrize("how", ["cancel", "fail"])
 async def test_what_a_run_said_last_stays_when_it_ends_without_another_word(how: str) -> None:
     stream = MemoryStream()
-    worker = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
+    worker = RunStreamWriter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
     (await left_half_said(stream)).stop()
     await worker.take_over()
     if how == "cancel":
@@ -159,14 +159,14 @@ async def test_a_retry_takes_back_what_the_failure_cut_off() -> None:
     worker = await left_half_said(stream)
     worker.fail("its worker died 5 times", "attention")
     await worker.flush()
-    again = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
+    again = RunStreamWriter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
     await again.take_over()
     again.fail("no agent is deployed", "attention")
     await again.flush()
     assert superseded(await items(stream)) == [], "nothing ran again"
     again = await emitter(stream, fence=4)
     started, taken_back = (item.event for item in (await items(stream))[-2:])
-    assert (started["type"], superseded_by(taken_back)) == ("RUN_STARTED", "m")
+    assert (started["type"], superseded_message_id(taken_back)) == ("RUN_STARTED", "m")
     speak(again, *HALF)
     again.finish({})
     await again.flush()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.tiers import examples
 
 from ringi.runs.model_form import VisibleText
-from ringi.runs.text_calls import split_calls
+from ringi.runs.text_calls import split_text_calls
 
 TOOLS = ("refund", "look_up")
 CALL = '{"name": "refund", "arguments": {"order": 1182, "why": "late } {"}}'
@@ -43,14 +43,14 @@ def streamed(text: str, sizes: list[int]) -> str:
     ],
 )
 def test_a_call_as_text_is_found_and_hidden(text: str) -> None:
-    assert split_calls(text, TOOLS).calls == ("refund",)
+    assert split_text_calls(text, TOOLS).calls == ("refund",)
     for answer, words in ((text, ""), (f"One moment. {text}", "One moment. ")):
-        assert split_calls(answer, TOOLS).text == words
+        assert split_text_calls(answer, TOOLS).text == words
         assert streamed(answer, [1]) == streamed(answer, [7]) == words
 
 
 def test_all_calls_of_an_answer_are_found() -> None:
-    found = split_calls(f"A {CALL} b {TAGGED} c {CALL.replace('refund', 'look_up')} d", TOOLS)
+    found = split_text_calls(f"A {CALL} b {TAGGED} c {CALL.replace('refund', 'look_up')} d", TOOLS)
     assert found.calls == ("refund", "look_up")
     assert found.text == "A  b  c  d"
 
@@ -70,7 +70,7 @@ def test_all_calls_of_an_answer_are_found() -> None:
     ],
 )
 def test_other_text_is_left_as_it_is(text: str) -> None:
-    assert split_calls(text, TOOLS) == (text, ())
+    assert split_text_calls(text, TOOLS) == (text, ())
     assert streamed(text, [1]) == streamed(text, [100]) == text
 
 
@@ -87,7 +87,7 @@ def test_many_blanks_and_tags_take_an_ordinary_time() -> None:
         2_000 * '{"name": "x", "arguments":' + "{}" + 2_000 * "}",
         50_000 * "<",
     ):
-        assert streamed(text, [4096]) == split_calls(text, TOOLS).text
+        assert streamed(text, [4096]) == split_text_calls(text, TOOLS).text
 
 
 PIECES = [
@@ -109,4 +109,4 @@ PIECES = [
 @settings(QUICK, max_examples=examples(500))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.lists(st.integers(1, 40), min_size=1, max_size=5))
 def test_the_pieces_in_which_an_answer_arrives_do_not_change_what_is_seen(text: str, sizes: list[int]) -> None:
-    assert streamed(text, sizes) == split_calls(text, TOOLS).text
+    assert streamed(text, sizes) == split_text_calls(text, TOOLS).text

@@ -17,7 +17,7 @@ from ringi.audit.verify import verify_store
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, InvalidError
-from ringi.runtimes.gated_tools import with_gate
+from ringi.runtimes.gated_tools import question_asked_by_gate
 
 CALL = {"order": 1, "amount": 900}
 RULE = {
@@ -119,14 +119,14 @@ async def test_an_edit_does_not_take_a_call_away_from_those_who_decide_about_it(
 def test_the_rules_of_a_gate_reach_the_question_of_a_framework() -> None:
     about: Any = {"title": "Pay?", "action": {"name": "pay", "args": {"amount": 900}}}
     gate = Ask.parse({**about, "quorum": [{"groups": ["finance"], "count": 2}], "exclude": ["starter"], "hold": 30})
-    question = with_gate(Ask.parse({**about, "tier": "high", "exclude": ["asker"]}), gate)
+    question = question_asked_by_gate(Ask.parse({**about, "tier": "high", "exclude": ["asker"]}), gate)
     assert (question.quorum, question.exclude, question.hold, question.tier) == (
         gate.quorum,
         ("starter",),
         30,
         "high",
     )
-    refusing = with_gate(Ask.parse({**about, "allowed": ["reject"]}), gate)
+    refusing = question_asked_by_gate(Ask.parse({**about, "allowed": ["reject"]}), gate)
     assert (refusing.quorum, refusing.allowed) == ((), ("reject",))
 
 

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from ringi import demo as demo_agents
 from ringi.audit.verify import verify_store
 from ringi.base.clock import utc_now
-from ringi.connect import Backend, Notify, inbox_on, open_backend
+from ringi.connect import Backend, Notify, open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Moment, StreamItem, Wakeup
 from ringi.demo.script import scripted_demo_reply
 from ringi.domain.record import Key, Query
@@ -149,7 +149,7 @@ async def opened(
     """Open a store without a worker."""
     async with (
         open_backend(url, notify=notify, poll_interval=poll) as backend,
-        inbox_on(backend, **rest) as inbox,
+        open_inbox_on_backend(backend, **rest) as inbox,
     ):
         yield World(backend, inbox, demo() if agents is None else agents)
 

@@ -18,7 +18,7 @@ from ringi.audit.verify import verify_store
 from ringi.base.settings import SettingError
 from ringi.contracts.runtime import FrameworkState
 from ringi.domain.record import Key
-from ringi.domain.thread import state_streams
+from ringi.domain.thread import thread_state_streams
 from ringi.runs.operations import retry_failed_run
 from ringi.runs.run import RunStates
 from ringi.testing.conformance import RemovedGateConformance
@@ -100,7 +100,7 @@ async def test_another_worker_goes_on_from_a_large_state(url: str, caplog: pytes
         await world.answer(request, "approve")
         ended = await world.answer(await world.one(), "reject")
         assert (ended.status, toy.effects) == ("done", [FORTY])
-        keys = state_streams(ended.key)
+        keys = thread_state_streams(ended.key)
         sizes = [sum(len(i.event["text"]) for i in await world.backend.stream.read(key)) for key in keys]
         assert all(1_000_000 < size < 1_010_000 for size in sizes)
     assert "hunter2" not in caplog.text
@@ -145,7 +145,7 @@ async def test_an_erasure_deletes_the_states(url: str) -> None:
         asked = await world.one()
         ended = await world.answer(asked, "approve")
         await world.inbox.erase(asked.id, by="root")
-        assert [await world.backend.stream.read(key) for key in state_streams(ended.key)] == [[], []]
+        assert [await world.backend.stream.read(key) for key in thread_state_streams(ended.key)] == [[], []]
 
 
 async def test_a_worker_that_lost_the_thread_cannot_store_a_state(url: str) -> None:

@@ -13,7 +13,7 @@ from ringi.contracts.runtime import Description, FrameworkState, Output, Questio
 from ringi.domain.ask import request_content_digest
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
-from ringi.runs.context import approval_ask, decision_on
+from ringi.runs.context import approval_question, decision_on_call
 
 if TYPE_CHECKING:
     import pytest
@@ -89,7 +89,7 @@ class ToyRun:
         data: Any = state.data if state and is_own else {"stage": -1, "open": [], "log": []}
         out.begin()
         for id, (request,) in answers.items():
-            decided = decision_on(request)
+            decided = decision_on_call(request)
             if decided.decision in ("approve", "edit"):
                 self._agent.effects.append(decided.args)
             data["log"].append(f"{id} {decided.decision}")
@@ -124,5 +124,7 @@ class ToyRun:
 
 
 def question(id: str, args: dict[str, Any]) -> Question:
-    ask = approval_ask("refund", f"Refund {args.get('amount')}?", args, ("approve", "edit", "reject", "respond"), None)
+    ask = approval_question(
+        "refund", f"Refund {args.get('amount')}?", args, ("approve", "edit", "reject", "respond"), None
+    )
     return Question(id, (ask,), (request_content_digest(ask),))

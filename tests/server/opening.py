@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from starlette.types import Message
 from tests.server.world import LIMIT, SECRET
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
@@ -23,7 +23,7 @@ KEYS = Keys(SECRET)
 @contextlib.asynccontextmanager
 async def open_app(url: str) -> AsyncIterator[tuple[App, StoreInbox]]:
     """Open an app without agents on a store of any sort."""
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         deliveries, settings = Deliveries(backend, inbox, DeliverySettings()), ServerSettings(streams_per_caller=10_000)
         app = App(ServerComponents(backend, inbox, None, KEYS, settings, deliveries))
         try:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from tests.server.world import SAMPLES, World, open_world, until
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
@@ -31,7 +31,7 @@ INPUT = {"messages": [{"type": "human", "content": "hello", "id": "m1"}]}
 @asynccontextmanager
 async def worker(url: str) -> AsyncIterator[None]:
     """Let a second process' worker work on the store."""
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         stop = asyncio.Event()
         working = asyncio.create_task(Worker(backend, inbox, agents_by_name(ELSEWHERE)).work(stop))
         try:

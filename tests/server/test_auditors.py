@@ -65,13 +65,13 @@ async def test_many_reads_of_one_record_are_one_entry_until_the_window_ends(
 
 
 async def test_reads_during_a_write_share_the_next_entry(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    auditor, save = world.client("auditor", "eve"), middleware.AccessLog._save
+    auditor, save = world.client("auditor", "eve"), middleware.AuditorReadLog._save
 
     async def save_slowly(*parts: Any) -> None:
         await asyncio.to_thread(int)
         await save(*parts)
 
-    monkeypatch.setattr(middleware.AccessLog, "_save", save_slowly)
+    monkeypatch.setattr(middleware.AuditorReadLog, "_save", save_slowly)
     await asyncio.gather(*(world.asked(id=f"r{n}") for n in range(30)))
     await asyncio.gather(*(auditor.get(f"/v1/requests/r{n}") for n in range(30)))
     found = await accesses(world)
@@ -99,7 +99,7 @@ async def test_what_cannot_be_recorded_is_not_shown(world: World, monkeypatch: p
     async def fail(*_: object) -> None:
         raise UnavailableError("no disk")
 
-    monkeypatch.setattr(middleware.AccessLog, "_save", fail)
+    monkeypatch.setattr(middleware.AuditorReadLog, "_save", fail)
     reply = await world.client("auditor", "eve").get("/v1/requests/r1")
     assert (reply.status_code, reply.json()["code"]) == (503, "unavailable")
     assert "Secret?" not in reply.text

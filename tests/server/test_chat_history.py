@@ -10,7 +10,7 @@ from tests.server.world import World, until
 
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.server.sse.run_output import PAGE, newest_runs
+from ringi.server.sse.run_output import PAGE, newest_runs_before_item
 
 
 def text_message(id: str, text: str) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Counted(Stream):
 async def test_of_a_long_chat_no_more_is_read_than_is_shown(world: World) -> None:
     ids = await spoken(world, "talk", 5000)
     counted = Counted(world.backend.stream)
-    runs, next = await newest_runs(counted, Key("default", "talk"), 50, None)
+    runs, next = await newest_runs_before_item(counted, Key("default", "talk"), 50, None)
     assert ([run.id for run in runs], next) == (ids[-50:], 4 * 4950 + 1)
     assert counted.items <= 3 * PAGE
     assert counted.reads <= 20
@@ -139,7 +139,7 @@ async def test_of_a_thread_whose_beginning_was_erased_the_rest_is_told(world: Wo
     await spoken(world, "talk", 400)
     await world.backend.stream.delete(Key("default", "talk"), fence=1)
     ids = await spoken(world, "talk", 2)
-    runs, next = await newest_runs(world.backend.stream, Key("default", "talk"), 50, None)
+    runs, next = await newest_runs_before_item(world.backend.stream, Key("default", "talk"), 50, None)
     assert ([run.id for run in runs], next) == (ids, None)
 
 

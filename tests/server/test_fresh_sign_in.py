@@ -20,7 +20,7 @@ from tests.server.world import World, open_world
 
 from ringi import ask
 from ringi.base import fresh_sign_in
-from ringi.base.settings import SettingError, Settings, read_pairs
+from ringi.base.settings import SettingError, Settings, read_setting_pairs
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.protocols.langgraph_api.routes import EXTENSION
@@ -249,7 +249,7 @@ def test_a_wrong_age_of_a_sign_in_says_what_is_wrong(text: str, why: str, monkey
 def test_an_acr_that_nothing_can_meet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_SIGN_IN_ACR", "high=urn:example:mfa, irreversible=phr")
     pairs = Settings.load().sign_in_acr
-    assert read_pairs("sign_in_acr", pairs, TIERS) == {"high": "urn:example:mfa", "irreversible": "phr"}
+    assert read_setting_pairs("sign_in_acr", pairs, TIERS) == {"high": "urn:example:mfa", "irreversible": "phr"}
     with pytest.raises(SettingError, match="set RINGI_OIDC_ISSUER"):
         ServerSettings.load()
     with pytest.raises(SettingError, match="a maximum age"):

@@ -147,9 +147,9 @@ async def test_a_failure_without_words_keeps_its_traceback_for_admins_only(graph
 
 
 async def test_a_long_traceback_keeps_its_beginning_and_its_end(graphs: World) -> None:
-    from ringi.runs.run import failure_of
+    from ringi.runs.run import run_failure_of_error
 
-    failure = failure_of(ValueError("x" * 50_000))
+    failure = run_failure_of_error(ValueError("x" * 50_000))
     assert failure.traceback
     assert len(failure.traceback) < 16_010
     assert failure.traceback.startswith("ValueError: x")
@@ -182,11 +182,11 @@ async def test_without_values_a_thread_shows_what_was_said_since_the_person_spok
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
-    from ringi.runtimes.langgraph.graph_run import final_values, graph_output
+    from ringi.runtimes.langgraph.graph_run import graph_final_values, graph_output
 
     state = {"a": 1, "secret": 2, "messages": [HumanMessage("hi"), AIMessage("x" * 9_000)]}
     assert graph_output(state, ["a"]) == {"a": 1}
-    (message,) = final_values(state)["messages"]
+    (message,) = graph_final_values(state)["messages"]
     assert message["content"].endswith("… (1000 more characters)")
 
 
@@ -202,6 +202,6 @@ def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
     ],
 )
 def test_an_ag_ui_client_answers_with_any_json(payload: Any, heard: dict[str, Any]) -> None:
-    from ringi.protocols.agui import plain_answer
+    from ringi.protocols.agui import plain_answer_from_agui
 
-    assert plain_answer(payload) == heard
+    assert plain_answer_from_agui(payload) == heard

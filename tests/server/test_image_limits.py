@@ -43,7 +43,7 @@ async def test_of_too_many_images_none_is_read_or_decoded(
     await answer(world)
     touched: list[Any] = []
     monkeypatch.setattr(Images, "content", lambda *args: touched.append(args))
-    monkeypatch.setattr(message_parts, "decode_image", touched.append)
+    monkeypatch.setattr(message_parts, "decode_base64_image", touched.append)
     reply = await send(ann, [part] * 40)
     message = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
     error = {"field": "messages", "message": message, "code": "too_many_images", "params": {"max": MAX_IMAGES}}

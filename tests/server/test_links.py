@@ -10,7 +10,7 @@ from tests.server.world import World, open_world, until
 
 from ringi.connect import open_backend
 from ringi.server import Keys, Principal
-from ringi.server.auth.links import Links, mint_link
+from ringi.server.auth.links import SignInLinks, mint_link
 from ringi.server.auth.revocations import Revocation, token_digest
 from ringi.server.refusals import UnauthenticatedError
 
@@ -45,7 +45,7 @@ async def test_of_two_servers_that_get_a_link_at_once_one_takes_it(store_url: st
     keys = Keys("a secret of these tests, long enough")
     link = mint_link(keys, ORIGIN, Principal("default", "person", "ann")).partition("#token=")[2]
     async with open_backend(store_url) as one, open_backend(store_url) as two:
-        both = [Links(keys, backend) for backend in (one, two)]
+        both = [SignInLinks(keys, backend) for backend in (one, two)]
         known = [links.verify(link) for links in both]
         await both[0].refuse_used(known[0])
         await both[1].refuse_used(known[1])

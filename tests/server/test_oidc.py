@@ -20,7 +20,7 @@ from tests.servers import free_port
 from ringi.base.settings import SettingError
 from ringi.server.identity import GroupRoles, Oidc
 from ringi.server.problems import SPREAD_SECONDS
-from ringi.server.routes.sign_in import COOKIE, local_path
+from ringi.server.routes.sign_in import COOKIE, safe_local_path
 
 Arrival = tuple[httpx.AsyncClient, httpx.Response]
 CALLBACK = "/v1/session/oidc/callback"
@@ -361,7 +361,7 @@ async def test_a_sign_in_never_leads_to_another_site(world: World, provider: Pro
 
 @pytest.mark.parametrize("path", ["/", "/r/a", "/r/a?b=//c", "/t/x#y", "/稟議"])
 def test_a_sign_in_leads_back_to_where_it_began(path: str) -> None:
-    assert local_path(path) == path
+    assert safe_local_path(path) == path
 
 
 async def test_a_provider_that_calls_itself_otherwise_signs_nobody_in(provider: Provider) -> None:

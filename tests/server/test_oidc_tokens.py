@@ -13,7 +13,7 @@ from tests.server.provider import CLIENT, Claims, Key, Provider, serving
 from tests.server.test_oidc import ATTACKS, CALLBACK, configured, forged, signed_in
 from tests.server.world import World, open_world, until
 
-from ringi.server.auth.oidc_provider import is_access_token
+from ringi.server.auth.oidc_provider import is_oidc_access_token
 from ringi.server.auth.revocations import Revocation
 from ringi.server.identity import GroupRoles
 
@@ -131,7 +131,7 @@ ISSUED: dict[str, tuple[Claims, Claims]] = {
 @pytest.mark.parametrize("issuer", ISSUED)
 def test_an_access_token_is_known_by_its_marks(issuer: str) -> None:
     header, claims = ISSUED[issuer]
-    assert is_access_token(header, access(Provider(), **UNMARKED | claims), CLIENT)
+    assert is_oidc_access_token(header, access(Provider(), **UNMARKED | claims), CLIENT)
 
 
 @pytest.mark.parametrize("name", ["a\0nn@example.com", "ann\n"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.domain.precedent import MOST_AMOUNTS, MOST_READ, PERIOD, Precedent, precedent_of
+from ringi.domain.precedent import MOST_AMOUNTS, MOST_READ, PERIOD, Precedent, precedent_of_request
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.policy import Policy
@@ -119,7 +119,7 @@ async def test_only_thirty_days_and_a_bounded_number_count(world: World, templat
 
     def many(number: int, at: Any = template.ended_at) -> Precedent:
         copies = [template.model_copy(update={"id": f"c{n}", "ended_at": at}) for n in range(number)]
-        return precedent_of(request, copies, now)
+        return precedent_of_request(request, copies, now)
 
     assert many(3, now - PERIOD).counts.approved == 3
     assert many(3, now - PERIOD - timedelta(seconds=1)).counts.approved == 0
@@ -133,7 +133,7 @@ async def test_an_expired_request_counts_and_an_erased_one_shows_nothing(world: 
     await world.inbox.erase(template.id, by="root")
     request = await asked(world, 9)
     late = request.model_copy(update={"id": "late"}).expired(world.inbox.clock())[0]
-    found = precedent_of(request, [late, await world.inbox.get(template.id)], world.inbox.clock())
+    found = precedent_of_request(request, [late, await world.inbox.get(template.id)], world.inbox.clock())
     assert found.counts.expired == 1
     assert found.last
     assert (found.last.id, found.last.responder, [each.outcome for each in found.amounts]) == (

@@ -13,7 +13,7 @@ from tests.apps.assistant.served import Office
 from tests.server.test_every_route import calls, filled
 from tests.server.world import LIMIT, SECRET, World, open_world, until
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.record import Query
@@ -52,7 +52,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     """A server without a worker: what has started stays running. Nothing wakes a wait by itself."""
     monkeypatch.setattr(access, "WAIT_SECONDS", 3600.0)
     monkeypatch.setattr(conversation, "BUSY_WAIT_SECONDS", 3600.0)
-    async with open_backend("memory://", poll_interval=3600) as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://", poll_interval=3600) as backend, open_inbox_on_backend(backend) as inbox:
         runner = Worker(backend, inbox, agents_by_name(Office().assistant().agents()))
         deliveries, keys = Deliveries(backend, inbox, DeliverySettings()), Keys(SECRET)
         components = ServerComponents(backend, inbox, runner, keys, ServerSettings(), deliveries)

@@ -13,7 +13,7 @@ from tests.server.world import SECRET, World, open_world
 
 from ringi.base.settings import SettingError
 from ringi.server import Keys, Principal, problems
-from ringi.server.auth.authenticator import load_secret
+from ringi.server.auth.authenticator import load_signing_secret
 from ringi.server.refusals import UnauthenticatedError
 
 
@@ -91,7 +91,7 @@ def test_a_short_secret_is_refused_and_not_printed() -> None:
 
 async def test_the_secret_is_made_once_and_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "home" / "secret"
-    found = await asyncio.gather(*(asyncio.to_thread(load_secret, path) for _ in range(20)))
+    found = await asyncio.gather(*(asyncio.to_thread(load_signing_secret, path) for _ in range(20)))
     assert len(set(found)) == 1
     assert len(found[0]) == 64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from ringi.server.calls import Shortcut
+from ringi.server.calls import RouteShortcut
 
 
 async def answer(http: HttpRequest) -> Response:
@@ -30,7 +30,7 @@ async def body_of(path: str, *, method: str = "POST", query: bytes = b"", root: 
         parts.append(message)
 
     scope: Scope = {"type": "http", "method": method, "path": path, "root_path": root, "query_string": query}
-    shortcut = Shortcut(Route("/answers/{id}", answer, methods=["POST"]), framework)
+    shortcut = RouteShortcut(Route("/answers/{id}", answer, methods=["POST"]), framework)
     await shortcut({**scope, "headers": []}, receive, send)
     return b"".join(part.get("body", b"") for part in parts)
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from ringi import demo
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Ask
@@ -90,7 +90,7 @@ async def open_world(
     **settings: Any,
 ) -> AsyncIterator[World]:
     """Open a world with the sample agents, but for those whose name one more has; with `serves`, on a real port."""
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         more = list(more_agents)
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
         runner, keys = Worker(backend, inbox, agents_by_name([*samples, *more])), Keys(SECRET)

@@ -32,12 +32,12 @@ from ringi.statistics.counts import (
     MAX_AUDIENCES,
     MAX_ROWS,
     OTHER,
+    CountedSubject,
     DayCounts,
-    Subject,
+    answer_time_bucket,
     answer_time_quantile,
-    bucket_of,
 )
-from ringi.statistics.figures import decisions_in, figures_of, readable_figure_rows
+from ringi.statistics.figures import decision_counts, overview_figures, readable_figure_rows
 from ringi.testing.clock import NOON
 from ringi.testing.factories import answer_to
 
@@ -210,9 +210,9 @@ class World:
         counts = await Statistics(self.store, lambda: NOON).count(self.tenant, START.date(), LAST, seconds=60)
         assert counts.is_complete
         end = NOON + timedelta(days=40)
-        figures = figures_of(counts, START.date(), LAST, "hour", lambda _: True, None, end)
+        figures = overview_figures(counts, START.date(), LAST, "hour", lambda _: True, None, end)
         assert {tool.name: tool.decisions for tool in figures.tools} == {
-            tool: decisions_in(Counter()).model_copy(
+            tool: decision_counts(Counter()).model_copy(
                 update={name: self.sums[tool, name] for name in type(figures.decisions).model_fields}
             )
             for tool in {tool.name for tool in figures.tools}
@@ -222,7 +222,7 @@ class World:
         points = {point.at: point.pending for point in figures.queue}
         assert {at: points[at] for at in self.at_end} == self.at_end
         for groups in GROUPS:
-            only = figures_of(counts, START.date(), LAST, "day", partial(operator.eq, groups), None, end)
+            only = overview_figures(counts, START.date(), LAST, "day", partial(operator.eq, groups), None, end)
             assert only.pending == self.by_group[groups]
             assert only.queue[-1].pending == self.by_group[groups]
         self.check_times(counts, figures.fast)
@@ -279,10 +279,10 @@ def test_names_beyond_the_limit_are_counted_as_other() -> None:
     day = DayCounts()
     for n in range(MAX_ROWS + 50):
         more = DayCounts()
-        more.count(Subject("bot", f"tool-{n}", (), ""), "asked")
+        more.count(CountedSubject("bot", f"tool-{n}", (), ""), "asked")
         day.add(DayCounts.load(more.dump()))
     assert len(day.rows) == MAX_ROWS + 1
-    assert day.rows[Subject(OTHER, OTHER, (), OTHER)]["asked"] == 50
+    assert day.rows[CountedSubject(OTHER, OTHER, (), OTHER)]["asked"] == 50
 
 
 def test_groups_beyond_the_limit_are_nobodys() -> None:
@@ -297,4 +297,4 @@ def test_groups_beyond_the_limit_are_nobodys() -> None:
 
 @given(st.floats(0.1, 1e8))
 def test_a_time_is_known_to_five_percent(seconds: float) -> None:
-    assert answer_time_quantile(Counter([bucket_of(seconds)]), 0.5) == pytest.approx(seconds, rel=0.05)
+    assert answer_time_quantile(Counter([answer_time_bucket(seconds)]), 0.5) == pytest.approx(seconds, rel=0.05)

@@ -105,10 +105,10 @@ class SealReport(NamedTuple):
 def read_seals(path: Path) -> list[Seal]:
     """Return the seals of a file; none if the file does not exist. Invalid lines are skipped."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [seal for seal in map(parsed_seal, lines) if seal]
+    return [seal for seal in map(parse_seal_line, lines) if seal]
 
 
-def parsed_seal(line: str) -> Seal | None:
+def parse_seal_line(line: str) -> Seal | None:
     """Return the seal of a line; None for a line truncated by a full disk or a power failure."""
     try:
         return Seal.model_validate_json(line)
@@ -142,7 +142,7 @@ async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: st
     await walk.read_new(store, remember)
     broken = next((seal for seal in own if heads.get(seal.count) != seal.head), None)
     if broken:
-        findings.append(describe_break(broken, walk.count))
+        findings.append(describe_seal_mismatch(broken, walk.count))
     sealed = max((count for count in counts if not broken or count < broken.count), default=0)
     return SealReport(findings, sealed, max(0, walk.count - max(counts, default=0)))
 
@@ -152,7 +152,7 @@ def describe_seal(seal: Seal) -> str:
     return f"the seal of {seal.at:%Y-%m-%d %H:%M:%S} over {seal.count} events"
 
 
-def describe_break(seal: Seal, count: int) -> str:
+def describe_seal_mismatch(seal: Seal, count: int) -> str:
     """Return the message for events that differ from the sealed ones."""
     if count < seal.count:
         return f"{describe_seal(seal)} finds only {count}: the others are missing"

@@ -17,7 +17,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
 from ringi.files.attachments import Attachments
-from ringi.files.images import Images, images_in
+from ringi.files.images import Images, images_in_run
 from ringi.forms.field_parts import AttachedFile
 
 KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal": Journal}
@@ -57,7 +57,7 @@ class RecordTrail:
         self.head, self.version = event.hash, event.version
         self._state.update(event.changed)
         if event.record == Thread.record:
-            self.images |= {file["number"]: file for file in images_in(event.changed.get("run"))}
+            self.images |= {file["number"]: file for file in images_in_run(event.changed.get("run"))}
             listed = self._state.get("images") or ()
             self.images = {number: file for number, file in self.images.items() if number in listed}
         if sought and sought.head == event.hash:

@@ -44,7 +44,7 @@ class AgentStore(BaseStore):
     """
 
     def __init__(self, batch: Batch, *scope: str) -> None:
-        self._batch, self._scope = batch, (ROOT, *map(namespace_label, scope))
+        self._batch, self._scope = batch, (ROOT, *map(store_namespace_part, scope))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute all operations, and wait for them."""
@@ -105,7 +105,7 @@ class AgentStore(BaseStore):
         return item
 
 
-def namespace_label(name: str) -> str:
+def store_namespace_part(name: str) -> str:
     """Return a name as one part of a namespace, which must not contain dots."""
     return quote(name, safe="").replace(".", "%2E")
 
@@ -125,13 +125,13 @@ class MemoryAgentStores:
                 "an agent writes to its store in memory, which is lost when this process ends, like all data at memory://"
             )
         # The inner store returns its own items: a change to a result would change the stored item.
-        return [copy_items(result) for result in self._inner.batch(ops)]
+        return [copy_store_items(result) for result in self._inner.batch(ops)]
 
     def close(self) -> None:
         """Do nothing: the store ends with the process."""
 
 
-def copy_items(result: Result) -> Result:
+def copy_store_items(result: Result) -> Result:
     """Return a copy of a result with its own items."""
     if isinstance(result, Item):
         return copy.copy(result)

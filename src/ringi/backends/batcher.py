@@ -100,7 +100,7 @@ class StatementBatcher(Generic[I]):
         return await self._together([each.item for each in batch])
 
 
-def pages_in(rows: Rows, limits: Sequence[int]) -> list[Rows | None]:
+def split_batch_pages(rows: Rows, limits: Sequence[int]) -> list[Rows | None]:
     """Return the rows of each page of a batch; None for a page of another size than the first.
 
     Args:

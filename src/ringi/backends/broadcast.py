@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Self
 
-from ringi.base.clock import delay_after
+from ringi.base.clock import retry_delay_after
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Notifier, StreamItem
 from ringi.errors import RingiError
@@ -91,7 +91,7 @@ class BroadcastNotifier(Notifier):
             for topic in batch:
                 del self._topics[topic]
             try:
-                await self._send([f"{self._sender} {message_topic(topic)}" for topic in batch])
+                await self._send([f"{self._sender} {broadcast_topic(topic)}" for topic in batch])
                 self._is_sending = True
             except RingiError as error:
                 self.lost += len(batch)
@@ -106,7 +106,7 @@ class BroadcastNotifier(Notifier):
             return
         self.wake(name)
         if name.startswith("sha256:"):
-            for topic in [topic for topic in self._listeners if message_topic(topic) == name]:
+            for topic in [topic for topic in self._listeners if broadcast_topic(topic) == name]:
                 self.wake(topic)
 
     async def _listen_forever(self, ready: asyncio.Future[None]) -> None:
@@ -126,11 +126,11 @@ class BroadcastNotifier(Notifier):
                 if not ready.done():
                     ready.set_result(None)
                 log.warning("no connection for wake-ups from other processes, trying again: %s", error)
-            await asyncio.sleep(delay_after(RETRY_SECONDS, attempts))
+            await asyncio.sleep(retry_delay_after(RETRY_SECONDS, attempts))
             attempts += 1
 
 
-def message_topic(topic: str) -> str:
+def broadcast_topic(topic: str) -> str:
     """Return the topic in a form that fits into a message."""
     raw = topic.encode()
     return topic if len(raw) <= MAX_TOPIC_BYTES else f"sha256:{hashlib.sha256(raw).hexdigest()}"

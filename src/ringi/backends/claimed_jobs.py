@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ringi.base.clock import delay_after
+from ringi.base.clock import retry_delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.loops import cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
@@ -33,7 +33,7 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 
 
 @dataclass(eq=False)
-class Pool:
+class HandlerJobs:
     """The jobs in progress for one handler."""
 
     handle: JobHandler
@@ -52,7 +52,7 @@ class ClaimedJobs(Jobs):
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier, self._me = notifier, uuid.uuid4().hex
-        self._pools: list[Pool] = []
+        self._pools: list[HandlerJobs] = []
         self._claiming: asyncio.Task[None] | None = None
         self._begun_claims = self._ended_claims = 0
 
@@ -73,7 +73,7 @@ class ClaimedJobs(Jobs):
         """Release a job, to be claimed again after `seconds`."""
 
     async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        pool = Pool(handle, kinds, concurrency)
+        pool = HandlerJobs(handle, kinds, concurrency)
         self._pools.append(pool)
         if self._claiming is None:
             self._claiming = asyncio.create_task(self._keep_claiming())
@@ -93,7 +93,7 @@ class ClaimedJobs(Jobs):
         if claiming.done():
             claiming.result()  # An error that ended the claims is the caller's to see.
 
-    def _remove(self, pool: Pool) -> None:
+    def _remove(self, pool: HandlerJobs) -> None:
         if pool not in self._pools:
             return
         self._pools.remove(pool)
@@ -134,7 +134,7 @@ class ClaimedJobs(Jobs):
         pool.running[task] = job
         task.add_done_callback(partial(self._end, pool))
 
-    def _end(self, pool: Pool, task: asyncio.Task[bool]) -> None:
+    def _end(self, pool: HandlerJobs, task: asyncio.Task[bool]) -> None:
         was_full = pool.free <= 0
         del pool.running[task]
         # Otherwise no job has become free: a claim after each job would cost as much as its deletion.
@@ -162,10 +162,10 @@ class ClaimedJobs(Jobs):
             await self._defer(job, error.seconds)
         except UnavailableError as error:
             log.warning("job %s waits for the store: %s", job.key, error)
-            await self._defer(job, delay_after(OUTAGE_RETRY_SECONDS, job.attempts))
+            await self._defer(job, retry_delay_after(OUTAGE_RETRY_SECONDS, job.attempts))
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
-            await self._defer(job, delay_after(RETRY_SECONDS, job.attempts))
+            await self._defer(job, retry_delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             await self._defer(job, 0)
             raise
@@ -183,7 +183,7 @@ class ClaimedJobs(Jobs):
         # A claim at the same time may have found a newer job whose partition was still taken.
         return has_more or self._begun_claims > ended_claims
 
-    async def _keep_renewing(self, pool: Pool) -> None:
+    async def _keep_renewing(self, pool: HandlerJobs) -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
             try:
@@ -204,7 +204,7 @@ def job_to_row(job: Job) -> tuple[str, str, str, str, int]:
     return job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts
 
 
-def job_of_row(row: Iterable[Any]) -> Job:
+def job_from_row(row: Iterable[Any]) -> Job:
     """Return the job of a claimed row, whose attempts include the present one."""
     key, kind, partition_key, payload, attempts = row
     return Job(key=key, kind=kind, partition_key=partition_key, payload=json.loads(payload), attempts=attempts - 1)

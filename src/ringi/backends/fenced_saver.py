@@ -139,7 +139,7 @@ PLACE = "ringi_place"
 """The key in the schema of a stored interrupt with its place."""
 
 
-async def no_flush(task_id: str | None) -> None:
+async def flush_no_checkpoints(task_id: str | None) -> None:
     """Do nothing."""
 
 
@@ -158,7 +158,7 @@ class FencedSaver(Saver):
     A worker that was suspended, lost its lease and resumes late gets `FenceError` instead of a commit.
     """
 
-    before_write: Callable[[str | None], Awaitable[None]] = staticmethod(no_flush)
+    before_write: Callable[[str | None], Awaitable[None]] = staticmethod(flush_no_checkpoints)
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
     after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(keep_checkpoint)
     """Returns a checkpoint that was read, as the graph receives it."""
@@ -374,7 +374,7 @@ async def call_before_write(saver: FencedSaver, task_id: str | None) -> None:
         await saver.before_write(task_id)
 
 
-def call_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
+def call_saver_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
     """Call a synchronous method of a saver; return an iterator as a list."""
     result = getattr(saver, method)(*args, **options)
     return list(islice(result, options["limit"])) if method == "list" else result
@@ -446,7 +446,7 @@ def interrupt_place_specificity(place: InterruptPlace) -> int:
     return len(place.text)
 
 
-def places_of(pending_writes: Sequence[tuple[str, str, Any]]) -> dict[str, str]:
+def interrupt_places_in_writes(pending_writes: Sequence[tuple[str, str, Any]]) -> dict[str, str]:
     """Return the most specific places of the interrupts in the writes of a checkpoint, by their ids."""
     places = dict[str, str]()
     for _, channel, interrupts in pending_writes:
@@ -456,6 +456,6 @@ def places_of(pending_writes: Sequence[tuple[str, str, Any]]) -> dict[str, str]:
     return places
 
 
-def without_place(schema: Any) -> dict[str, Any] | None:
+def without_interrupt_place(schema: Any) -> dict[str, Any] | None:
     """Return the schema of a stored interrupt as the graph gave it; None for none."""
     return {name: each for name, each in schema.items() if name != PLACE} or None if isinstance(schema, dict) else None

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ringi.domain.endings import ended_query, is_by_end
+from ringi.domain.endings import ended_query, is_order_by_end
 from ringi.domain.endings import place_of_ended_request as ended_place_of
-from ringi.domain.record import Query, Record, parsed_cursor, unix_microseconds
+from ringi.domain.record import Query, Record, parse_record_cursor, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import is_urgent, rank_spans, urgent_query
+from ringi.domain.urgency import is_urgent_order, urgency_rank_spans, urgent_query
 
 T = TypeVar("T")
 OrderPlace: TypeAlias = tuple[Any, ...]
@@ -23,7 +23,7 @@ Index: TypeAlias = Literal["created_at", "ended_at", "deadline", "rank"]
 LEAST, MOST = -(2**63), 2**63 - 1
 
 
-class Span(NamedTuple):
+class IndexSpan(NamedTuple):
     """A part of an index, in which requests with equal keys are in the order of their creation and their ids."""
 
     key: Index
@@ -40,12 +40,12 @@ class Span(NamedTuple):
         return self.key in ("created_at", "ended_at")
 
 
-class Listing(NamedTuple):
+class OrderedListing(NamedTuple):
     """A query with its order."""
 
     query: Query
     """Its cursor has no effect: `after` has the place."""
-    spans: list[Span]
+    spans: list[IndexSpan]
     after: OrderPlace | None
     """The place of the last record of the previous page."""
     place_of: Callable[[Any], OrderPlace]
@@ -66,37 +66,39 @@ class Listing(NamedTuple):
         return [each for _, each in sorted(later, key=itemgetter(0), reverse=not is_up)]
 
 
-def listing_of(kind: type[Record], query: Query) -> Listing:
+def ordered_listing(kind: type[Record], query: Query) -> OrderedListing:
     """Return a query with its order, checked; only requests have another than by creation.
 
     Raises:
         InvalidError: The cursor is none of the order, or the order does not allow the query.
     """
-    if issubclass(kind, Request) and is_urgent(query):
+    if issubclass(kind, Request) and is_urgent_order(query):
         return _urgent(query)
-    if issubclass(kind, Request) and is_by_end(query):
+    if issubclass(kind, Request) and is_order_by_end(query):
         ended = ended_query(query)
         since = unix_microseconds(query.ended_since) if query.ended_since else LEAST
-        return Listing(ended.query, [Span("ended_at", since, MOST, ended.after)], ended.after, ended_place_of)
-    after = parsed_cursor(query.before) if query.before else None
-    span = Span("created_at", LEAST, MOST, after)
-    return Listing(query, [span], after, creation_place)
+        return OrderedListing(
+            ended.query, [IndexSpan("ended_at", since, MOST, ended.after)], ended.after, ended_place_of
+        )
+    after = parse_record_cursor(query.before) if query.before else None
+    span = IndexSpan("created_at", LEAST, MOST, after)
+    return OrderedListing(query, [span], after, creation_place)
 
 
-def _urgent(query: Query) -> Listing:
+def _urgent(query: Query) -> OrderedListing:
     urgent = urgent_query(query)
     soon = unix_microseconds(urgent.due_soon_until)
     after = urgent.after[1:] if urgent.after else None
     rank = urgent.after.key if urgent.after and urgent.after.part == "rank" else -1
-    spans = [Span("deadline", LEAST, soon, after)] if rank < 0 else []
-    ranks = rank_spans(query.priority, query.tier)
-    spans += [Span("rank", first, last, after if first <= rank else None) for first, last in ranks if rank <= last]
+    spans = [IndexSpan("deadline", LEAST, soon, after)] if rank < 0 else []
+    ranks = urgency_rank_spans(query.priority, query.tier)
+    spans += [IndexSpan("rank", first, last, after if first <= rank else None) for first, last in ranks if rank <= last]
 
     def place(request: Request) -> OrderPlace:
         part, *rest = urgent.place_of(request)
         return (part == "rank", *rest)
 
-    return Listing(urgent.query, spans, (rank >= 0, *after) if after else None, place, soon)
+    return OrderedListing(urgent.query, spans, (rank >= 0, *after) if after else None, place, soon)
 
 
 def creation_place(record: Record) -> OrderPlace:

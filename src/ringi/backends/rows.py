@@ -17,12 +17,12 @@ from ringi.base.clock import EPOCH
 from ringi.contracts.store import Finding, R
 from ringi.domain.ask import Kind, Priority
 from ringi.domain.journal import Journal
-from ringi.domain.memories import person_in
+from ringi.domain.memories import person_of_memory
 from ringi.domain.record import Event, Key, Query, Record, UnreadableError, Viewer, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread
-from ringi.domain.urgency import rank_of
+from ringi.domain.urgency import urgency_rank
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 EVENT_COLUMNS = (
@@ -55,7 +55,7 @@ def record_columns(record: Record) -> Columns:
         if record.version == 1:
             columns |= {"kind": record.kind, "priority": record.priority or "normal", "thread_id": record.thread_id}
         # An erasure removes the tool and perhaps the agent.
-        return columns | order_columns(record) if record.version == 1 or record.erased else columns
+        return columns | list_order_columns(record) if record.version == 1 or record.erased else columns
     if isinstance(record, Thread):
         lease = unix_microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
@@ -64,18 +64,18 @@ def record_columns(record: Record) -> Columns:
     raise TypeError(type(record))
 
 
-def order_columns(request: Request) -> Columns:
+def list_order_columns(request: Request) -> Columns:
     """Return the columns of a request by which lists are filtered and ordered."""
     return {
         "tool": request.action.name if request.action else None,
         "agent": request.agent,
         "tier": request.tier or "low",
-        "rank": rank_of(request),
+        "rank": urgency_rank(request),
         "deadline": unix_microseconds(request.deadline) if request.deadline else None,
     }
 
 
-def event_row(event: Event) -> tuple[Any, ...]:
+def event_to_row(event: Event) -> tuple[Any, ...]:
     """Return an event as the values of `EVENT_COLUMNS`."""
     payload = to_json(event.payload).decode()
     chain = (event.payload_digest, event.previous, event.hash)
@@ -112,7 +112,7 @@ def _event_of(row: Sequence[Any]) -> Event:
     )
 
 
-def wrong_columns(
+def find_wrong_columns(
     kind: type[Record],
     row: Mapping[str, Any],
     columns_of: Callable[[Record], Columns],
@@ -121,7 +121,7 @@ def wrong_columns(
     """Return a finding for each column of a row that differs from its record, or for a record that cannot be read."""
     name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
     try:
-        record = record_of(kind, row["body"])
+        record = record_from_body(kind, row["body"])
         # Some columns are written with the first version only.
         expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
     except (UnreadableError, ValueError, TypeError) as error:
@@ -131,7 +131,7 @@ def wrong_columns(
     return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
 
 
-def record_of(kind: type[R], body: Body) -> R:
+def record_from_body(kind: type[R], body: Body) -> R:
     """Return the stored record, or raise `UnreadableError`."""
     try:
         return kind.model_validate_json(body)
@@ -158,7 +158,7 @@ async def page_of_readable_records(
 
 def _record_or_none(kind: type[R], body: Body) -> R | None:
     try:
-        return record_of(kind, body)
+        return record_from_body(kind, body)
     except UnreadableError as error:
         _warn(str(error))
         return None
@@ -205,7 +205,7 @@ ENDED = {
 """Query conditions that an audience's requests by end time answer by themselves."""
 
 
-def audiences_of(request: Request) -> list[str]:
+def request_audiences(request: Request) -> list[str]:
     """Return the audiences of a request: the names under which it is listed."""
     groups = [f"group:{name}" for name in dict.fromkeys(request.groups)]
     assignees = [f"to:{request.assignee}"] if request.assignee else []
@@ -218,20 +218,20 @@ def audiences_of(request: Request) -> list[str]:
     # A check is listed under no asker: an agent must not find it among its own requests.
     askers = [f"by:{request.asked_by}"] if request.asked_by is not None and not request.is_check else []
     claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
-    person = person_in(request)
+    person = person_of_memory(request)
     memory_owners = [f"memory:{person}"] if person else []
     nobody = [NOBODY] if request.unanswerable else []
     return [EVERYTHING, *nobody, *(assignees + groups or [TO_ALL]), *added, *askers, *claimants, *memory_owners]
 
 
-def tool_list(tool: str) -> str:
+def tool_list_name(tool: str) -> str:
     """Return the name under which the requests about a tool are listed, beside the audiences."""
     return f"tool:{tool}"
 
 
-def required_lists(query: Query) -> list[list[str]]:
+def required_index_lists(query: Query) -> list[list[str]]:
     """Return sets of lists; a match is on one list of each set. The set with the fewest requests is probably first."""
-    tool = [[tool_list(query.tool)]] if query.tool is not None else []
+    tool = [[tool_list_name(query.tool)]] if query.tool is not None else []
     audiences = required_audiences(query)
     # Only what is assigned to one person, or asked by one, is less than what is about one tool.
     is_of_one = query.remembered_by is not None or query.assignee is not None
@@ -260,7 +260,7 @@ def viewer_audiences(viewer: Viewer) -> list[str]:
     return list(dict.fromkeys([TO_ALL, f"by:{viewer.name}", *people, *groups]))
 
 
-def list_partitions(query: Query) -> tuple[str, ...]:
+def query_partitions(query: Query) -> tuple[str, ...]:
     """Return the partitions that a query reads."""
     return index_partitions(query.statuses, query.kind, query.priority)
 
@@ -273,12 +273,12 @@ def index_partitions(statuses: tuple[str, ...], kind: str | None, priority: str 
     return tuple(" ".join(names) for names in product(statuses or get_args(Status), kinds, priorities))
 
 
-def conditions_of(query: Query) -> set[str]:
+def query_conditions(query: Query) -> set[str]:
     """Return the conditions that a query sets, except its limit."""
     return {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
 
 
-def has_index(query: Query) -> bool:
+def query_has_own_index(query: Query) -> bool:
     """Return whether a query asks for rare records that have their own index."""
     return query.thread_id is not None or bool(
         query.expired_at or query.unacknowledged or query.attention or query.unsettled or query.unexecuted

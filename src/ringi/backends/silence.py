@@ -11,7 +11,7 @@ from ringi.errors import UnavailableError
 AGAIN_SECONDS = 0.5
 
 
-class Silence:
+class ServerSilence:
     """Whether a server is silent.
 
     Args:

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ringi.backends.orders import Listing
+from ringi.backends.orders import OrderedListing
 from ringi.backends.rows import required_audiences
 from ringi.domain.record import Query, query_terms, unix_microseconds
-from ringi.domain.urgency import rank_spans
+from ringi.domain.urgency import urgency_rank_spans
 
 EQUAL = ("kind", "priority", "thread_id", "tool", "agent", "tier")
 """The conditions on requests that are the value of a column."""
@@ -89,7 +89,7 @@ class SqlWhere(ABC):
         for piece in query_terms(query.text) if query.text else ():
             self.add(self.has_text, piece)
 
-    def place(self, table: str, listing: Listing) -> list[str]:
+    def place(self, table: str, listing: OrderedListing) -> list[str]:
         """Return the columns or expressions that are the place of a record."""
         created = [f"{table}.created_at", f"{table}.id"]
         if listing.soon is not None:
@@ -99,7 +99,7 @@ class SqlWhere(ABC):
             return [is_rest, f"CASE WHEN {key} THEN {table}.rank ELSE {table}.deadline END", *created]
         return [f"{table}.ended_at", *created] if listing.spans[0].key == "ended_at" else [*created, f"{table}.tenant"]
 
-    def add_later(self, table: str, listing: Listing) -> None:
+    def add_later(self, table: str, listing: OrderedListing) -> None:
         """Add the condition that a record is behind the previous page."""
         if listing.after:
             sign, marks = ">" if listing.is_ascending else "<", ", ".join("?" * len(listing.after))
@@ -109,12 +109,12 @@ class SqlWhere(ABC):
         return " AND ".join(self.parts) or "true"
 
 
-def order_and_limit_clause(place: Sequence[str], listing: Listing) -> str:
+def order_and_limit_clause(place: Sequence[str], listing: OrderedListing) -> str:
     """Return the end of a statement that puts records in the order of their places, up to the limit."""
     direction = " ASC, " if listing.is_ascending else " DESC, "
     return f"ORDER BY {direction.join(place)}{direction[:-2]} LIMIT {listing.query.limit:d}"
 
 
-def ranks_of(query: Query) -> list[int]:
+def query_urgency_ranks(query: Query) -> list[int]:
     """Return the ranks that have the priority and the tier of a query."""
-    return [rank for first, last in rank_spans(query.priority, query.tier) for rank in range(first, last + 1)]
+    return [rank for first, last in urgency_rank_spans(query.priority, query.tier) for rank in range(first, last + 1)]

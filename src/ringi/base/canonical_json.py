@@ -60,12 +60,12 @@ def canonical(value: Any) -> bytes:
     """
     try:
         text = "".join(WRITE_PLAIN(value, 0))
-        return text.encode() if is_plain(value) else rfc8785.dumps(value)
+        return text.encode() if is_canonical_encoding(value) else rfc8785.dumps(value)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidError.of("", f"is not portable JSON ({error}): send the value as text") from error
 
 
-def is_plain(value: Any) -> bool:
+def is_canonical_encoding(value: Any) -> bool:
     """Return whether Python's own encoder, which wrote the value, produced canonical JSON (RFC 8785)."""
     parts = [value]
     for part in parts:
@@ -78,12 +78,12 @@ def is_plain(value: Any) -> bool:
             parts.extend(part.values())
         elif kind is list or kind is tuple:
             parts.extend(part)
-        elif not is_plain_number(part):
+        elif not is_canonical_number(part):
             return False
     return True
 
 
-def is_plain_number(value: Any) -> bool:
+def is_canonical_number(value: Any) -> bool:
     """Return whether both encoders write the number alike: few digits and no exponent."""
     kind = type(value)
     if kind is int:
@@ -111,7 +111,7 @@ def digest(value: object) -> str:
     Raises:
         InvalidError: The value is not portable JSON.
     """
-    return sha256_of(canonical(value))
+    return sha256_of_text(canonical(value))
 
 
 def short_json_hash(*parts: object) -> str:
@@ -119,7 +119,7 @@ def short_json_hash(*parts: object) -> str:
     return digest([*parts]).removeprefix("sha256:")[:32]
 
 
-def sha256_of(text: bytes) -> str:
+def sha256_of_text(text: bytes) -> str:
     """Return `sha256:` and the hex digest of a text."""
     return "sha256:" + hashlib.sha256(text).hexdigest()
 
@@ -191,7 +191,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def plain_fields(values: Mapping[str, object]) -> dict[str, Any]:
+def fields_as_plain_json(values: Mapping[str, object]) -> dict[str, Any]:
     """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
     plain = PlainJsonConverter()
     found = {name: plain.convert(value, name) for name, value in values.items()}

@@ -18,7 +18,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def delay_after(delays: Sequence[float], attempts: int) -> float:
+def retry_delay_after(delays: Sequence[float], attempts: int) -> float:
     """Return the seconds to wait after this number of earlier attempts; the last delay repeats.
 
     Args:

@@ -35,7 +35,7 @@ async def end_task(task: asyncio.Task[None], grace: float) -> None:
         raise result
 
 
-def without_await(work: Coroutine[Any, Any, T]) -> T:
+def run_without_waiting(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never waits."""
     try:
         work.send(None)

@@ -78,7 +78,7 @@ def field_names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def without_nulls(data: object, *models: type[BaseModel]) -> Any:
+def without_null_fields(data: object, *models: type[BaseModel]) -> Any:
     """Return an object without the null values of these models' fields; return any other value unchanged."""
     if not isinstance(data, dict) or not any(value is None for value in data.values()):
         return data

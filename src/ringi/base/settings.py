@@ -60,7 +60,7 @@ def number_setting_reader(is_wrong: Callable[[float], bool], remedy: str, *, is_
     return BeforeValidator(read)
 
 
-def read_switch(value: Any, remedy: str = "write 1, or leave it out", known: Sequence[str] = ("0", "1")) -> bool:
+def read_yes_or_no(value: Any, remedy: str = "write 1, or leave it out", known: Sequence[str] = ("0", "1")) -> bool:
     """Return whether a text is a yes; raise `ValueError` with the remedy for one that is neither yes nor no."""
     text = str(value).strip().lower()
     if value not in (True, False) and text not in known:
@@ -68,13 +68,13 @@ def read_switch(value: Any, remedy: str = "write 1, or leave it out", known: Seq
     return value is True or text in ON
 
 
-def read_enabled(value: Any) -> bool:
+def read_hitl_enabled(value: Any) -> bool:
     """Return whether agents ask people."""
     # If a typing error counted as no, every gated call would run.
-    return read_switch(value, ENABLED, (*OFF, *ON))
+    return read_yes_or_no(value, ENABLED, (*OFF, *ON))
 
 
-def read_list(value: Any) -> Any:
+def read_comma_list(value: Any) -> Any:
     """Return the comma-separated parts of a text."""
     return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
@@ -82,7 +82,7 @@ def read_list(value: Any) -> Any:
 def read_networks(value: Any) -> tuple[Network, ...]:
     """Return the comma-separated networks of a text."""
     try:
-        return tuple(map(ip_network, read_list(value)))
+        return tuple(map(ip_network, read_comma_list(value)))
     except ValueError as error:
         raise ValueError(f"{error}: give networks such as 10.1.0.0/16 or 10.0.0.5") from None
 
@@ -94,8 +94,8 @@ Schedule = Annotated[
     number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS, is_list=True),
 ]
 Days = Annotated[float, number_setting_reader(lambda number: not 0 < number <= LONGEST_DAYS, SOME_DAYS)]
-Switch = Annotated[bool, BeforeValidator(read_switch)]
-Names = Annotated[tuple[str, ...], BeforeValidator(read_list)]
+Switch = Annotated[bool, BeforeValidator(read_yes_or_no)]
+Names = Annotated[tuple[str, ...], BeforeValidator(read_comma_list)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(read_networks)]
 Secret = Annotated[str | None, Field(repr=False)]
 
@@ -117,7 +117,7 @@ class Settings(BaseModel):
     log: str = "WARNING"
     failpoint: str = ""
 
-    enabled: Annotated[bool, BeforeValidator(read_enabled)] = True
+    enabled: Annotated[bool, BeforeValidator(read_hitl_enabled)] = True
     checks: Annotated[bool, BeforeValidator(lambda value: str(value).strip().lower() in ON)] = False
     policy: str | None = None
     prices: str | None = None
@@ -175,26 +175,26 @@ class Settings(BaseModel):
         """
         try:
             return cls.model_validate(
-                {name: text for name in cls.model_fields if (text := variables.get(variable_of(name)))}
+                {name: text for name in cls.model_fields if (text := variables.get(setting_variable_name(name)))}
             )
         except ValidationError as error:
             first = error.errors()[0]
             name, cause = str(first["loc"][0]), first.get("ctx", {}).get("error")
             value = first["input"] if cls.model_fields[name].repr else "…"
-            raise SettingError(variable_of(name), value, str(cause or first["msg"])) from None
+            raise SettingError(setting_variable_name(name), value, str(cause or first["msg"])) from None
 
 
-def variable_of(name: str) -> str:
+def setting_variable_name(name: str) -> str:
     """Return the environment variable of a setting."""
     return f"{PREFIX}{name.upper()}"
 
 
 def read_setting_variable(name: str) -> str:
     """Return the text of a setting in the environment; empty without one."""
-    return os.environ.get(variable_of(name), "")
+    return os.environ.get(setting_variable_name(name), "")
 
 
-KNOWN = frozenset(map(variable_of, (*Settings.model_fields, *CONTAINER)))
+KNOWN = frozenset(map(setting_variable_name, (*Settings.model_fields, *CONTAINER)))
 """All variables; each also with `_FILE`, as containers give secrets."""
 
 
@@ -209,9 +209,9 @@ def hitl_enabled() -> bool:
     text = read_setting_variable("enabled")
     try:
         # Read alone: each gated call asks.
-        return not text or read_enabled(text)
+        return not text or read_hitl_enabled(text)
     except ValueError as error:
-        raise SettingError(variable_of("enabled"), text, str(error)) from None
+        raise SettingError(setting_variable_name("enabled"), text, str(error)) from None
 
 
 def fresh_sign_in(tiers: Sequence[str]) -> dict[str, float]:
@@ -220,10 +220,10 @@ def fresh_sign_in(tiers: Sequence[str]) -> dict[str, float]:
     Args:
         tiers: The tiers of requests.
     """
-    return read_seconds("fresh_sign_in", Settings.load().fresh_sign_in, tiers)
+    return read_seconds_by_name("fresh_sign_in", Settings.load().fresh_sign_in, tiers)
 
 
-def read_pairs(
+def read_setting_pairs(
     name: str, pairs: Sequence[str], known: Sequence[str], example: str = "irreversible=phr"
 ) -> dict[str, str]:
     """Return the values by name of a setting such as `high=300,irreversible=60`.
@@ -242,22 +242,22 @@ def read_pairs(
         key, _, value = (part.strip() for part in pair.partition("="))
         if key not in known or key in found or not value or len(value.split()) > 1:
             what = f"give one value for some of {', '.join(known)}, each once, such as {example}"
-            raise SettingError(variable_of(name), ",".join(pairs), what)
+            raise SettingError(setting_variable_name(name), ",".join(pairs), what)
         found[key] = value
     return found
 
 
-def read_seconds(name: str, pairs: Sequence[str], known: Sequence[str]) -> dict[str, float]:
-    """Return the seconds by name of a setting such as `high=300,irreversible=60`; see `read_pairs`.
+def read_seconds_by_name(name: str, pairs: Sequence[str], known: Sequence[str]) -> dict[str, float]:
+    """Return the seconds by name of a setting such as `high=300,irreversible=60`; see `read_setting_pairs`.
 
     Raises:
         SettingError: A name is unknown or occurs twice, or the seconds are not a number above 0.
     """
     example = f"{known[-1]}=60"
-    texts = read_pairs(name, pairs, known, example)
+    texts = read_setting_pairs(name, pairs, known, example)
     with suppress(ValueError):
         found = {key: float(value) for key, value in texts.items()}
         if all(0 < each < math.inf for each in found.values()):
             return found
     what = f"give seconds above 0 for some of {', '.join(known)}, each once, such as {example}"
-    raise SettingError(variable_of(name), ",".join(pairs), what)
+    raise SettingError(setting_variable_name(name), ",".join(pairs), what)

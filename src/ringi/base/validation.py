@@ -137,7 +137,7 @@ def safe_repr(value: object) -> str:
     return f"a Python {type(value).__name__}"
 
 
-def check_whole(value: int) -> None:
+def check_whole_number(value: int) -> None:
     """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
         raise FieldValidationError(
@@ -171,11 +171,11 @@ def check_number(value: object) -> int | float:
         raise FieldValidationError(
             "", f"must be a number, not {safe_repr(value)}: send it without quotes", "wrong_type", types=["number"]
         )
-    check_whole(value) if isinstance(value, int) else check_finite(value)
+    check_whole_number(value) if isinstance(value, int) else check_finite(value)
     return value
 
 
-def check_day(value: object) -> str:
+def check_date_text(value: object) -> str:
     """Return a day as text; raise FieldValidationError unless it is an existing day in the form YYYY-MM-DD."""
     try:
         # fromisoformat alone also accepts 20260131 and 2026-W05-6.
@@ -188,7 +188,7 @@ def check_day(value: object) -> str:
     )
 
 
-def check_moment(value: object) -> datetime:
+def check_time_text(value: object) -> datetime:
     """Return a time in UTC; raise FieldValidationError unless the value is RFC 3339 with an offset."""
     try:
         # fromisoformat alone also accepts times without an offset, and each reader would interpret those differently.
@@ -203,7 +203,7 @@ def check_moment(value: object) -> datetime:
     )
 
 
-def is_on_step(number: int | float, start: int | float, step: int | float) -> bool:
+def is_number_on_step(number: int | float, start: int | float, step: int | float) -> bool:
     """Return whether the number is a whole number of steps from the start, allowing for float rounding."""
     if isinstance(number, int) and isinstance(start, int) and isinstance(step, int):
         return (number - start) % step == 0
@@ -247,11 +247,11 @@ def _field_error(detail: Any, root: str, known: Iterable[str]) -> FieldError:
             return FieldError(
                 path,
                 _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it",
-                *rule_of(detail),
+                *pydantic_error_rule(detail),
             )
 
 
-def rule_of(detail: Any) -> tuple[str, dict[str, Any]]:
+def pydantic_error_rule(detail: Any) -> tuple[str, dict[str, Any]]:
     """Return the code and the parameters of one of pydantic's errors."""
     kind, value, context = detail["type"], detail.get("input"), detail.get("ctx", {})
     if isinstance(cause := context.get("error"), FieldValidationError):
@@ -260,19 +260,19 @@ def rule_of(detail: Any) -> tuple[str, dict[str, Any]]:
     if last in ("type", "parsing", "float", "required") and first in _JSON_TYPES:
         return ("wrong_type", {"types": [_JSON_TYPES[first]]}) if value is not None else ("required", {})
     if kind == "string_pattern_mismatch":
-        return pattern_rule(context["pattern"])
-    params = {_PARAMS[name]: plain_limit(each) for name, each in context.items() if name in _PARAMS}
+        return text_pattern_rule(context["pattern"])
+    params = {_PARAMS[name]: json_limit_of_rule(each) for name, each in context.items() if name in _PARAMS}
     length = {"length": len(value)} if kind.startswith("string_too") and isinstance(value, str) else {}
     return _RULES.get(kind) or _RULES.get(first, "invalid"), params | length
 
 
-def pattern_rule(pattern: str) -> tuple[str, dict[str, Any]]:
+def text_pattern_rule(pattern: str) -> tuple[str, dict[str, Any]]:
     """Return the code and the parameters of a pattern that a text does not match."""
     code = _PATTERN_RULES.get(pattern)
     return (code, {}) if code else ("pattern_mismatch", {"pattern": pattern})
 
 
-def plain_limit(value: object) -> object:
+def json_limit_of_rule(value: object) -> object:
     """Return the limit in a rule as JSON."""
     return value if isinstance(value, bool | int | float | str) else str(value)
 

@@ -86,7 +86,7 @@ def load_agents(location: str) -> list[Agent]:
             with suppress(ModuleNotFoundError):
                 raise_missing_extra(f"{location!r}", error)
         log.debug("%s cannot be loaded", location, exc_info=True)
-        why = f"{source_line(error)}{type(error).__name__}: {error}"
+        why = f"{failed_source_line(error)}{type(error).__name__}: {error}"
         raise SettingError(
             "agents", location, f"{why}: pass MODULE or MODULE:NAME of a list of Ringi agents"
         ) from error
@@ -95,15 +95,15 @@ def load_agents(location: str) -> list[Agent]:
     return agents
 
 
-def source_line(error: BaseException) -> str:
+def failed_source_line(error: BaseException) -> str:
     """Return the file and line of the user's code that failed; an empty text if none of it ran."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library_file(frame.filename)]
     if isinstance(error, SyntaxError) and error.filename:
         return f"{relative_to_current_folder(error.filename)}:{error.lineno}: "
     return f"{relative_to_current_folder(frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
 
 
-def is_library(file: str) -> bool:
+def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, to a library or to Ringi, and not to the user."""
     paths = sysconfig.get_paths()
     libraries: tuple[str | Path, ...] = (
@@ -124,7 +124,7 @@ def has_langgraph() -> bool:
     return importlib.util.find_spec("langgraph") is not None
 
 
-def need_langgraph(command: str) -> None:
+def require_langgraph(command: str) -> None:
     """Raise `MissingExtraError` if the libraries that run agents are not installed."""
     try:
         for name in ("langchain", "langchain_core.messages", "langgraph.checkpoint.sqlite", "langgraph.graph"):
@@ -153,7 +153,7 @@ def _chat_model(name: str) -> Any:
     return model
 
 
-async def ask_samples(inbox: StoreInbox) -> None:
+async def ask_demo_samples(inbox: StoreInbox) -> None:
     """Ask the samples, once: an id that exists is not asked again."""
     for id, (title, fields) in SAMPLES.items():
         await inbox.ask(title, id=id, **fields)

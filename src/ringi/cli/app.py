@@ -34,11 +34,11 @@ from ringi.cli.commands import (
     upkeep,
     watch,
 )
-from ringi.cli.error_texts import cli_error_text, usage_text
+from ringi.cli.error_texts import cli_error_text, cli_usage_error_text
 from ringi.cli.format.output import escape_hidden_characters
 from ringi.cli.help import GroupWithHeadings, global_options, translate_help
 from ringi.cli.session import with_session_options
-from ringi.cli.texts import cli_text, text_or, translate_cli_error
+from ringi.cli.texts import cli_text, cli_text_or, translate_cli_error
 from ringi.connect import home_folder
 from ringi.errors import InvalidError, NotFoundError, RingiError
 
@@ -144,7 +144,7 @@ def run_command_line() -> None:
     except (SettingError, InvalidError) as error:
         _fail(cli_error_text(error), 2)
     except NotFoundError as error:
-        _fail(f"{cli_error_text(error)}{text_or(f'hint.{error.kind}', cli_text('hint.other'))}", 1)
+        _fail(f"{cli_error_text(error)}{cli_text_or(f'hint.{error.kind}', cli_text('hint.other'))}", 1)
     except RingiError as error:
         log.debug("failed", exc_info=True)
         _fail(cli_error_text(error), 1)
@@ -174,7 +174,7 @@ def _call() -> None:
     except typer.Abort:
         _fail(cli_text("aborted"), 1)
     except Exception as error:
-        if message := usage_text(error):
+        if message := cli_usage_error_text(error):
             _fail(message, 2)
         raise
     else:

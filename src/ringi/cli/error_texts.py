@@ -8,7 +8,7 @@ from ringi.base import texts
 from ringi.base.extras import MissingExtraError
 from ringi.base.settings import SettingError, without_password
 from ringi.cli.format.output import escape_hidden_characters
-from ringi.cli.texts import cli_text, environment_language, text_or, translate_cli_error
+from ringi.cli.texts import cli_text, cli_text_or, environment_language, translate_cli_error
 from ringi.errors import FieldError, InvalidError, RingiError
 
 
@@ -23,7 +23,9 @@ def cli_error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     if reader == "en":
         return escape_hidden_characters(str(error))
     if isinstance(error, InvalidError):
-        found = (f"{texts.field_name(each.field, reader)}: {cli_field_error_text(each)}" for each in error.errors)
+        found = (
+            f"{texts.field_display_name(each.field, reader)}: {cli_field_error_text(each)}" for each in error.errors
+        )
         return escape_hidden_characters("; ".join(each.removeprefix(": ") for each in found))
     if isinstance(error, MissingExtraError):
         return cli_text("missing_extra", extra=error.extra)
@@ -35,7 +37,7 @@ def cli_error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     own = translate_cli_error(str(error))
     if own != str(error) and not is_deciding:
         return escape_hidden_characters(own)
-    if not is_explained(error):
+    if not has_error_text(error):
         return cli_text("unexpected", type=type(error).__name__)
     return escape_hidden_characters(texts.error_text(error, reader, is_deciding=is_deciding))
 
@@ -49,7 +51,7 @@ def cli_field_error_text(error: FieldError) -> str:
     )
 
 
-def usage_text(error: Exception) -> str | None:
+def cli_usage_error_text(error: Exception) -> str | None:
     """Return what is wrong with the arguments of a command; None if the error says something else.
 
     In English Typer prints its own text, and the process ends.
@@ -63,11 +65,11 @@ def usage_text(error: Exception) -> str | None:
     name = getattr(error, "option_name", None) or (param.opts[0] if param else "")
     choices = "、".join(getattr(param and param.type, "choices", ()))
     kinds = [f"usage.{each.__name__}" for each in type(error).__mro__]
-    kind = next((each for each in kinds if text_or(each, "")), "usage.UsageError")
+    kind = next((each for each in kinds if cli_text_or(each, "")), "usage.UsageError")
     text = cli_text(f"{kind}_choices" if choices and kind == "usage.BadParameter" else kind, name=name, choices=choices)
     return cli_text("usage_help", text=text, command=context.command_path if context else "ringi")
 
 
-def is_explained(error: RingiError) -> bool:
+def has_error_text(error: RingiError) -> bool:
     """Return whether the catalogue has a text for people; the other errors are for the operator of this machine."""
     return texts.error_code(error) != "internal"

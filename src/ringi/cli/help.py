@@ -41,14 +41,14 @@ class GroupWithHeadings(TyperGroup):
             with formatter.section(heading):
                 formatter.write_dl(
                     [
-                        (name.ljust(names), short_help(command, formatter.width - names - 6))
+                        (name.ljust(names), command_short_help(command, formatter.width - names - 6))
                         for name, command in self.commands.items()
                         if command.rich_help_panel == heading  # type: ignore[attr-defined]
                     ]
                 )
 
 
-def short_help(command: Any, width: int) -> str:
+def command_short_help(command: Any, width: int) -> str:
     """Return the help of a command in one line."""
     if environment_language() == "en":
         return str(command.get_short_help_str(width))

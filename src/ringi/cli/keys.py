@@ -20,7 +20,7 @@ class KeyRow(TypedDict):
 
 
 @cache
-def key_table() -> dict[str, list[KeyRow]]:
+def keyboard_table() -> dict[str, list[KeyRow]]:
     """Return the rows of each area: everywhere, the list, a request, a field, and the other pages."""
     table: dict[str, list[KeyRow]] = json.loads((files("ringi.base") / "keys.json").read_text("utf-8"))
     return table
@@ -28,10 +28,10 @@ def key_table() -> dict[str, list[KeyRow]]:
 
 def terminal_keys_of_area(area: str, id: str) -> str:
     """Return the keys of the terminal that do something in an area, as Textual writes several."""
-    return ",".join(next(row["terminal"] for row in key_table()[area] if row["id"] == id))
+    return ",".join(next(row["terminal"] for row in keyboard_table()[area] if row["id"] == id))
 
 
-def key_labels(language: str) -> dict[str, str]:
+def terminal_key_labels(language: str) -> dict[str, str]:
     """Return the labels of the terminal's keys in a language, as its texts."""
-    rows = (row for rows in key_table().values() for row in rows if row["terminal"])
+    rows = (row for rows in keyboard_table().values() for row in rows if row["terminal"])
     return {f"key.{row['id']}": row["label"][language] for row in rows}

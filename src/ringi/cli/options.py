@@ -40,7 +40,7 @@ StoreTimeout = Annotated[
 Agents = Annotated[str | None, typer.Option(help="Your agents: MODULE or MODULE:NAME.")]
 
 
-def parsed_json(name: str, text: str | None) -> Any:
+def parse_json_option(name: str, text: str | None) -> Any:
     """Parse the JSON of an option; raise `InvalidError` with its name."""
     try:
         return None if text is None else json.loads(text)
@@ -51,14 +51,14 @@ def parsed_json(name: str, text: str | None) -> Any:
 def read_json_option(name: str, path: Path) -> Any:
     """Parse a JSON file; raise `InvalidError` with the name of the option."""
     try:
-        return parsed_json(name, path.read_text("utf-8"))
+        return parse_json_option(name, path.read_text("utf-8"))
     except OSError as error:
         raise InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file") from error
     except UnicodeDecodeError as error:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
 
 
-def read_file(option: str) -> tuple[str, Path, bytes]:
+def read_file_option(option: str) -> tuple[str, Path, bytes]:
     """Return the field, the path and the content of FIELD=PATH; raise `InvalidError` if it cannot be read."""
     field, equals, name = option.partition("=")
     if not field or not equals or not name:
@@ -74,7 +74,7 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def parsed_time(name: str, text: str) -> datetime:
+def parse_time_option(name: str, text: str) -> datetime:
     """Parse a day or a time, by default in the local time zone; raise `InvalidError` with the name of the option."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC)

@@ -17,10 +17,18 @@ from pydantic import BaseModel
 from ringi.cli.format.output import print_json_or_text
 from ringi.cli.format.requests import request_as_public_json, request_line
 from ringi.cli.options import AsJson, By, OwnGroups, StoreUrl, Tenant, split_names
-from ringi.connect import Backend, inbox_on, is_server, open, open_backend, resolved_url, store_inbox
+from ringi.connect import (
+    Backend,
+    is_server_url,
+    open,
+    open_backend,
+    open_inbox_on_backend,
+    resolve_inbox_url,
+    store_inbox,
+)
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
-from ringi.domain.voting import Caller, Person, decider_of
+from ringi.domain.voting import Caller, Person, as_decider
 from ringi.errors import NotFoundError
 from ringi.inbox.api import Inbox
 from ringi.inbox.inbox import StoreInbox
@@ -37,9 +45,9 @@ def run_on_event_loop(work: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(work)
 
 
-def existing_store(url: str | None) -> str:
+def existing_store_url(url: str | None) -> str:
     """Return the URL of an existing store; raise `NotFoundError` for a missing file, which opening would create."""
-    url = resolved_url(url)
+    url = resolve_inbox_url(url)
     parts = urlsplit(url)
     path = Path(unquote(parts.path.removeprefix("/"))).expanduser()
     if parts.scheme == "sqlite" and path.name and not path.exists():
@@ -59,7 +67,7 @@ class CommandSession:
         """Do work on an open inbox, of a store or behind a server; with `creates`, create a missing store."""
 
         async def opened() -> T:
-            async with open(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
+            async with open(self.url if creates else existing_store_url(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
         return run_on_event_loop(opened())
@@ -68,7 +76,7 @@ class CommandSession:
         """Do work that needs the store itself; a server is refused."""
 
         async def opened() -> T:
-            async with store_inbox(self.url if creates else existing_store(self.url), tenant=self.tenant) as inbox:
+            async with store_inbox(self.url if creates else existing_store_url(self.url), tenant=self.tenant) as inbox:
                 return await work(inbox)
 
         return run_on_event_loop(opened())
@@ -76,14 +84,14 @@ class CommandSession:
     @property
     def is_remote(self) -> bool:
         """Whether the inbox is behind a server, where the token says who acts."""
-        return is_server(resolved_url(self.url))
+        return is_server_url(resolve_inbox_url(self.url))
 
     def work_on_backend(self, work: Callable[[Backend, StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
 
         async def opened() -> T:
-            url = self.url if creates else existing_store(self.url)
-            async with open_backend(url) as backend, inbox_on(backend, tenant=self.tenant) as inbox:
+            url = self.url if creates else existing_store_url(self.url)
+            async with open_backend(url) as backend, open_inbox_on_backend(backend, tenant=self.tenant) as inbox:
                 return await work(backend, inbox)
 
         return run_on_event_loop(opened())
@@ -111,7 +119,7 @@ class NamedSession(CommandSession):
     @property
     def by(self) -> str | None:
         """The given name, else the user name of this process, or None for a server."""
-        return self.name if self.is_remote else self.name or person_name()
+        return self.name if self.is_remote else self.name or process_user_name()
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class MemberSession(NamedSession):
         """Return the person, with those for whom the person stands now; None for a server."""
         if not isinstance(inbox, StoreInbox):
             return self.person
-        return await inbox.absences.decider(decider_of(self.person)._replace(is_admin=is_admin))
+        return await inbox.absences.decider(as_decider(self.person)._replace(is_admin=is_admin))
 
 
 def person_with_groups(name: str | None, groups: str) -> Person | None:
@@ -156,7 +164,7 @@ def with_session_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def person_name() -> str:
+def process_user_name() -> str:
     """Return the user name of this process."""
     try:
         return getpass.getuser()

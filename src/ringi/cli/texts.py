@@ -20,7 +20,7 @@ from ringi.base.texts import (
     translate_known_text,
     translation_patterns,
 )
-from ringi.cli.keys import key_labels
+from ringi.cli.keys import terminal_key_labels
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
@@ -43,7 +43,7 @@ def _sections() -> dict[str, dict[str, dict[str, str]]]:
 @cache
 def cli_text_catalogue(language: str) -> Mapping[str, str]:
     """Return the texts of a language by their keys."""
-    return {key: text[language] for key, text in _sections()["texts"].items()} | key_labels(language)
+    return {key: text[language] for key, text in _sections()["texts"].items()} | terminal_key_labels(language)
 
 
 def cli_translations(section: str) -> Mapping[str, Mapping[str, str]]:
@@ -72,6 +72,6 @@ def cli_count_text(key: str, number: int, **values: object) -> str:
     return cli_text(f"{key}.one" if number == 1 else key, count=f"{number:,}", **values)
 
 
-def text_or(key: str, default: str) -> str:
+def cli_text_or(key: str, default: str) -> str:
     """Return a text in the language of the environment, or the default if no text has this key."""
     return cli_text_catalogue(environment_language()).get(key, default)

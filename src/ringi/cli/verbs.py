@@ -16,7 +16,7 @@ ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 """An argument in the docstring of a verb, with its description."""
 
 
-def command_for(verb: Callable[..., Any]) -> Callable[..., None]:
+def command_of_verb(verb: Callable[..., Any]) -> Callable[..., None]:
     """Return the command that calls a verb on a request and prints its new state.
 
     Args:

@@ -87,7 +87,7 @@ class Client(Inbox):
         # A server refuses the source that a caller names.
         ask = ask.plain().model_copy(update={"policy": None})
         body = {name: value for name, value in jsonable(ask).items() if value is not None}
-        return request_of(await self.transport.call(ApiCall("POST", REQUESTS, id, {**body, "id": id})))
+        return request_from_server(await self.transport.call(ApiCall("POST", REQUESTS, id, {**body, "id": id})))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         return (await self._page(after, limit, request_id))[0]
@@ -164,7 +164,7 @@ class Client(Inbox):
 
     async def _poll(self, id: str, seconds: float) -> Request:
         call = ApiCall("GET", request_path(id), id, params={"wait": min(seconds, POLL_SECONDS)})
-        return request_of(await self.transport.call(call, retry_for=seconds))
+        return request_from_server(await self.transport.call(call, retry_for=seconds))
 
     async def perform(self, row: Operation, arguments: Mapping[str, Any]) -> Any:
         """Call a verb over HTTP, and return its result.
@@ -319,7 +319,7 @@ def set_fields_as_json(model: BaseModel) -> dict[str, Any]:
     return data
 
 
-def request_of(body: object) -> Request:
+def request_from_server(body: object) -> Request:
     """Return a request from a server's JSON, without the fields that only a newer server knows."""
     return Request.model_validate(body, extra="ignore")
 

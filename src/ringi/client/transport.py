@@ -178,7 +178,7 @@ class Transport:
             async with AsyncExitStack() as stack:
                 stack.push_async_exit(stream.__aexit__)
                 if not reply.is_success:
-                    raise error_of(self.url, call, reply, read_reply_json(await reply.aread()))
+                    raise error_from_reply(self.url, call, reply, read_reply_json(await reply.aread()))
                 yield reply
         except httpx.ReadTimeout:
             raise
@@ -200,7 +200,7 @@ class Transport:
         body = read_reply_json(reply.content)
         if reply.is_success and isinstance(body, dict):
             return body
-        raise error_of(self.url, call, reply, body)
+        raise error_from_reply(self.url, call, reply, body)
 
     async def _send(self, call: ApiCall) -> httpx.Response:
         headers = tracing.outgoing()
@@ -305,7 +305,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
 """Maps the code of a problem document to the error that the inbox raises."""
 
 
-def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:
+def error_from_reply(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
     refusal = ErrorReply(call, reply.status_code, problem, retry_after_of_header(reply.headers.get("retry-after")))
@@ -317,7 +317,7 @@ def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> Ri
     if reply.status_code in GATEWAY:
         return LostReplyError(str(call), f"HTTP {reply.status_code}")
     if code not in ERROR_BY_CODE:
-        return unknown_error(refusal, code)
+        return unknown_reply_error(refusal, code)
     return ERROR_BY_CODE[code](refusal)
 
 
@@ -327,7 +327,7 @@ def unreachable_server_error(url: str, why: object, retry_after: float = 0.0) ->
     return UnavailableError(what, retry_after, code="unreachable")
 
 
-def unknown_error(reply: ErrorReply, code: str | None) -> HttpError:
+def unknown_reply_error(reply: ErrorReply, code: str | None) -> HttpError:
     """Return the error for a reply that no operation expects."""
     if not reply.detail:
         what = f"{reply.call}: {reply.status} without Ringi's JSON"

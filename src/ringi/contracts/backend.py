@@ -403,11 +403,11 @@ class Jobs(ABC):
         """
 
 
-def partition_key_of(tenant: str, thread_id: str) -> str:
+def job_partition_key(tenant: str, thread_id: str) -> str:
     """Return the partition key of a thread's jobs. It must never change: stores look it up in their job tables."""
     return f"{tenant}/{thread_id}"
 
 
-def resume_key(tenant: str, request_id: str) -> str:
+def resume_job_key(tenant: str, request_id: str) -> str:
     """Return the key of the job that passes an ended request to its run. Stores look it up too."""
     return f"{RESUME}:{tenant}/{request_id}"

@@ -50,10 +50,10 @@ def literal_address(host: str) -> Address | None:
         return None
 
 
-def is_allowed(address: Address, allow: Sequence[Network]) -> bool:
+def is_allowed_address(address: Address, allow: Sequence[Network]) -> bool:
     """Return whether deliveries may reach an address over TLS."""
     target = embedded_ipv4(address) or address
-    return any(target in network for network in allow) or is_public(target)
+    return any(target in network for network in allow) or is_public_address(target)
 
 
 class AddressResolver:
@@ -82,7 +82,7 @@ class AddressResolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, host: str, address: Address, is_unencrypted: bool) -> None:
-        if not is_allowed(address, self._allow):
+        if not is_allowed_address(address, self._allow):
             what = f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW"
             raise RefusedAddressError(what, NO_ADDRESS)
         target = embedded_ipv4(address) or address
@@ -100,13 +100,13 @@ def embedded_ipv4(address: Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
-def is_public(address: Address) -> bool:
+def is_public_address(address: Address) -> bool:
     """Return whether the address belongs to one host on the public internet."""
     is_site_local = isinstance(address, IPv6Address) and address.is_site_local
     return address.is_global and not (address.is_multicast or address.is_reserved or is_site_local)
 
 
-def check_trust() -> None:
+def check_trusted_authorities() -> None:
     """Raise `SettingError` if the authorities in the environment settings cannot be read."""
     try:
         httpx.create_ssl_context()
@@ -115,11 +115,11 @@ def check_trust() -> None:
         raise SettingError("SSL_CERT_FILE", variable, f"name a readable file of certificates: {error}") from error
 
 
-def tls_error(error: BaseException) -> str | None:
+def find_tls_error(error: BaseException) -> str | None:
     """Return the fault of the peer's TLS; None for any other kind of error."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"TLS: its certificate is not trusted: {error.verify_message.rstrip('.')}"
     if isinstance(error, ssl.SSLError):
         return f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}"
     cause = error.__cause__ or error.__context__
-    return tls_error(cause) if cause else None
+    return find_tls_error(cause) if cause else None

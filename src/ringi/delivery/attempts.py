@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.domain.events import deliveries_of
+from ringi.domain.events import delivery_stream_key
 from ringi.domain.record import Key
 from ringi.errors import NotFoundError
 
@@ -100,11 +100,11 @@ class AttemptLog:
     async def add(self, tenant: str, request_id: str, attempt: LoggedAttempt) -> None:
         """Store an attempt durably."""
         item = StreamItem(attempt.model_dump(mode="json", exclude_defaults=True))
-        await self._stream.append(deliveries_of(tenant, request_id), [item], fence=0)
+        await self._stream.append(delivery_stream_key(tenant, request_id), [item], fence=0)
 
     async def forget(self, tenant: str, request_id: str) -> None:
         """Delete all attempts to deliver a request's events."""
-        await self._stream.delete(deliveries_of(tenant, request_id), fence=0)
+        await self._stream.delete(delivery_stream_key(tenant, request_id), fence=0)
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, ordered by first attempt."""
@@ -120,11 +120,11 @@ class AttemptLog:
     async def _read(self, tenant: str, request_id: str) -> list[LoggedAttempt]:
         return [
             LoggedAttempt.model_validate(item.event)
-            for item in await read_all_stream_items(self._stream, deliveries_of(tenant, request_id))
+            for item in await read_all_stream_items(self._stream, delivery_stream_key(tenant, request_id))
         ]
 
 
-class EndpointState:
+class GoneEndpoints:
     """The endpoints that replied 410 Gone, as long as their address is unchanged."""
 
     def __init__(self, stream: Stream) -> None:

@@ -14,14 +14,14 @@ from ringi.base.loops import cancel_all, end_task
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend, Job, JobNotDueError, Wakeup
-from ringi.delivery.addresses import check_trust
+from ringi.delivery.addresses import check_trusted_authorities
 from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
 from ringi.delivery.mail_settings import Mailbox
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
+from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, RequestReceivers, WebhookClient
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
 from ringi.domain.events import FINAL_EVENTS, MAIL_EVENTS
-from ringi.domain.record import START, Event, Key, Position, parsed_number
+from ringi.domain.record import START, Event, Key, Position, parse_position_number
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.inbox.feed import Feed
@@ -36,7 +36,7 @@ INITIAL_LOOKBACK = timedelta(hours=1)
 JobsOf = Callable[[Event, Request], AsyncIterator[Job]]
 
 
-class Follower:
+class EventFollower:
     """Submits the jobs of each event at least once, even if processes are killed; several may run concurrently."""
 
     def __init__(self, backend: Backend, feed: Feed, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
@@ -62,7 +62,7 @@ class Follower:
         while True:
             events, self._new = self._new[:BATCH], self._new[BATCH:]
             # Some were read before, or another server has moved the cursor past them.
-            if events := [event for event in events if is_after(event.position, self._position)]:
+            if events := [event for event in events if is_position_after(event.position, self._position)]:
                 await self._submit(events)
             if not self._new:
                 await self._wakeup.wait(None)
@@ -115,13 +115,13 @@ class Follower:
         return [job for event, request in event_requests if request async for job in self._jobs_of(event, request)]
 
 
-def is_after(position: Position, other: Position) -> bool:
+def is_position_after(position: Position, other: Position) -> bool:
     """Return False if a position is not after another; True if the store's positions are not numbers.
 
     An event that is taken twice creates the same jobs, and each is done once.
     """
     try:
-        return parsed_number(position) > parsed_number(other)
+        return parse_position_number(position) > parse_position_number(other)
     except InvalidError:
         return True
 
@@ -211,14 +211,16 @@ class Deliveries:
     def __init__(self, backend: Backend, inbox: StoreInbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self._feed, self.settings = backend, inbox.clock, inbox.feed, settings
         self._inbox = inbox
-        self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
+        self._receivers, self._log = RequestReceivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
         self._erasures = WaitingErasures(inbox)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
         is_empty = self.settings.is_empty
-        follower = Follower(self._backend, self._feed, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR)
+        follower = EventFollower(
+            self._backend, self._feed, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR
+        )
         follow_task = asyncio.create_task(follower.run())
         work = self._backend.jobs.work
         try:
@@ -289,9 +291,9 @@ class Deliveries:
 async def run_deliveries(backend: Backend, inbox: StoreInbox) -> AsyncIterator[Deliveries]:
     """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(Settings.load())), asyncio.Event()
-    check_trust()
+    check_trusted_authorities()
     work_task = asyncio.create_task(deliveries.work(stop))
-    work_task.add_done_callback(log_failure)
+    work_task.add_done_callback(log_stopped_deliveries)
     try:
         yield deliveries
     finally:
@@ -299,7 +301,7 @@ async def run_deliveries(backend: Backend, inbox: StoreInbox) -> AsyncIterator[D
         await end_task(work_task, GRACE_SECONDS)
 
 
-def log_failure(work_task: asyncio.Task[None]) -> None:
+def log_stopped_deliveries(work_task: asyncio.Task[None]) -> None:
     """Log why deliveries have stopped: a server beside it would otherwise notice only at its own end."""
     if not work_task.cancelled() and (error := work_task.exception()):
         log.error("deliveries have stopped: %s", error)

@@ -19,10 +19,10 @@ import httpx
 
 from ringi.base.alphabets import mixed_words, with_code_points
 from ringi.base.texts import Language, translate_sentences
-from ringi.delivery.addresses import tls_error
+from ringi.delivery.addresses import find_tls_error
 from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.webhooks import DeliveryResult
-from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
+from ringi.domain.display import Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.request import Request
 
 TEXTS: dict[Language, dict[str, str]] = {
@@ -121,7 +121,7 @@ class Mailer:
             ((code, _),) = refused.recipients.values()
             error = f"{code}: the mail server rejected the recipient"
         except (smtplib.SMTPException, OSError, ValueError) as failure:
-            code, error = None, tls_error(failure) or f"{failure.__class__.__name__}: {failure}"
+            code, error = None, find_tls_error(failure) or f"{failure.__class__.__name__}: {failure}"
         return DeliveryResult(round(time.monotonic() - started, 3), code, error)
 
     def _send(self, message: EmailMessage) -> None:
@@ -159,7 +159,7 @@ def compose_mail(settings: MailSettings, mailbox: Mailbox, id: str, type: str, r
     facts.append((texts["action"], mail_line_of_text(request.action.name) if request.action else ""))
     facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
-    sections = ["\n".join(lines_of(block, texts)) for block in request.display or ()]
+    sections = ["\n".join(mail_lines_of_block(block, texts)) for block in request.display or ()]
     mixed = mixed_words("\n".join([title, *(value for _, value in facts), *sections]))
     facts.append(
         (texts["mixed"], "; ".join(dict.fromkeys(f"{word.text}: {with_code_points(word.letters)}" for word in mixed)))
@@ -205,9 +205,9 @@ def mail_line_of_text(text: str) -> str:
     return " ".join(_plain(text).split())
 
 
-def lines_of(block: Block, texts: Mapping[str, str]) -> Iterator[str]:
+def mail_lines_of_block(block: Block, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield the description of a block and then its content; images have no content."""
-    yield mail_line_of_text(summary_of(block, texts))
+    yield mail_line_of_text(display_block_summary(block, texts))
     lines = _lines(block)
     for line in islice(lines, MOST_LINES):
         yield f"  {cut_with_ellipsis(line, MOST_CHARACTERS)}".rstrip()

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.base.settings import SettingError, Settings, variable_of
+from ringi.base.settings import SettingError, Settings, setting_variable_name
 from ringi.base.texts import Language
 from ringi.base.validation import Name
 from ringi.domain.absence import Absence
@@ -97,7 +97,7 @@ class MailSettings(StrictModel):
             raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
         missing = next((name for name in REQUIRED if not getattr(settings, name)), None)
         if missing:
-            raise SettingError(variable_of(missing), None, REQUIRED[missing])
+            raise SettingError(setting_variable_name(missing), None, REQUIRED[missing])
         mailboxes = _mailboxes(str(settings.mail_to))
         page = str(settings.public_url).rstrip("/")
         return cls(server=server, sender=str(settings.mail_from), page=page, mailboxes=mailboxes)

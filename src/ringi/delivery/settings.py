@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.settings import SCHEDULE, Network, SettingError, Settings
-from ringi.delivery.addresses import is_allowed, literal_address
+from ringi.delivery.addresses import is_allowed_address, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body
@@ -109,7 +109,7 @@ class DeliverySettings(StrictModel):
         if not webhook.url.startswith("https:") and not self.allow:
             yield "url", "use https; otherwise others on the network can read the request"
         address = literal_address(urlsplit(webhook.url).hostname or "")
-        if address and not is_allowed(address, self.allow):
+        if address and not is_allowed_address(address, self.allow):
             yield (
                 "url",
                 "is not a public address; use one, or have its network allowed in RINGI_WEBHOOK_ALLOW",

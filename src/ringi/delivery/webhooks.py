@@ -23,12 +23,12 @@ from ringi.delivery.addresses import (
     Address,
     AddressResolver,
     RefusedAddressError,
-    tls_error,
+    find_tls_error,
 )
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers
-from ringi.domain.events import WEBHOOK_EVENTS, Webhook, host_of
+from ringi.domain.events import WEBHOOK_EVENTS, Webhook, displayable_host
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 
@@ -49,7 +49,7 @@ CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-sig
 process without secrets leaves signed deliveries to other processes."""
 
 
-class Receiver(NamedTuple):
+class WebhookReceiver(NamedTuple):
     """The receiver of one event."""
 
     name: str
@@ -63,7 +63,7 @@ class Receiver(NamedTuple):
     @property
     def host(self) -> str:
         """The displayable part of its address."""
-        return host_of(self.url)
+        return displayable_host(self.url)
 
     @property
     def address(self) -> str:
@@ -71,7 +71,7 @@ class Receiver(NamedTuple):
         return sha256(self.url.encode()).hexdigest()
 
 
-class Receivers:
+class RequestReceivers:
     """The receivers of a request's events."""
 
     def __init__(self, settings: DeliverySettings) -> None:
@@ -84,24 +84,24 @@ class Receivers:
             names += [f"{ASK_PREFIX}{number}" for number in range(len(request.webhooks))]
         return [name for name in names if self.named(request, name)]
 
-    def named(self, request: Request, name: str) -> Receiver | None:
+    def named(self, request: Request, name: str) -> WebhookReceiver | None:
         """Return the receiver with this name; None if it was removed from the configuration."""
         if webhook := asked_webhook(request, name):
             secrets = self._settings.secrets_of(webhook.secret_ref, request.tenant)
             if secrets is None:
                 return None
             key = Key(request.tenant, f"off/{request.id}/{name}")
-            return Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
+            return WebhookReceiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
         for each in self._settings.endpoints:
             if name == each.name and each.url and each.receives_from(request.tenant):
                 return receiver_of_endpoint(each, each.url)
         return None
 
 
-def receiver_of_endpoint(endpoint: Endpoint, url: str) -> Receiver:
+def receiver_of_endpoint(endpoint: Endpoint, url: str) -> WebhookReceiver:
     """Return a configured endpoint of the server as a receiver."""
     state_key = Key("", f"off/{endpoint.name}")
-    return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, state_key)
+    return WebhookReceiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, state_key)
 
 
 def asked_webhook(request: Request, name: str) -> Webhook | None:
@@ -159,7 +159,7 @@ class WebhookClient:
         self._addresses.close()
         await self._client.aclose()
 
-    async def call(self, receiver: Receiver, id: str, body: bytes) -> DeliveryResult:
+    async def call(self, receiver: WebhookReceiver, id: str, body: bytes) -> DeliveryResult:
         """Deliver once and return the outcome; never raises."""
         began = time.monotonic()
         try:
@@ -177,7 +177,7 @@ class WebhookClient:
             # A retry must not reveal to an agent that a name is not in the server's own network.
             is_final = is_unknown_host and receiver.name.startswith(ASK_PREFIX)
             result = DeliveryResult(
-                0.0, error=NO_ADDRESS if is_unknown_host else failure_reason(failure), is_final=is_final
+                0.0, error=NO_ADDRESS if is_unknown_host else webhook_failure_reason(failure), is_final=is_final
             )
         return result._replace(seconds=round(time.monotonic() - began, 3))
 
@@ -187,7 +187,7 @@ class WebhookClient:
         body = json.dumps({"type": TEST, "timestamp": jsonable(self._clock()), "data": data}).encode()
         return await self.call(receiver_of_endpoint(endpoint, url), f"test_{uuid.uuid4().hex}", body)
 
-    async def _post(self, receiver: Receiver, id: str, body: bytes) -> tuple[httpx.Response, bytes]:
+    async def _post(self, receiver: WebhookReceiver, id: str, body: bytes) -> tuple[httpx.Response, bytes]:
         url = httpx.URL(receiver.url)
         port = url.port or (443 if url.scheme == "https" else 80)
         addresses = await self._addresses.resolve(url.host, port, is_unencrypted=url.scheme != "https")
@@ -208,11 +208,11 @@ class WebhookClient:
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
                 continue
-            return response, await read_rest(response)
+            return response, await read_rest_of_reply(response)
         raise failure
 
 
-async def read_rest(response: httpx.Response) -> bytes:
+async def read_rest_of_reply(response: httpx.Response) -> bytes:
     """Read the rest of a short reply, so that the receiver sees no broken connection; return its beginning."""
     reply = b""
     with suppress(TimeoutError, httpx.HTTPError):
@@ -252,9 +252,9 @@ def retry_after_seconds(headers: httpx.Headers, now: datetime) -> float | None:
         return None
 
 
-def failure_reason(error: Exception) -> str:
+def webhook_failure_reason(error: Exception) -> str:
     """Return the reason for a missing reply, without any content of the request."""
-    if fault := tls_error(error):
+    if fault := find_tls_error(error):
         return fault
     if isinstance(error, httpx.TimeoutException):
         return "no connection or no reply in time"

@@ -11,14 +11,14 @@ from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Backend, Job, JobNotDueError
-from ringi.delivery.attempts import AttemptLog, DeliveryStatus, DeliveryTarget, EndpointState, LoggedAttempt
+from ringi.delivery.attempts import AttemptLog, DeliveryStatus, DeliveryTarget, GoneEndpoints, LoggedAttempt
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.webhooks import (
     GONE,
     DeliveryResult,
-    Receivers,
+    RequestReceivers,
     WebhookClient,
     delivery_queue_of_receiver,
     webhook_body,
@@ -67,7 +67,7 @@ class DeliveryTask(StrictModel):
         )
 
 
-class NextStep(NamedTuple):
+class DeliveryNextStep(NamedTuple):
     """The consequence of an attempt."""
 
     status: DeliveryStatus
@@ -79,16 +79,16 @@ class DeliveryWorker:
 
     def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, client: WebhookClient) -> None:
         self._store, self._clock, self._settings, self._client = backend.store, clock, settings, client
-        self._receivers = Receivers(settings)
+        self._receivers = RequestReceivers(settings)
         self._mailer = Mailer(settings.mail, settings.timeout) if settings.mail else None
-        self._log, self._endpoint_state = AttemptLog(backend.stream), EndpointState(backend.stream)
+        self._log, self._endpoint_state = AttemptLog(backend.stream), GoneEndpoints(backend.stream)
 
     async def deliver(self, job: Job) -> None:
         """Attempt once, and raise `JobNotDueError` for a retry; a settled delivery is skipped."""
         task = DeliveryTask.model_validate(job.payload)
         attempts = await self._log.of_target(task.tenant, task.target)
         in_series = [each for each in attempts if each.series == task.series and each.status != "queued"]
-        if is_settled(task, attempts, in_series):
+        if is_delivery_settled(task, attempts, in_series):
             return
         self._refuse_early(in_series)
         try:
@@ -129,7 +129,7 @@ class DeliveryWorker:
         await self._record(task, host, at, result, self._next_step(number, None, result))
 
     async def _record(
-        self, task: DeliveryTask, host: str, at: datetime, result: DeliveryResult, next_step: NextStep
+        self, task: DeliveryTask, host: str, at: datetime, result: DeliveryResult, next_step: DeliveryNextStep
     ) -> None:
         failpoint("deliver.after_call")
         next_at = self._clock() + timedelta(seconds=next_step.wait) if next_step.wait is not None else None
@@ -160,19 +160,21 @@ class DeliveryWorker:
         if seconds_left > 0:
             raise JobNotDueError(seconds_left)
 
-    def _next_step(self, number: int, max_attempts: int | None, result: DeliveryResult) -> NextStep:
+    def _next_step(self, number: int, max_attempts: int | None, result: DeliveryResult) -> DeliveryNextStep:
         schedule = self._settings.schedule
         if result.is_delivered:
-            return NextStep("delivered")
+            return DeliveryNextStep("delivered")
         if result.code == GONE:
-            return NextStep("gone")
+            return DeliveryNextStep("gone")
         if result.is_final or number >= min(max_attempts or len(schedule), len(schedule)):
-            return NextStep("failed")
+            return DeliveryNextStep("failed")
         wait = schedule[number] * (1 + random.uniform(0, self._settings.jitter))
-        return NextStep("waiting", max(wait, min(result.retry_after or 0, LONGEST_WAIT)))
+        return DeliveryNextStep("waiting", max(wait, min(result.retry_after or 0, LONGEST_WAIT)))
 
 
-def is_settled(task: DeliveryTask, attempts: Sequence[LoggedAttempt], in_series: Sequence[LoggedAttempt]) -> bool:
+def is_delivery_settled(
+    task: DeliveryTask, attempts: Sequence[LoggedAttempt], in_series: Sequence[LoggedAttempt]
+) -> bool:
     """Return whether nothing is left to do: the series has ended, or a later redelivery replaced it."""
     is_replaced = any(each.series > task.series for each in attempts)
     return is_replaced or bool(in_series and in_series[-1].status != "waiting")

@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 
 from ringi import Action, ask
 from ringi.base import canonical
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.demo.preferences import FORM
 from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
@@ -85,7 +85,7 @@ def is_chat(messages: Sequence[BaseMessage]) -> bool:
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
-    script = toml_of("ringi.demo", "script.toml")["chat"]
+    script = package_toml("ringi.demo", "script.toml")["chat"]
     says, text, results = script["says"], messages[-1].text, results_of(messages)
     if results:
         return AIMessage(says["done"].format(results=", ".join(results)))

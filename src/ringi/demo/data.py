@@ -19,6 +19,6 @@ DELAY = 0.04
 
 
 @cache
-def toml_of(package: str, name: str) -> dict[str, Any]:
+def package_toml(package: str, name: str) -> dict[str, Any]:
     """Return the content of a TOML file of a package."""
     return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))

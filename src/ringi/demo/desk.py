@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from ringi.demo.data import TASK, toml_of
+from ringi.demo.data import TASK, package_toml
 from ringi.integrations.langchain import Approval
 from ringi.runs import Agent, State
 from ringi.testing import ScriptedModel, tool_call
@@ -42,7 +42,7 @@ def order_stock(supplier: str, lines: list[dict[str, str | int]]) -> str:
 def agent(model: BaseChatModel | None) -> Agent:
     """Return the agent on this model; None for its scripted one."""
     tools: list[Callable[..., str]] = [send_mail, pay_back, delete_customer, order_stock]
-    gate = Approval(toml_of(__package__, "desk.toml")["policy"], tools)
+    gate = Approval(package_toml(__package__, "desk.toml")["policy"], tools)
     own = model or ScriptedModel(script=reply, delay=PACE)
     return Agent(
         "desk",
@@ -63,7 +63,7 @@ def visible_state(state: State) -> dict[str, str]:
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
-    texts, newest = toml_of(__package__, "desk.toml"), messages[-1]
+    texts, newest = package_toml(__package__, "desk.toml"), messages[-1]
     if isinstance(newest, ToolMessage):
         return AIMessage(texts["says"]["done"].format(result=newest.text))
     found = next((task for task in texts["tasks"] if re.search(task["pattern"], newest.text, re.I)), None)

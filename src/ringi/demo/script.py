@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.demo import chat
-from ringi.demo.data import DELAY, toml_of
+from ringi.demo.data import DELAY, package_toml
 from ringi.testing import ScriptedModel
 
-REPLIES = toml_of("ringi.demo", "script.toml")["replies"]
+REPLIES = package_toml("ringi.demo", "script.toml")["replies"]
 
 
 def scripted_demo_reply(messages: Sequence[BaseMessage]) -> str | AIMessage:

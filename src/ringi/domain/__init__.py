@@ -19,7 +19,7 @@ from ringi.domain.record import (
     Query,
     UnreadableError,
     Viewer,
-    topic_of,
+    record_topic,
 )
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
@@ -65,5 +65,5 @@ __all__ = [
     "entries_in",
     "is_person",
     "parse_body",
-    "topic_of",
+    "record_topic",
 ]

@@ -87,7 +87,7 @@ def active_absences(journal: Journal | None, now: datetime) -> list[Absence]:
     return [absence for absence in found if now < absence.until]
 
 
-def away_of(absences: list[Absence], person: str) -> Away:
+def absences_concerning(absences: list[Absence], person: str) -> Away:
     """Return what concerns a person."""
     own = next((absence for absence in absences if absence.person == person), None)
     # Not those of the people for whom an absent person stands: a deputy has no deputy.

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ringi.base.canonical_json import digest, jsonable, non_finite_paths, plain_fields
-from ringi.base.model import StrictModel, Time, field_names, without_nulls
+from ringi.base.canonical_json import digest, fields_as_plain_json, jsonable, non_finite_paths
+from ringi.base.model import StrictModel, Time, field_names, without_null_fields
 from ringi.base.texts import Sentence
-from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, rule_of, safe_repr
+from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, pydantic_error_rule, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.events import MOST, Webhook
 from ringi.domain.grants import Grant, GrantUse, NewGrant
@@ -253,14 +253,14 @@ class Ask(StrictModel):
         """
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0
-        too_long = error_if(
+        too_long = field_error_if(
             size > max_fields,
             "form.fields",
             f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)",
         )
         is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
         why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
-        derived = error_if(is_taken, "id", why)
+        derived = field_error_if(is_taken, "id", why)
         errors = [error for error in (too_long, derived, *self._contradictions(), *unstorable_numbers(self)) if error]
         if errors:
             raise InvalidError(errors)
@@ -285,7 +285,7 @@ class Ask(StrictModel):
         action = self.action
         if action:
             free |= {"action.args": action.args, "action.schema": action.args_schema}
-        plain = plain_fields(free)
+        plain = fields_as_plain_json(free)
         if action:
             action = action.model_copy(update={"args": plain["action.args"], "args_schema": plain["action.schema"]})
         more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
@@ -294,38 +294,42 @@ class Ask(StrictModel):
     def _contradictions(self) -> list[FieldError | None]:
         gated = self.action or self.resolved_kind in GATED
         return [
-            error_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
-            error_if(
+            field_error_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            field_error_if(
                 self.action and self.answer_schema is not None,
                 "answer_schema",
                 "give action or answer_schema, not both: an action is answered with a decision",
             ),
             *(
-                error_if(
+                field_error_if(
                     self.answer_schema is None or decision not in ("approve", "reject"),
                     f"actions.{decision}.value",
                     "only approve and reject have a value, together with an answer_schema",
                 )
                 for decision in buttons_with_values(self.actions)
             ),
-            error_if(self.id in RESERVED, "id", f"{self.id!r} is reserved: choose another id"),
-            error_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
-            error_if(
+            field_error_if(self.id in RESERVED, "id", f"{self.id!r} is reserved: choose another id"),
+            field_error_if(
+                self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"
+            ),
+            field_error_if(
                 self.fallback is not None and gated,
                 "fallback",
                 "remove it: a request that authorizes an action or a decision of this kind has no fallback",
             ),
-            error_if(
+            field_error_if(
                 self.resolved_kind == "approval" and not self.action,
                 "action",
                 "is missing: an approval needs an action",
             ),
-            error_if(
+            field_error_if(
                 self.quorum and set(AGREEING).isdisjoint(self.resolved_allowed),
                 "quorum",
                 "remove it: people vote only on what they can approve or edit",
             ),
-            error_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
+            field_error_if(
+                len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"
+            ),
         ]
 
     @property
@@ -357,7 +361,7 @@ def unstorable_numbers(model: StrictModel) -> list[FieldError]:
     return [FieldError(".".join(path), why, "not_finite") for path in non_finite_paths(model)]
 
 
-def error_if(is_wrong: object, field: str, message: str, code: str = "invalid") -> FieldError | None:
+def field_error_if(is_wrong: object, field: str, message: str, code: str = "invalid") -> FieldError | None:
     """Return the error if the condition is true."""
     return FieldError(field, message, code) if is_wrong else None
 
@@ -395,7 +399,7 @@ class Answer(StrictModel):
         answer = parse_body(cls, body)
         if answer.data is None and answer.args is None:
             return answer
-        return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
+        return answer.model_copy(update=fields_as_plain_json({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
         """Check an answer that is one JSON value.
@@ -422,7 +426,7 @@ class Answer(StrictModel):
 
 def _without_absent(body: object) -> object:
     """Return an ask without the nulls of absent fields, and with its form parsed."""
-    body = without_nulls(body, Ask)
+    body = without_null_fields(body, Ask)
     if not isinstance(body, dict):
         return body
     found = dict(body)
@@ -431,9 +435,9 @@ def _without_absent(body: object) -> object:
             case "form", dict():
                 found[name] = Form.parse(value)
             case "action", dict():
-                found[name] = without_nulls(value, Action)
+                found[name] = without_null_fields(value, Action)
             case "webhooks", list():
-                found[name] = [without_nulls(each, Webhook) for each in value]
+                found[name] = [without_null_fields(each, Webhook) for each in value]
             case "actions", dict():
                 offered = get_args(Decision)
                 found[name] = {key: each for key, each in value.items() if each is not None or key not in offered}
@@ -508,9 +512,11 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
         known = sorted(name for name in field_names(model) if name != "policy")
         return FieldError(field, f"is not a known field: {_use(field, known)}", "unexpected")
     if error["type"] in NOT_OF_A_SHAPE and (shape := SHAPES.get(field)):
-        return FieldError(field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *rule_of(error))
+        return FieldError(
+            field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *pydantic_error_rule(error)
+        )
     shape = SHAPES.get(str(steps[0])) if error["type"] in BELOW_A_SHAPE and len(steps) > 1 else None
-    return FieldError(field, f"{error['msg']}: send {shape}" if shape else error["msg"], *rule_of(error))
+    return FieldError(field, f"{error['msg']}: send {shape}" if shape else error["msg"], *pydantic_error_rule(error))
 
 
 def _use(field: str, known: Sequence[str]) -> str:
@@ -604,7 +610,7 @@ class Receipt(StrictModel):
         return self.outcome == "unknown" and attempt is not None and self.attempt == attempt
 
 
-class Remembered(StrictModel):
+class MemoryChanges(StrictModel):
     """Changes to the memory of an answer."""
 
     data: dict[str, Any] | None

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import NOT_BLANK, FieldValidationError
-from ringi.domain.conditions import MISSING, Path, argument_of
+from ringi.domain.conditions import MISSING, Path, argument_at_path
 
 if TYPE_CHECKING:
     from ringi.domain.ask import Response
@@ -61,7 +61,7 @@ class Check(StrictModel):
         if self.argument is None:
             return True
         edited = args if response.args is None else response.args
-        return bool(argument_of(edited, self.argument) != argument_of(args, self.argument))
+        return bool(argument_at_path(edited, self.argument) != argument_at_path(args, self.argument))
 
 
 class CheckResult(StrictModel):
@@ -112,7 +112,7 @@ class CheckRecipe(StrictModel):
         if self.args is not None:
             return self.args
         path = str(self.argument)
-        real = argument_of(args, path)
+        real = argument_at_path(args, path)
         if real is MISSING or isinstance(real, dict | list):
             return None
         wrong = self.set[path] if self.set else _times(real, (self.times or {})[path])
@@ -218,7 +218,7 @@ def _share(name: str, answers: Sequence[bool]) -> CheckShare:
     return CheckShare(name=name, **counts, alarm=alarm)
 
 
-def id_like(id: str, digits: str) -> str:
+def new_id_of_same_shape(id: str, digits: str) -> str:
     """Return a new id of the shape of a real one: UUIDs and runs of hexadecimal digits are replaced, else it is a UUID.
 
     Args:
@@ -239,7 +239,7 @@ def _digits_like(real: str, digits: str) -> str:
     return (digits * (len(real) // len(digits) + 1))[: len(real)]
 
 
-def with_wrong_value(content: Any, real: object, wrong: object) -> Any:
+def replace_value_everywhere(content: Any, real: object, wrong: object) -> Any:
     """Return content in which a value is replaced wherever it occurs, also within texts.
 
     Otherwise the title would name another amount than the call.

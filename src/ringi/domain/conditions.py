@@ -133,14 +133,14 @@ Where = dict[Path, Condition]
 """Conditions by argument; `customer.country` is a nested value of an argument."""
 
 
-def all_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
+def all_conditions_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
     """Return whether all conditions hold; None if that is unknown.
 
     Args:
         where: Conditions by argument.
         args: The arguments by name.
     """
-    return _all(condition.holds(argument_of(args, path)) for path, condition in where.items())
+    return _all(condition.holds(argument_at_path(args, path)) for path, condition in where.items())
 
 
 def find_contradiction(*conditions: Condition) -> str | None:
@@ -194,7 +194,7 @@ def _all(results: Iterable[bool | None]) -> bool | None:
     return False if False in values else None if None in values else True
 
 
-def argument_of(args: object, path: str) -> object:
+def argument_at_path(args: object, path: str) -> object:
     """Return the value at a path such as `customer.country`; `MISSING` if there is none."""
     value = args
     for part in path.split("."):
@@ -206,7 +206,7 @@ def _item_results(value: object, where: Mapping[str, Condition]) -> list[bool | 
     if not isinstance(value, list):
         return None
     return [
-        _all(each.holds(item if path == ITEM else argument_of(item, path)) for path, each in where.items())
+        _all(each.holds(item if path == ITEM else argument_at_path(item, path)) for path, each in where.items())
         for item in value
     ]
 
@@ -228,7 +228,7 @@ def _sum(value: object, where: Mapping[str, Condition]) -> bool | None:
 
 
 def _total(items: Iterable[object], path: str) -> object:
-    numbers = [item if path == ITEM else argument_of(item, path) for item in items]
+    numbers = [item if path == ITEM else argument_at_path(item, path) for item in items]
     if not all(_type(number) is float for number in numbers):
         return MISSING
     return float(exact_decimal_sum(numbers))

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from ringi.base.texts import reason_of
-from ringi.domain.ask import AGREEING, Answer, Response, buttons_with_values, error_if, unstorable_numbers
+from ringi.domain.ask import AGREEING, Answer, Response, buttons_with_values, field_error_if, unstorable_numbers
 from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
-from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_stage
+from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_vote_stage
 from ringi.errors import ConflictError, FieldError, ForbiddenError, InvalidError
 from ringi.forms import json_schema
-from ringi.forms.arguments import check_edit
+from ringi.forms.arguments import check_edited_arguments
 
 MCP = "mcp"
 """The channel of an answer from an MCP client, in which an agent may have written it."""
@@ -29,20 +29,20 @@ def decide_request(
     request: R, answer: Answer, by: Decider, channel: str, now: datetime, ended_rules: tuple[str, ...] = ()
 ) -> tuple[R, Event | None]:
     """Return the request after an answer; see `Request.completed`."""
-    if is_repeat(request, answer, by):
+    if is_repeated_answer(request, answer, by):
         return request, None
     request.refuse_closed(by.name, now)
-    refuse_sign_in(request, by)
+    refuse_weak_sign_in(request, by)
     if answer.override:
         refuse_override(request, by)
-    refuse_others(request, by, ONE_OR_OVERRIDE)
-    data = checked_answer(request, answer)
+    refuse_other_people(request, by, ONE_OR_OVERRIDE)
+    data = check_answer_data(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
     others = tuple(each for each in request.votes if each.subject != by.identity)
     votes_count = bool(request.quorum) and answer.decision in AGREEING and not answer.override
-    stage = (open_stage(request.quorum, others, digest) or 0) if votes_count else 0
+    stage = (open_vote_stage(request.quorum, others, digest) or 0) if votes_count else 0
     groups = request.quorum[stage].groups if votes_count else ()
-    absent = None if answer.override else authority_of(request, by, groups)
+    absent = None if answer.override else person_deputized_for(request, by, groups)
     if answer.grant and channel == MCP:
         raise ForbiddenError("later calls cannot be approved over MCP: leave `grant` out, and use the page")
     if answer.grant and (absent or answer.override):
@@ -63,7 +63,7 @@ def decide_request(
     }
     if not request.quorum and not request.hold:
         return complete_with_response(
-            request, decision, now, **subjects_of(by.subject, absent.subject if absent else "")
+            request, decision, now, **decider_subjects(by.subject, absent.subject if absent else "")
         )
     for_subject = absent.subject or None if absent else None
     vote = Vote(**decision, subject=by.identity, stage=stage, for_subject=for_subject)
@@ -71,7 +71,7 @@ def decide_request(
         if any(not each.people.isdisjoint(vote.people) for each in others):
             what = f"you or the person for whom you stand have voted on request {request.id!r}"
             raise ForbiddenError(f"{what}: another person must vote")
-        if open_stage(request.quorum, (*others, vote), digest) is not None:
+        if open_vote_stage(request.quorum, (*others, vote), digest) is not None:
             votes = (*others, vote)
             return request.changed("voted", by.name, now, votes=votes, missing=missing_votes(request.quorum, votes))
     if request.hold:
@@ -90,7 +90,7 @@ def grant_of_answer(request: RequestData, answer: Answer, now: datetime) -> Gran
     return Grant.of(answer.grant, call, now)
 
 
-def refuse_sign_in(request: RequestData, by: Decider) -> None:
+def refuse_weak_sign_in(request: RequestData, by: Decider) -> None:
     """Raise `ForbiddenError` if the person's sign-in is too old or too weak for the tier of the request."""
     for tier, acr in by.weak_tiers:
         if request.tier == tier:
@@ -110,7 +110,7 @@ def refuse_override(request: RequestData, by: Decider) -> None:
         raise ForbiddenError(f"{what}: another administrator must decide it without `override`")
 
 
-def refuse_others(request: RequestData, by: Decider, remedy: str = ONE_OF_THEM) -> None:
+def refuse_other_people(request: RequestData, by: Decider, remedy: str = ONE_OF_THEM) -> None:
     """Check that the request is open to the person, or to one for whom the person stands.
 
     Args:
@@ -128,7 +128,7 @@ def refuse_others(request: RequestData, by: Decider, remedy: str = ONE_OF_THEM) 
     raise ForbiddenError(f"request {request.id!r} is assigned to {names}, not to {by.name!r}: {remedy}")
 
 
-def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
+def person_deputized_for(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
     """Return the person for whom a deputy decides; None if the person decides for themselves.
 
     Args:
@@ -156,7 +156,7 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     return None if chosen.name == by.name else chosen
 
 
-def refuse_files(request: RequestData, by: Decider, now: datetime) -> None:
+def refuse_attaching_files(request: RequestData, by: Decider, now: datetime) -> None:
     """Check that the person may attach files to the request: only people who may answer it.
 
     Args:
@@ -170,15 +170,15 @@ def refuse_files(request: RequestData, by: Decider, now: datetime) -> None:
         ForbiddenError: The request is assigned to other people, or a rule of it excludes the person.
     """
     request.refuse_closed(by.name, now)
-    refuse_others(request, by)
+    refuse_other_people(request, by)
     if not by.is_admin:
-        authority_of(request, by)
+        person_deputized_for(request, by)
 
 
 def refuse_deputy(request: RequestData, by: Decider) -> None:
     """Raise `ForbiddenError` unless the person may decide the request for themselves."""
-    refuse_others(request, by)
-    if authority_of(request, by) is not None:
+    refuse_other_people(request, by)
+    if person_deputized_for(request, by) is not None:
         raise ForbiddenError("a deputy decides each request alone: ask another person to switch on the rule")
 
 
@@ -188,21 +188,21 @@ def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
     if request.held:
         decision["released_at"] = now
     # Without a sign-in, the subject of a vote is the name.
-    subjects = subjects_of(vote.subject if vote.subject != vote.responder else "", vote.for_subject or "")
+    subjects = decider_subjects(vote.subject if vote.subject != vote.responder else "", vote.for_subject or "")
     if not request.quorum or vote.decision not in AGREEING or vote.override:
         return complete_with_response(request, decision, now, **subjects)
-    votes = with_vote(request.votes, vote)
+    votes = votes_with_vote(request.votes, vote)
     counted = [each.responder for each in votes if each.authorised_digest == vote.authorised_digest]
     return complete_with_response(request, decision | {"voters": tuple(counted)}, now, votes=votes, **subjects)
 
 
-def subjects_of(responder: str, absent: str) -> dict[str, str]:
+def decider_subjects(responder: str, absent: str) -> dict[str, str]:
     """Return the fields of a completed request with the sign-ins that are known of who decided, and for whom."""
     found = {"responder_subject": responder, "absent_subject": absent}
     return {name: subject for name, subject in found.items() if subject}
 
 
-def with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
+def votes_with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
     """Return the votes with a vote, or with a held answer as a vote, in place of an earlier one of its person."""
     others = (each for each in votes if each.subject != vote.subject)
     return (*others, Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields}))
@@ -215,11 +215,11 @@ def complete_with_response(request: R, decision: dict[str, Any], now: datetime, 
     return request.ended("completed", response.responder, now, response=response, **free, **changes)
 
 
-def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
+def is_repeated_answer(request: RequestData, answer: Answer, by: Decider) -> bool:
     """Return whether a decision or vote on record is this answer, from the same person."""
     won = request.response
     own_name = (by.name, by.subject)
-    if won and is_same_person(won.responder, request.responder_subject, *own_name) and is_same(answer, won):
+    if won and is_same_person(won.responder, request.responder_subject, *own_name) and says_the_same(answer, won):
         return True
     if not request.votes and not request.held:
         return False
@@ -227,10 +227,10 @@ def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
     if request.is_final:
         # The vote of somebody who voted for other arguments has lost.
         own = [each for each in own if won and each.authorised_digest == won.authorised_digest]
-    return any(is_same(answer, each) for each in own[:1])
+    return any(says_the_same(answer, each) for each in own[:1])
 
 
-def is_same(answer: Answer, earlier: Response | Vote) -> bool:
+def says_the_same(answer: Answer, earlier: Response | Vote) -> bool:
     """Return whether an answer says what another one said."""
     data = {name: value for name, value in (answer.data or {}).items() if value is not None}
     words = (answer.decision, answer.args, answer.message, answer.override)
@@ -260,8 +260,8 @@ def withdraw_person_decisions(request: R, person: str, by: str, now: datetime) -
         return request, None
     if held and request.quorum and held.decision in AGREEING and not held.override:
         # It was the last vote that was missing: without the others it is one of the votes again.
-        counted = with_vote(votes, held)
-        if open_stage(request.quorum, counted, held.authorised_digest) is not None:
+        counted = votes_with_vote(votes, held)
+        if open_vote_stage(request.quorum, counted, held.authorised_digest) is not None:
             votes, held = counted, None
     changes: dict[str, Any] = {"held": held} if held != request.held else {}
     if votes != request.votes:
@@ -288,7 +288,7 @@ def request_after_time_passes(request: R, now: datetime) -> tuple[R, Event | Non
     return request.changed("escalated", SYSTEM, now, escalated=taken)
 
 
-def checked_answer(request: RequestData, answer: Answer) -> dict[str, Any] | None:
+def check_answer_data(request: RequestData, answer: Answer) -> dict[str, Any] | None:
     """Return the data of an answer as it is stored; raise `InvalidError` for an answer that does not fit.
 
     Args:
@@ -305,7 +305,7 @@ def checked_answer(request: RequestData, answer: Answer) -> dict[str, Any] | Non
     if errors:
         raise InvalidError(errors)
     if answer.decision == "edit" and answer.args is not None and request.action:
-        check_edit(request.action.args_schema, request.action.args, answer.args)
+        check_edited_arguments(request.action.args_schema, request.action.args, answer.args)
     return _checked_data(request, answer)
 
 
@@ -314,29 +314,29 @@ def _misfits(request: RequestData, answer: Answer) -> list[FieldError | None]:
     says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
     return [
         *(unstorable_numbers(answer) if answer.data or answer.args else ()),
-        error_if(
+        field_error_if(
             answer.args is not None and not (edits and request.action),
             "args",
             "are accepted only with the decision edit on an action: remove them",
             "unexpected",
         ),
-        error_if(
+        field_error_if(
             edits and request.action and not has_form and answer.args is None,
             "args",
             "are missing: send all arguments, as edited",
             "required",
         ),
-        error_if(
+        field_error_if(
             edits and not request.action and not answer.data, "data", "is missing: send the edited data", "required"
         ),
-        error_if(
+        field_error_if(
             answer.decision == "reject" and answer.data,
             "data",
             "is not accepted with a rejection: send a message instead",
             "unexpected",
         ),
-        error_if(says_nothing, "message", "is required: write a message", "message_required"),
-        error_if(
+        field_error_if(says_nothing, "message", "is required: write a message", "message_required"),
+        field_error_if(
             request.kind == "finish" and edits and not _task(answer),
             "data.task",
             "is required: enter the new task as text",

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, check_number, check_text, safe_repr
-from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
+from ringi.domain.media import MAX_PIXELS, MAX_SIDE, read_image_header
 
 MAX_BLOCKS = 10
 MAX_COLUMNS, MAX_ROWS = 20, 200
@@ -63,7 +63,7 @@ def _image(value: str) -> str:
         raise FieldValidationError("", "is no base64: send the bytes of an image so written") from None
     if len(content) > MAX_IMAGE:
         raise FieldValidationError("", f"has {len(content)} bytes, at most {MAX_IMAGE} are allowed: make it smaller")
-    picture = picture_of(content)
+    picture = read_image_header(content)
     if picture is None:
         raise FieldValidationError("", "is no PNG, JPEG, GIF or WebP: send one of these")
     if picture.is_too_large:
@@ -113,7 +113,7 @@ class Image(_Block):
     @property
     def media_type(self) -> str:
         """The media type of the bytes."""
-        picture = picture_of(base64.b64decode(self.data))
+        picture = read_image_header(base64.b64decode(self.data))
         return picture.media_type if picture else "application/octet-stream"
 
 
@@ -147,7 +147,7 @@ Block: TypeAlias = Annotated[Table | Image | Code | Diff | Link, Field(discrimin
 KINDS = {"table": "Table", "image": "Image", "code": "Code", "diff": "Change", "link": "Link"}
 
 
-def summary_of(block: Block, kinds: Mapping[str, str] = KINDS) -> str:
+def display_block_summary(block: Block, kinds: Mapping[str, str] = KINDS) -> str:
     """Return one line that describes a block; of its content it contains only the title."""
     size = f" {len(block.columns)} × {len(block.rows)}" if isinstance(block, Table) else ""
     title = block.title or (block.alt if isinstance(block, Image) else "")

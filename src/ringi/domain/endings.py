@@ -35,7 +35,7 @@ class EndedQuery(NamedTuple):
         return self.after is None or place < self.after
 
 
-def is_by_end(query: Query) -> bool:
+def is_order_by_end(query: Query) -> bool:
     """Return whether a query is in the order `ended`."""
     return query.order == "ended"
 

@@ -81,7 +81,7 @@ OURS = frozenset(
 )
 
 
-def fit_url(url: str) -> str:
+def check_webhook_url(url: str) -> str:
     """Return the address if deliveries can be sent to it; raise otherwise."""
     try:
         parts = urlsplit(url)
@@ -95,7 +95,7 @@ def fit_url(url: str) -> str:
     return url
 
 
-def fit_headers(headers: dict[str, str]) -> dict[str, str]:
+def check_webhook_headers(headers: dict[str, str]) -> dict[str, str]:
     """Return headers that may be added to a delivery, with lower-case names; raise for others."""
     for name, value in headers.items():
         if not HEADER.fullmatch(name) or not VALUE.fullmatch(value):
@@ -105,9 +105,9 @@ def fit_headers(headers: dict[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-WebhookUrl = Annotated[str, AfterValidator(fit_url)]
+WebhookUrl = Annotated[str, AfterValidator(check_webhook_url)]
 
-Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(fit_headers)]
+Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(check_webhook_headers)]
 
 Tries = Annotated[int, Field(strict=True, ge=1, le=MOST_TRIES)]
 
@@ -122,13 +122,13 @@ class Webhook(StrictModel):
     max_tries: Tries | None = None
 
 
-def host_of(url: str) -> str:
+def displayable_host(url: str) -> str:
     """Return the displayable part of an address; the rest may be a secret."""
     parts = urlsplit(url)
     name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
 
 
-def deliveries_of(tenant: str, request_id: str) -> Key:
+def delivery_stream_key(tenant: str, request_id: str) -> Key:
     """Return the key of the stream with the delivery attempts of a request's events."""
     return Key(tenant, f"deliveries/{request_id}")

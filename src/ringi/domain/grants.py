@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from ringi.base.canonical_json import digest
 from ringi.base.model import StrictModel, Time
-from ringi.domain.conditions import Args, Where, all_hold
+from ringi.domain.conditions import Args, Where, all_conditions_hold
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import Event, UnreadableError
 from ringi.errors import ConflictError, InvalidError, NotFoundError
@@ -122,7 +122,7 @@ class Grant(StrictModel):
         """
         if not now < new.until <= now + timedelta(days=MAX_DAYS):
             raise InvalidError.of("grant.until", f"give a time within {MAX_DAYS} days", "grant_until", days=MAX_DAYS)
-        if new.where is not None and all_hold(new.where, call.args) is not True:
+        if new.where is not None and all_conditions_hold(new.where, call.args) is not True:
             raise InvalidError.of("grant.where", "must hold for the arguments of this request", "grant_scope")
         for name in ("tool", "thread_id", "folder"):
             value, shown_value = getattr(new, name), getattr(call, name)
@@ -156,7 +156,7 @@ class Grant(StrictModel):
             return self.args_digest == digest(dict(call.args))
         if self.where and not call.args.keys() <= set(self.names):
             return False
-        return all_hold(self.where, call.args) is True
+        return all_conditions_hold(self.where, call.args) is True
 
     def is_from(self, new: NewGrant) -> bool:
         """Return whether a person who chose this would get the same grant for the same request."""
@@ -275,7 +275,7 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
     return _written(journal, about, {**entries, id: entry}, by, now)
 
 
-def with_use(journal: Journal, id: str, digest: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
+def with_grant_use(journal: Journal, id: str, digest: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
     """Return the journal with one more use of a grant; unchanged and None if the grant is no longer in force.
 
     Args:

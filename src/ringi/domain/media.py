@@ -24,7 +24,7 @@ UNKNOWN = "application/octet-stream"
 NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 
 
-class Picture(NamedTuple):
+class ImageHeader(NamedTuple):
     """An image as its header describes it."""
 
     media_type: str
@@ -37,11 +37,11 @@ class Picture(NamedTuple):
         return max(self.width, self.height) > MAX_SIDE or self.width * self.height > MAX_PIXELS
 
 
-def picture_of(content: bytes) -> Picture | None:
+def read_image_header(content: bytes) -> ImageHeader | None:
     """Return the image in the bytes: PNG, JPEG, GIF or WebP; None for any other format, SVG included."""
     try:
         if content.startswith(PNG) and content[12:16] == b"IHDR":
-            return Picture("image/png", *struct.unpack(">II", content[16:24]))
+            return ImageHeader("image/png", *struct.unpack(">II", content[16:24]))
         if content.startswith(GIFS):
             return _gif(content)
         if content.startswith(JPEG):
@@ -53,7 +53,7 @@ def picture_of(content: bytes) -> Picture | None:
     return None
 
 
-def _gif(content: bytes) -> Picture | None:
+def _gif(content: bytes) -> ImageHeader | None:
     """Return the size that all frames need: a frame may be larger than the screen in the header."""
     width, height, flags = struct.unpack("<HHB", content[6:11])
     at, parts = 13 + _colors(flags), 0
@@ -69,7 +69,7 @@ def _gif(content: bytes) -> Picture | None:
         at += 1
         parts += 1
     # Some readers skip an unknown block and draw the data after it, so it is rejected.
-    return Picture("image/gif", width, height) if parts < MAX_GIF_PARTS and kind in (b";", b"") else None
+    return ImageHeader("image/gif", width, height) if parts < MAX_GIF_PARTS and kind in (b";", b"") else None
 
 
 def _colors(flags: int) -> int:
@@ -77,7 +77,7 @@ def _colors(flags: int) -> int:
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
 
-def _jpeg(content: bytes) -> Picture | None:
+def _jpeg(content: bytes) -> ImageHeader | None:
     at = 2
     for _ in range(MAX_SEGMENTS):
         if at + 9 > len(content) or content[at] != 0xFF:
@@ -85,26 +85,26 @@ def _jpeg(content: bytes) -> Picture | None:
         kind, (length,) = content[at + 1], struct.unpack(">H", content[at + 2 : at + 4])
         if 0xC0 <= kind <= 0xCF and kind not in NO_FRAME:
             height, width = struct.unpack(">HH", content[at + 5 : at + 9])
-            return Picture("image/jpeg", width, height)
+            return ImageHeader("image/jpeg", width, height)
         at += 2 + length
     return None
 
 
-def _webp(content: bytes) -> Picture | None:
+def _webp(content: bytes) -> ImageHeader | None:
     kind = content[12:16]
     if kind == b"VP8X":
         width, height = (int.from_bytes(content[n : n + 3], "little") + 1 for n in (24, 27))
-        return Picture("image/webp", width, height)
+        return ImageHeader("image/webp", width, height)
     if kind == b"VP8L":
         (bits,) = struct.unpack("<I", content[21:25])
-        return Picture("image/webp", (bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
+        return ImageHeader("image/webp", (bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
     if kind == b"VP8 ":
         width, height = struct.unpack("<HH", content[26:30])
-        return Picture("image/webp", width & 0x3FFF, height & 0x3FFF)
+        return ImageHeader("image/webp", width & 0x3FFF, height & 0x3FFF)
     return None
 
 
-def media_type_of(content: bytes, name: str, picture: Picture | None) -> str:
+def detect_media_type(content: bytes, name: str, picture: ImageHeader | None) -> str:
     """Return one of `MEDIA_TYPES`, detected from the bytes; the name only distinguishes text and archive formats.
 
     `picture` is the image in the bytes, if any.

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import Field
 
 from ringi.base.model import StrictModel, Time
-from ringi.domain.ask import Answer, Decision, Remembered, unstorable_numbers
+from ringi.domain.ask import Answer, Decision, MemoryChanges, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_after_record
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
@@ -81,14 +81,14 @@ def _named(value: object, labels: dict[Any, str]) -> Any:
     return labels.get(value, value) if labels and isinstance(value, str | int) else value
 
 
-def person_in(request: Request) -> str | None:
+def person_of_memory(request: Request) -> str | None:
     """Return the person whose memory a request is: its responder; None if it is no memory."""
     response, category = request.response, request.context.get(CATEGORY)
     if (
         request.status != "completed"
         or not response
         or response.decision not in REMEMBERED
-        or not is_category(category)
+        or not is_memory_category(category)
     ):
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
@@ -105,7 +105,7 @@ def is_person(name: str | None) -> bool:
     return bool(name) and name != SYSTEM and ":" not in str(name)
 
 
-def is_category(category: object) -> bool:
+def is_memory_category(category: object) -> bool:
     """Return whether the value is a valid category of memories."""
     return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
 
@@ -113,7 +113,7 @@ def is_category(category: object) -> bool:
 def find_person_memory(request: Request, person: str) -> Memory:
     """Return this person's memory in a request, or raise `NotFoundError`, also for another person's memory."""
     response = request.response
-    if not response or person_in(request) != person:
+    if not response or person_of_memory(request) != person:
         raise NotFoundError("memory", request.id)
     memory = request.memory
     return Memory(
@@ -132,7 +132,7 @@ def find_person_memory(request: Request, person: str) -> Memory:
 
 
 @contextmanager
-def looked_for(id: str) -> Iterator[None]:
+def missing_request_as_memory(id: str) -> Iterator[None]:
     """Report a missing request as a missing memory, so that nobody learns of other people's requests."""
     try:
         yield
@@ -150,13 +150,13 @@ def with_memory_edited(
         return request, None
     if expected_updated_at not in (None, before.updated_at):
         raise ConflictError(f"memory {request.id!r} was changed since it was read: read it again, then edit it")
-    return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
+    return request.changed("memory_edited", by, now, memory=MemoryChanges(data=fit, at=now))
 
 
 def with_memory_deleted(request: Request, by: str, now: datetime) -> tuple[Request, Event]:
     """Return the request with its memory deleted permanently; the answer is unchanged."""
     find_person_memory(request, by)
-    return request.changed("memory_deleted", by, now, memory=Remembered(data=None, at=now))
+    return request.changed("memory_deleted", by, now, memory=MemoryChanges(data=None, at=now))
 
 
 def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:

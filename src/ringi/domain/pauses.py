@@ -74,7 +74,7 @@ class PausePage(StrictModel):
     next: None
 
 
-def pauses_in(journal: Journal | None, now: datetime) -> tuple[Pause, ...]:
+def pauses_in_force(journal: Journal | None, now: datetime) -> tuple[Pause, ...]:
     """Return the pauses in force, oldest first.
 
     Args:
@@ -88,7 +88,7 @@ def pauses_in(journal: Journal | None, now: datetime) -> tuple[Pause, ...]:
 
 
 def read_pauses(journal: Journal | None) -> tuple[Pause, ...]:
-    """Return the pauses that nobody has ended, oldest first; see `pauses_in`."""
+    """Return the pauses that nobody has ended, oldest first; see `pauses_in_force`."""
     if journal is None:
         return ()
     try:
@@ -133,15 +133,15 @@ def with_pause(journal: Journal, new: NewPause, id: str, by: str, now: datetime)
     """
     if new.until is not None and new.until <= now:
         raise InvalidError.of("until", "is in the past: give a later time")
-    pauses = pauses_in(journal, now)
-    if same_pause(pauses, new, by):
+    pauses = pauses_in_force(journal, now)
+    if find_same_pause(pauses, new, by):
         return journal, None
     pause = Pause(id=id, agent=new.agent, reason=new.reason, by=by, since=now, until=new.until)
     entry = {"pause": id, "agent": new.agent, "until": new.until, "reason": new.reason}
     return journal.written(entry, pause_journal_state([*pauses, pause]), by=by, now=now)
 
 
-def same_pause(pauses: Sequence[Pause], new: NewPause, by: str) -> Pause | None:
+def find_same_pause(pauses: Sequence[Pause], new: NewPause, by: str) -> Pause | None:
     """Return the pause that a repeated call has already begun."""
     wanted = (new.agent, new.reason, new.until, by)
     return next((each for each in pauses if (each.agent, each.reason, each.until, each.by) == wanted), None)
@@ -159,7 +159,7 @@ def without_pause(journal: Journal, id: str, by: str, now: datetime) -> tuple[Jo
     Raises:
         NotFoundError: No pause in force has this id.
     """
-    pauses = pauses_in(journal, now)
+    pauses = pauses_in_force(journal, now)
     if all(each.id != id for each in pauses):
         raise NotFoundError("pause", id)
     return journal.written(

@@ -38,7 +38,7 @@ ALIKE = 0.6
 """The least likeness of two names, from 0 to 1, for one to be suggested in place of the other."""
 
 
-class Known(NamedTuple):
+class PeopleOnRecord(NamedTuple):
     """The people who have a token, have signed in, or are named by the settings, and their groups."""
 
     people: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Known(NamedTuple):
         named = [(f"groups.{n}", name) for n, name in enumerate(groups)]
         wrong += [(field, name, self.groups) for field, name in named if name not in self.groups]
         if wrong:
-            raise InvalidError([unknown_name(*each) for each in wrong])
+            raise InvalidError([unknown_name_error(*each) for each in wrong])
 
     def can_answer(self, request: Request) -> bool:
         """Return whether one of these people may answer a pending request, not counting administrators.
@@ -81,7 +81,7 @@ class Known(NamedTuple):
         return all(not stage.groups or not self.groups.isdisjoint(stage.groups) for stage in request.quorum)
 
 
-def unknown_name(field: str, name: str, known: Collection[str]) -> FieldError:
+def unknown_name_error(field: str, name: str, known: Collection[str]) -> FieldError:
     """Return the error of a name that nobody has, with the nearest known name."""
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
     nearest = next((folded[each] for each in get_close_matches(name.casefold(), folded, 1, ALIKE)), None)
@@ -95,7 +95,7 @@ NOT_ACTING = frozenset({"request.seen", "request.reminded", "request.escalated"}
 """Events that leave a reassignment as it is."""
 
 
-def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
+def assignment_before_event(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
     """Return the request with its assignment before an event; None if its history does not show it."""
     changes = [e.changed for e in history if e.record == Request.record and e.version < event.version]
     assignment = next((changed for changed in reversed(changes) if "assignee" in changed), None)
@@ -105,7 +105,7 @@ def assigned_before(request: Request, event: Event, history: Sequence[Event]) ->
     return request.model_copy(update={"assignee": assignment["assignee"], "groups": groups})
 
 
-def reassigned_from(request: Request, person: str, history: Sequence[Event]) -> Request | None:
+def assignment_before_person(request: Request, person: str, history: Sequence[Event]) -> Request | None:
     """Return the request as it was assigned before this person reassigned it; None if somebody has changed it since.
 
     Args:
@@ -120,7 +120,7 @@ def reassigned_from(request: Request, person: str, history: Sequence[Event]) -> 
     own = [event for event in changes[-2:] if event.type == REASSIGNED and event.actor == person]
     if not own or own[-1] is not changes[-1]:
         return None
-    *earlier, before = [assigned_before(request, event, history) for event in own]
+    *earlier, before = [assignment_before_event(request, event, history) for event in own]
     # Taking a request back reassigns it too: a second time must not pass it on again.
     is_back = any(each and each.recipients == request.recipients for each in earlier)
     return None if is_back else before

@@ -8,8 +8,8 @@ from typing import Any
 
 from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.ask import Action, Ask
-from ringi.domain.checks import Check, CheckRecipe, CheckView, id_like, with_wrong_value
-from ringi.domain.conditions import MISSING, Condition, argument_of
+from ringi.domain.checks import Check, CheckRecipe, CheckView, new_id_of_same_shape, replace_value_everywhere
+from ringi.domain.conditions import MISSING, Condition, argument_at_path
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import POLICY, Event
 from ringi.domain.request import Request
@@ -24,7 +24,7 @@ COPIED = ("title", "description", "context", "display", "wording", "actions")
 """The parts of a request that people read besides its call."""
 
 
-def is_template(request: Request, recipe: CheckRecipe) -> bool:
+def is_check_template(request: Request, recipe: CheckRecipe) -> bool:
     """Return whether a check can be copied from a request: people were asked about a call of the tool.
 
     Args:
@@ -39,7 +39,7 @@ def is_template(request: Request, recipe: CheckRecipe) -> bool:
     return recipe.agent in (None, request.agent) and recipe.wrong_args(action.args) is not None
 
 
-def check_from(template: Request, recipe: CheckRecipe, *, digits: str, now: datetime) -> tuple[Request, Event]:
+def check_from_template(template: Request, recipe: CheckRecipe, *, digits: str, now: datetime) -> tuple[Request, Event]:
     """Return a check that looks like a real request, and its event.
 
     Args:
@@ -53,7 +53,7 @@ def check_from(template: Request, recipe: CheckRecipe, *, digits: str, now: date
     """
     ask = _ask_from(template, recipe, now).checked(max_fields=len(template.form.fields) if template.form else 0)
     check = Check(expected=recipe.expect, because=recipe.because, argument=recipe.argument)
-    return Request.planted(ask, id=id_like(template.id, digits), now=now, template=template, check=check)
+    return Request.planted(ask, id=new_id_of_same_shape(template.id, digits), now=now, template=template, check=check)
 
 
 def _ask_from(template: Request, recipe: CheckRecipe, now: datetime) -> Ask:
@@ -63,9 +63,9 @@ def _ask_from(template: Request, recipe: CheckRecipe, now: datetime) -> Ask:
     assert args is not None
     parts = jsonable({name: getattr(template, name) for name in COPIED})
     for path in [recipe.argument] if recipe.argument else list(real.args):
-        before, after = argument_of(real.args, path), argument_of(args, path)
+        before, after = argument_at_path(real.args, path), argument_at_path(args, path)
         if before != after and MISSING not in (before, after):
-            parts = with_wrong_value(parts, before, after)
+            parts = replace_value_everywhere(parts, before, after)
     _correct_card(parts["context"])
     own = {"title": recipe.title, "description": recipe.description}
     parts |= {name: text for name, text in own.items() if text is not None}
@@ -96,7 +96,7 @@ def begin_check_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, E
     return Journal.begun(JOURNAL, RINGI, {CHECKS: {}}, by=by, now=now, tenant=tenant)
 
 
-def checks_in(journal: Journal | None) -> dict[str, str]:
+def checks_in_journal(journal: Journal | None) -> dict[str, str]:
     """Return the digests of the checks in a journal by the id of the request, oldest first."""
     return dict(journal.state.get(CHECKS, {})) if journal else {}
 
@@ -111,7 +111,7 @@ def with_checks(journal: Journal, planted: Sequence[Request], by: str, now: date
         now: The current time.
     """
     new = {each.id: digest(jsonable(each.check)) for each in planted}
-    checks = dict([*checks_in(journal).items(), *new.items()][-MAX_CHECKS:])
+    checks = dict([*checks_in_journal(journal).items(), *new.items()][-MAX_CHECKS:])
     return journal.written({"do": "plant", "requests": list(new)}, {CHECKS: checks}, by=by, now=now)
 
 

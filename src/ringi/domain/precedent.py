@@ -12,7 +12,7 @@ from pydantic import Field
 from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Decision
-from ringi.domain.conditions import argument_of
+from ringi.domain.conditions import argument_at_path
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 
@@ -66,7 +66,7 @@ class Precedent(StrictModel):
     """True if there are older requests in this time that were not read."""
 
 
-def precedent_of(request: Request, ended: list[Request], now: datetime) -> Precedent:
+def precedent_of_request(request: Request, ended: list[Request], now: datetime) -> Precedent:
     """Return the precedent of a request.
 
     Args:
@@ -77,7 +77,7 @@ def precedent_of(request: Request, ended: list[Request], now: datetime) -> Prece
     """
     since = now - PERIOD
     recent = [each for each in ended[:MOST_READ] if each.id != request.id and (each.ended_at or now) >= since]
-    decided = [(each, outcome) for each in recent if (outcome := outcome_of(each))]
+    decided = [(each, outcome) for each in recent if (outcome := precedent_decision(each))]
     counts = PrecedentCounts.model_validate(Counter(outcome for _, outcome in decided))
     alike = (found for found in decided if precedent_kind(found[0]) == precedent_kind(request) and not found[0].erased)
     is_partial = len(ended) > MOST_READ and ended[MOST_READ - 1].created_at >= since
@@ -85,7 +85,7 @@ def precedent_of(request: Request, ended: list[Request], now: datetime) -> Prece
     return Precedent(since=since, counts=counts, amounts=amounts, last=_last(alike), is_partial=is_partial)
 
 
-def outcome_of(request: Request) -> PrecedentOutcome | None:
+def precedent_decision(request: Request) -> PrecedentOutcome | None:
     """Return what became of a request by people; None if a rule or a grant decided, or if it was a check."""
     if request.is_check or not request.action:
         return None
@@ -108,7 +108,7 @@ def _args(request: Request) -> dict[str, Any]:
 def _amounts(request: Request, decided: Iterable[tuple[Request, PrecedentOutcome]]) -> Iterable[PrecedentAmount]:
     path = (request.card.get("arguments") or {}).get("amount")
     for each, outcome in decided:
-        amount = argument_of(_args(each), path) if path else None
+        amount = argument_at_path(_args(each), path) if path else None
         if isinstance(amount, int | float) and not isinstance(amount, bool) and not each.erased:
             yield PrecedentAmount(amount=amount, outcome=outcome, at=each.ended_at or each.created_at)
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from pydantic_core import to_json
 
-from ringi.base.canonical_json import digest, jsonable, sha256_of
+from ringi.base.canonical_json import digest, jsonable, sha256_of_text
 from ringi.base.clock import EPOCH
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, check_name
@@ -131,18 +131,18 @@ class Event(StrictModel):
 
     def computed_hash(self) -> str:
         """Return the hash that this event must have, computed from its fields."""
-        return hash_of(self.model_dump(include=HASHED))
+        return event_hash(self.model_dump(include=HASHED))
 
 
 HASHED = {"tenant", "record", "record_id", "version", "type", "at", "payload_digest", "previous"}
 IN_ORDER = sorted(HASHED)
 
 
-def hash_of(fields: Mapping[str, Any]) -> str:
+def event_hash(fields: Mapping[str, Any]) -> str:
     """Return the hash of an event with these fields; the payload is represented by its digest."""
     # Texts and a number under sorted names: in this order any encoder writes canonical JSON.
     ordered = {name: fields[name] for name in IN_ORDER} | {"at": fields["at"].astimezone(UTC)}
-    return sha256_of(to_json(ordered))
+    return sha256_of_text(to_json(ordered))
 
 
 class Erased(StrictModel):
@@ -189,7 +189,7 @@ class Record(StrictModel):
     @property
     def topic(self) -> str:
         """The topic that waiters for this record subscribe to."""
-        return topic_of(self.record, self.key)
+        return record_topic(self.record, self.key)
 
     def created(self, type: str, actor: str) -> tuple[Self, Event]:
         """Return the record as version 1 with its creation event.
@@ -258,7 +258,7 @@ class Record(StrictModel):
         self, version: int, type: str, actor: str, at: datetime, changed: object, more: Mapping[str, Any] | None = None
     ) -> Event:
         if not actor.isprintable():
-            check_actor(actor)
+            check_actor_name(actor)
         payload = {"actor": actor, "changed": changed, **(more or {})}
         fields = {
             "tenant": self.tenant,
@@ -270,10 +270,10 @@ class Record(StrictModel):
             "payload_digest": digest(payload),
             "previous": self.head,
         }
-        return Event(**fields, payload=payload, hash=hash_of(fields))
+        return Event(**fields, payload=payload, hash=event_hash(fields))
 
 
-def check_actor(actor: str) -> None:
+def check_actor_name(actor: str) -> None:
     """Raise `InvalidError` for a name with a control character, which some stores refuse and nobody can see."""
     try:
         check_name(actor)
@@ -281,7 +281,7 @@ def check_actor(actor: str) -> None:
         raise InvalidError([error.at("by")]) from None
 
 
-def topic_of(record: str, key: Key) -> str:
+def record_topic(record: str, key: Key) -> str:
     """Return the topic of a record, even if the record does not exist yet.
 
     Args:
@@ -372,7 +372,7 @@ MICROSECOND = timedelta(microseconds=1)
 CURSOR = re.compile(r"(-?[0-9]{1,18}):([^:]*):(.*)", re.DOTALL | re.ASCII)
 
 
-def parsed_cursor(cursor: str) -> tuple[int, str, str]:
+def parse_record_cursor(cursor: str) -> tuple[int, str, str]:
     """Return the (microseconds, id, tenant) of a page's cursor, or raise `InvalidError`."""
     parts = CURSOR.fullmatch(cursor)
     if not parts:
@@ -380,7 +380,7 @@ def parsed_cursor(cursor: str) -> tuple[int, str, str]:
     return int(parts[1]), parts[3], unquote(parts[2])
 
 
-def parsed_number(position: Position) -> int:
+def parse_position_number(position: Position) -> int:
     """Return the number of a position in a store with numeric positions, or raise `InvalidError`."""
     if position == START:
         return 0
@@ -411,11 +411,11 @@ def normalize_for_search(*texts: str | None) -> str:
     return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def texts_in(value: object) -> Iterator[str]:
+def texts_in_json(value: object) -> Iterator[str]:
     """Yield the texts and numbers in JSON data."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(each)
+            yield from texts_in_json(each)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 from urllib.parse import quote
 
-from ringi.base.canonical_json import sha256_of
+from ringi.base.canonical_json import sha256_of_text
 from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain import decisions
 from ringi.domain.ask import (
@@ -31,7 +31,7 @@ from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event, Ke
 from ringi.domain.request_data import RequestData
 from ringi.domain.voting import (
     Decider,
-    decider_of,
+    as_decider,
 )
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
@@ -79,7 +79,7 @@ class Request(RequestData):
         Raises:
             InvalidError: A value of the ask is not portable JSON.
         """
-        asker, started = decider_of(by or ""), decider_of(starter or "")
+        asker, started = as_decider(by or ""), as_decider(starter or "")
         asked = cls._new(ask, id, now, asker.name or None, tenant, continuation)
         more = {"traceparent": traceparent, "starter": started.name or None, "first_of_kind": first_of_kind}
         more |= {"asker_subject": asker.subject, "starter_subject": started.subject}
@@ -261,7 +261,7 @@ class Request(RequestData):
         self.refuse_final()
         if answer.digest != self.digest:
             raise ConflictError.digest_mismatch(self.id, answer.digest)
-        return decisions.decide_request(self, answer, decider_of(by), channel, now, ended_rules)
+        return decisions.decide_request(self, answer, as_decider(by), channel, now, ended_rules)
 
     def is_repeat(self, answer: Answer, by: Decider | str) -> bool:
         """Return whether this answer is already on record, from the same person.
@@ -270,7 +270,7 @@ class Request(RequestData):
             answer: The answer that arrived; fields of its data that are None count as absent.
             by: Its responder.
         """
-        return answer.digest == self.digest and decisions.is_repeat(self, answer, decider_of(by))
+        return answer.digest == self.digest and decisions.is_repeated_answer(self, answer, as_decider(by))
 
     def undone(self, by: Decider | str, now: datetime) -> tuple[Self, Event]:
         """Return the request without its held answer, open again.
@@ -284,7 +284,7 @@ class Request(RequestData):
             ForbiddenError: Another person gave the answer.
         """
         self.refuse_final()
-        return decisions.undo_held_answer(self, decider_of(by), now)
+        return decisions.undo_held_answer(self, as_decider(by), now)
 
     def withdrawn(self, person: str, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request without the votes and the held answer of a person, or of a deputy for the person.
@@ -374,11 +374,11 @@ class Request(RequestData):
 
     def _changer(self, by: Decider | str, now: datetime) -> str:
         """Return the name of a person who may change who decides the pending request."""
-        person = decider_of(by)
+        person = as_decider(by)
         self.refuse_closed(person.name, now)
-        decisions.refuse_others(self, person)
+        decisions.refuse_other_people(self, person)
         # A person who may not decide may not choose who does, neither directly nor through a deputy.
-        decisions.authority_of(self, person)
+        decisions.person_deputized_for(self, person)
         return person.name
 
     def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
@@ -548,7 +548,7 @@ def review_id(request_id: str) -> str:
     Args:
         request_id: The id of the overridden request.
     """
-    return f"o-{sha256_of(request_id.encode()).removeprefix('sha256:')[:32]}"
+    return f"o-{sha256_of_text(request_id.encode()).removeprefix('sha256:')[:32]}"
 
 
 def review_key(request: Request) -> Key | None:
@@ -572,7 +572,7 @@ def overridden_key(review: Request) -> Key | None:
     return Key(review.tenant, about["request"]) if about else None
 
 
-def review_of(request: Request, groups: Sequence[str]) -> tuple[Request, Event]:
+def review_of_override(request: Request, groups: Sequence[str]) -> tuple[Request, Event]:
     """Return the question whether an override was right, and its event, to be stored together with the override.
 
     Whoever overrode may not answer it, and it never expires.

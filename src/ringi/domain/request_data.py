@@ -17,10 +17,10 @@ from ringi.domain.ask import (
     Continuation,
     Decision,
     Kind,
+    MemoryChanges,
     Outcome,
     Priority,
     Receipt,
-    Remembered,
     Response,
     Wording,
     is_empty,
@@ -29,7 +29,7 @@ from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block
 from ringi.domain.events import Webhook
 from ringi.domain.grants import FOLDER, GrantableCall
-from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, normalize_for_search, texts_in
+from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, normalize_for_search, texts_in_json
 from ringi.domain.voting import (
     GROUP,
     Escalation,
@@ -40,7 +40,7 @@ from ringi.domain.voting import (
     Tier,
     Vote,
     is_same_person,
-    open_stage,
+    open_vote_stage,
 )
 from ringi.errors import ConflictError
 from ringi.forms.form import Form
@@ -110,7 +110,7 @@ class RequestData(Record):
     continuation: Continuation | None = None
     webhooks: tuple[Webhook, ...] = ()
     reminded_at: datetime | None = None
-    memory: Remembered | None = None
+    memory: MemoryChanges | None = None
     """Set after the person who answered edited or deleted the memory."""
     traceparent: str | None = None
     """The OpenTelemetry span that asked; None without tracing."""
@@ -243,7 +243,7 @@ class RequestData(Record):
             return False
         if won.stands_for and self.excludes(won.stands_for, self.absent_subject):
             return False
-        return open_stage(self.quorum, self.votes, won.authorised_digest) is None
+        return open_vote_stage(self.quorum, self.votes, won.authorised_digest) is None
 
     @property
     def is_check(self) -> bool:
@@ -327,7 +327,7 @@ class RequestData(Record):
     @property
     def search_text(self) -> str:
         """The text that a search reads."""
-        called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
+        called = (self.action.name, *texts_in_json(self.action.args)) if self.action else ()
         return normalize_for_search("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:

@@ -47,7 +47,7 @@ MAX_DIGITS = 9
 """The number of digits of an identifier: more may be the number of an account or a card."""
 
 
-class Decided(NamedTuple):
+class DecidedCall(NamedTuple):
     """A call about which people have decided, or did not answer."""
 
     request: str
@@ -100,7 +100,7 @@ class NewRule(StrictModel):
     """One in so many of its calls still asks people, at random."""
 
 
-class Suggested(NamedTuple):
+class CoveredSuggestion(NamedTuple):
     """A suggestion, and the newest call that it covers."""
 
     suggestion: Suggestion
@@ -123,19 +123,19 @@ class Suggested(NamedTuple):
         return grant_for_similar_calls(self.suggestion.where, self.call, **limits)
 
 
-class Row(NamedTuple):
+class CallArgumentsRow(NamedTuple):
     """The arguments of a call, each with its canonical JSON."""
 
     args: Args
     keys: dict[str, bytes]
 
     @classmethod
-    def of(cls, args: Args) -> Row:
+    def of(cls, args: Args) -> CallArgumentsRow:
         """Return the row of a call."""
         return cls(args, {name: canonical(value) for name, value in args.items()})
 
 
-class Box(NamedTuple):
+class ConditionBox(NamedTuple):
     """Conditions on all arguments of a call."""
 
     ranges: Mapping[str, tuple[float, float]]
@@ -143,18 +143,18 @@ class Box(NamedTuple):
     identifiers: Mapping[str, str]
     """The pattern of each identifier."""
 
-    def holds(self, row: Row) -> bool:
+    def holds(self, row: CallArgumentsRow) -> bool:
         """Return whether a call with these arguments is within the conditions."""
         names = {*self.ranges, *self.values, *self.identifiers}
         return row.args.keys() == names and all(self.admits(name, row) for name in names)
 
-    def admits(self, name: str, row: Row) -> bool:
+    def admits(self, name: str, row: CallArgumentsRow) -> bool:
         """Return whether one argument is within its condition."""
         value = row.args[name]
         if name in self.values:
             return row.keys[name] in self.values[name]
         if name in self.ranges:
-            return is_number(value) and self.ranges[name][0] <= value <= self.ranges[name][1]
+            return is_comparable_number(value) and self.ranges[name][0] <= value <= self.ranges[name][1]
         return isinstance(value, str) and re.fullmatch(self.identifiers[name], value) is not None
 
     @property
@@ -179,7 +179,7 @@ def grant_for_similar_calls(where: Where, call: GrantableCall, **limits: Any) ->
     return Grant(**own, **everywhere, **limits, where=where, names=tuple(sorted(call.args)))
 
 
-def decided_calls(requests: Iterable[Request]) -> Iterator[Decided]:
+def decided_calls(requests: Iterable[Request]) -> Iterator[DecidedCall]:
     """Yield what people decided on calls, or left unanswered; not what rules and grants decided, nor checks.
 
     Args:
@@ -191,41 +191,44 @@ def decided_calls(requests: Iterable[Request]) -> Iterator[Decided]:
             continue
         if response is None or not response.responder.startswith(POLICY):
             is_approved = response is not None and response.decision == "approve" and not response.override
-            yield Decided(request.id, call, is_approved, response is not None)
+            yield DecidedCall(request.id, call, is_approved, response is not None)
 
 
-def suggest_rules_for_tool(requests: Sequence[Request]) -> list[Suggested]:
+def suggest_rules_for_tool(requests: Sequence[Request]) -> list[CoveredSuggestion]:
     """Return the rules that the newest requests about one tool suggest.
 
     Args:
         requests: The newest requests about the tool, newest first.
     """
     known = list(decided_calls(requests))
-    found, refused = suggested_from(known[:REPLAYED]), [each for each in known[REPLAYED:] if not each.is_approved]
+    found, refused = (
+        suggest_rules_from_calls(known[:REPLAYED]),
+        [each for each in known[REPLAYED:] if not each.is_approved],
+    )
     # Otherwise many harmless calls would push out of the replay what people refused before.
     return [each for each in found if not _covered(each.suggestion.where, each.call, refused)]
 
 
-def suggested_from(replay: Sequence[Decided]) -> list[Suggested]:
+def suggest_rules_from_calls(replay: Sequence[DecidedCall]) -> list[CoveredSuggestion]:
     """Return the rules that decisions on calls of one tool suggest.
 
     Args:
         replay: The decisions, newest first.
     """
-    groups: dict[tuple[Any, ...], list[Decided]] = {}
+    groups: dict[tuple[Any, ...], list[DecidedCall]] = {}
     for each in replay:
         call = each.call
         groups.setdefault((call.asked_by, call.agent, call.people, call.stakes), []).append(each)
     return [found for group in groups.values() if (found := _of_group(group, replay))]
 
 
-def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested | None:
+def _of_group(group: Sequence[DecidedCall], replay: Sequence[DecidedCall]) -> CoveredSuggestion | None:
     """Return the rule that the decisions on the calls of one asker suggest, if it lets nothing wrong through."""
     decisions = [each for each in group if each.is_decision]
     approved = [each for each in decisions if each.is_approved]
     if len(decisions) < FEWEST or len(approved) < LEAST_SHARE * len(decisions):
         return None
-    rows = {each.request: Row.of(each.call.args) for each in group}
+    rows = {each.request: CallArgumentsRow.of(each.call.args) for each in group}
     newer, older = group[: len(group) // 2], group[len(group) // 2 :]
     before, box = _box_of(older, rows), _box_of(group, rows)
     if before is None or box is None or not _holds_elsewhere(group, rows):
@@ -241,7 +244,7 @@ def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested 
     call = covered[0].call
     conditions = {name: each.model_dump(mode="json") for name, each in rule.items()}
     scope = [call.tool, call.asked_by, call.agent, call.people, call.stakes, conditions]
-    return Suggested(
+    return CoveredSuggestion(
         Suggestion(
             id=digest(scope).removeprefix("sha256:")[:32],
             **{"tool": call.tool, "agent": call.agent, "asked_by": call.asked_by, "where": rule},
@@ -253,7 +256,7 @@ def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested 
     )
 
 
-def _holds_elsewhere(group: Sequence[Decided], rows: Mapping[str, Row]) -> bool:
+def _holds_elsewhere(group: Sequence[DecidedCall], rows: Mapping[str, CallArgumentsRow]) -> bool:
     """Return whether rules made from a part of the decisions let nothing wrong through in the others."""
     for fold in range(FOLDS):
         box = _box_of([each for number, each in enumerate(group) if number % FOLDS != fold], rows)
@@ -262,13 +265,13 @@ def _holds_elsewhere(group: Sequence[Decided], rows: Mapping[str, Row]) -> bool:
     return True
 
 
-def _covered(where: Where, example: GrantableCall, replay: Sequence[Decided]) -> list[Decided]:
+def _covered(where: Where, example: GrantableCall, replay: Sequence[DecidedCall]) -> list[DecidedCall]:
     """Return the calls of a replay that a grant with these conditions would let through."""
     grant = grant_for_similar_calls(where, example, until=NEVER, max_uses=MAX_USES)
     return [each for each in replay if grant.covers(each.call)]
 
 
-def _box_of(group: Sequence[Decided], rows: Mapping[str, Row]) -> Box | None:
+def _box_of(group: Sequence[DecidedCall], rows: Mapping[str, CallArgumentsRow]) -> ConditionBox | None:
     """Return the widest simple conditions within which people approved everything; None if there are none."""
     approved = [rows[each.request] for each in group if each.is_approved]
     if not approved:
@@ -284,13 +287,13 @@ def _box_of(group: Sequence[Decided], rows: Mapping[str, Row]) -> Box | None:
     return box
 
 
-def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
+def _around(names: Sequence[str], approved: Sequence[CallArgumentsRow]) -> ConditionBox | None:
     """Return the conditions that all these calls meet; None if an argument has no simple one."""
     ranges, values, identifiers = dict[str, tuple[float, float]](), dict[str, dict[bytes, Any]](), dict[str, str]()
     for name in names:
         known = {row.keys[name]: row.args[name] for row in approved}
         found = list(known.values())
-        are_numbers = all(map(is_number, found))
+        are_numbers = all(map(is_comparable_number, found))
         if "." in name:
             return None  # A condition would read it as the path of a nested value.
         if len(known) <= (MAX_NUMBERS if are_numbers else MAX_VALUES):
@@ -301,13 +304,15 @@ def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
             identifiers[name] = pattern
         else:
             return None
-    return Box(ranges, values, identifiers) if ranges or values else None
+    return ConditionBox(ranges, values, identifiers) if ranges or values else None
 
 
-def _best_cut(box: Box, approved: Sequence[Row], wrong: Sequence[Row]) -> Box | None:
+def _best_cut(
+    box: ConditionBox, approved: Sequence[CallArgumentsRow], wrong: Sequence[CallArgumentsRow]
+) -> ConditionBox | None:
     """Return the narrower conditions that remove most wrong calls for each approved one that is lost."""
 
-    def gain(cut: tuple[str, Box]) -> float:
+    def gain(cut: tuple[str, ConditionBox]) -> float:
         name, narrower = cut
         removed = sum(not narrower.admits(name, row) for row in wrong)
         return removed / (1 + sum(not narrower.admits(name, row) for row in approved))
@@ -316,7 +321,9 @@ def _best_cut(box: Box, approved: Sequence[Row], wrong: Sequence[Row]) -> Box | 
     return best[1] if best else None
 
 
-def _cuts(box: Box, approved: Sequence[Row], wrong: Sequence[Row]) -> Iterator[tuple[str, Box]]:
+def _cuts(
+    box: ConditionBox, approved: Sequence[CallArgumentsRow], wrong: Sequence[CallArgumentsRow]
+) -> Iterator[tuple[str, ConditionBox]]:
     """Yield narrower conditions on one argument: below or above a wrong number, or without a wrong call's value."""
     for name, (low, high) in box.ranges.items():
         numbers = sorted(row.args[name] for row in approved)
@@ -332,7 +339,7 @@ def _cuts(box: Box, approved: Sequence[Row], wrong: Sequence[Row]) -> Iterator[t
                 yield name, box._replace(values={**box.values, name: rest})
 
 
-def is_number(value: object) -> bool:
+def is_comparable_number(value: object) -> bool:
     """Return whether a value is a number that a condition compares exactly."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 

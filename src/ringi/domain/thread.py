@@ -34,7 +34,7 @@ class FenceError(RingiError):
         super().__init__(f"thread {id!r}: fence {fence} is outdated: a newer worker took over")
 
 
-def is_none(value: object) -> bool:
+def is_unknown_number(value: object) -> bool:
     """Return whether a number is unknown; then it is not stored."""
     return value is None
 
@@ -48,11 +48,11 @@ class ModelCalls(StrictModel):
     """The number of calls, failed ones included."""
     unreported_calls: int = 0
     """The calls for which the provider reported no tokens; they are not part of the sums."""
-    input_tokens: int | None = Field(default=None, exclude_if=is_none)
+    input_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
     """The tokens that the model read, cached ones included; None if no call reported any."""
-    cached_tokens: int | None = Field(default=None, exclude_if=is_none)
+    cached_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
     """The part of `input_tokens` that the provider read from its cache; None if no call reported any."""
-    output_tokens: int | None = Field(default=None, exclude_if=is_none)
+    output_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
     """The tokens that the model wrote; None if no call reported any."""
     seconds: float
     """The sum of the durations of the calls; calls at the same time count each."""
@@ -303,7 +303,7 @@ class Thread(Record):
         """
         self.refuse_old(held)
         until = {"version": self.version + 1, "lease_until": now + lease}
-        return self.model_copy(update={**until, **usage_field(usage)}), None
+        return self.model_copy(update={**until, **thread_with_usage(usage)}), None
 
     def parked(
         self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
@@ -321,7 +321,7 @@ class Thread(Record):
             InvalidError: The values are not portable JSON.
         """
         left = {"status": "interrupted", "values": values, **self._reset_attempts}
-        return self._without_holder("interrupted", held, now, **left, **usage_field(usage))
+        return self._without_holder("interrupted", held, now, **left, **thread_with_usage(usage))
 
     def finished(
         self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
@@ -339,7 +339,7 @@ class Thread(Record):
             InvalidError: The values are not portable JSON.
         """
         left = {"status": "done", "values": values, **self._reset_attempts}
-        return self._without_holder("done", held, now, **left, **usage_field(usage))
+        return self._without_holder("done", held, now, **left, **thread_with_usage(usage))
 
     def failed(
         self, held: Self, now: datetime, error: Failure, usage: tuple[ModelCalls, ...] = ()
@@ -355,7 +355,7 @@ class Thread(Record):
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
         """
-        return self._without_holder("error", held, now, status="error", error=error, **usage_field(usage))
+        return self._without_holder("error", held, now, status="error", error=error, **thread_with_usage(usage))
 
     def released(
         self, held: Self, now: datetime, usage: tuple[ModelCalls, ...] = (), *, is_outage: bool = False
@@ -375,7 +375,7 @@ class Thread(Record):
         """
         refund = self._without_attempt if is_outage else {"attempts": self.attempts - 1}
         left = {**refund, "updated_at": self.updated_at}
-        return self._without_holder("given_back", held, now, **left, **usage_field(usage))
+        return self._without_holder("given_back", held, now, **left, **thread_with_usage(usage))
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return the thread without the attempt of a worker that survived but could not reach the store.
@@ -406,7 +406,7 @@ class Thread(Record):
             now: The time of the cancellation.
             reason: The reason for the audit trail, if any.
         """
-        return self._stopped("cancelled", by, now, reason=reason, **usage_field(self.usage or ()))
+        return self._stopped("cancelled", by, now, reason=reason, **thread_with_usage(self.usage or ()))
 
     def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return the thread ready to continue: a failed run continues from its last state; a waiting run waits.
@@ -536,7 +536,7 @@ class Thread(Record):
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
 
 
-def usage_field(usage: tuple[ModelCalls, ...]) -> dict[str, Any]:
+def thread_with_usage(usage: tuple[ModelCalls, ...]) -> dict[str, Any]:
     """Return the change of a thread by a run with this usage; a run that called no model changes nothing."""
     return {"usage": usage} if usage else {}
 
@@ -546,7 +546,7 @@ def checkpoint_thread(key: Key) -> str:
     return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()
 
 
-def state_streams(key: Key) -> tuple[Key, Key]:
+def thread_state_streams(key: Key) -> tuple[Key, Key]:
     """Return the keys of the streams with the state of a thread whose framework has no checkpoints."""
     return Key(key.tenant, f"states/{key.id}/0"), Key(key.tenant, f"states/{key.id}/1")
 
@@ -559,7 +559,7 @@ def conversation_stream(key: Key) -> Key:
 def thread_title(input: dict[str, Any]) -> str | None:
     """Return the first line of a person's first message, or of the query, shortened; None if there is neither."""
     query = input.get("query")
-    texts = [message["content"] for message in words_in(input)] + ([query] if isinstance(query, str) else [])
+    texts = [message["content"] for message in user_texts_in_input(input)] + ([query] if isinstance(query, str) else [])
     words = next((words for each in texts if (words := each.strip())), None)
     if words is None:
         return None
@@ -567,7 +567,7 @@ def thread_title(input: dict[str, Any]) -> str | None:
     return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
 
 
-def words_in(input: dict[str, Any]) -> list[dict[str, Any]]:
+def user_texts_in_input(input: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the text messages of people in a run's input; other inputs have none."""
     messages = input.get("messages")
     texts = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []

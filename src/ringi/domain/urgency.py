@@ -28,7 +28,7 @@ RANKS = range(2 * len(PRIORITIES) * len(TIERS))
 CURSOR = re.compile(r"urgent:(-?[0-9]{1,18}):(due|rank):(-?[0-9]{1,18}):(-?[0-9]{1,18}):(.+)", re.DOTALL | re.ASCII)
 
 
-def rank_of(request: Request) -> int:
+def urgency_rank(request: Request) -> int:
     """Return the rank of a request without a near deadline: the least is first. The priority counts most, then the
     tier, then whether the request is the first of its kind."""
     priority, tier = PRIORITIES.index(request.priority or "normal"), TIERS.index(request.tier or "low")
@@ -36,7 +36,7 @@ def rank_of(request: Request) -> int:
 
 
 @lru_cache
-def rank_spans(priority: str | None, tier: str | None) -> tuple[tuple[int, int], ...]:
+def urgency_rank_spans(priority: str | None, tier: str | None) -> tuple[tuple[int, int], ...]:
     """Return the first and the last rank of each span that has a priority and a tier, or any, in order."""
     spans: list[tuple[int, int]] = []
     for rank in RANKS:
@@ -76,7 +76,7 @@ class UrgentQuery(NamedTuple):
     def place_of(self, request: Request) -> UrgentPlace:
         """Return the place of a request."""
         deadline = unix_microseconds(request.deadline) if request.deadline else None
-        return self.place(deadline, rank_of(request), unix_microseconds(request.created_at), request.id)
+        return self.place(deadline, urgency_rank(request), unix_microseconds(request.created_at), request.id)
 
     def place(self, deadline: int | None, rank: int, created_at: int, id: str) -> UrgentPlace:
         """Return the place of a request with this deadline, rank and time of creation; times are microseconds."""
@@ -120,29 +120,29 @@ def urgent_query(query: Query) -> UrgentQuery:
 
 def cursor_after_urgent_request(query: Query, request: Request) -> str:
     """Return the cursor of the page after this request, in the order of the query."""
-    if endings.is_by_end(query):
+    if endings.is_order_by_end(query):
         return endings.cursor_after_ended_request(request)
-    if not is_urgent(query):
+    if not is_urgent_order(query):
         return cursor_after_record(request)
     return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
 
 
-def own_query(query: Query, tenant: str, now: datetime) -> Query:
+def query_for_tenant(query: Query, tenant: str, now: datetime) -> Query:
     """Return a query for one tenant; one in the order `urgent` without a time has this one."""
-    time = {"now": query.now or now} if is_urgent(query) else {}
+    time = {"now": query.now or now} if is_urgent_order(query) else {}
     return query.model_copy(update={"tenant": tenant, **time})
 
 
-def is_urgent(query: Query) -> bool:
+def is_urgent_order(query: Query) -> bool:
     """Return whether a query is in the order `urgent`."""
     return query.order == "urgent"
 
 
 def query_for_count(query: Query) -> Query:
     """Return the query whose matches count: in another order, all its requests, from the first page on."""
-    if endings.is_by_end(query):
+    if endings.is_order_by_end(query):
         return endings.ended_query(query).query
-    if not is_urgent(query):
+    if not is_urgent_order(query):
         return query
     return urgent_query(query).query.model_copy(update={"order": "newest", "now": None})
 

@@ -82,7 +82,7 @@ class Escalation(StrictModel):
     """The names of people, or `group:` and the names of groups."""
 
 
-def in_order(steps: tuple[Escalation, ...]) -> tuple[Escalation, ...]:
+def check_escalation_order(steps: tuple[Escalation, ...]) -> tuple[Escalation, ...]:
     """Return the steps of an escalation; raise if one is not later than the one before."""
     if any(first.after >= second.after for first, second in pairwise(steps)):
         raise FieldValidationError("", "order the steps by `after`: each one later than the one before")
@@ -91,7 +91,7 @@ def in_order(steps: tuple[Escalation, ...]) -> tuple[Escalation, ...]:
 
 MAX_STAGES = 10
 Quorum = Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)]
-Escalations = Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES), AfterValidator(in_order)]
+Escalations = Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES), AfterValidator(check_escalation_order)]
 
 
 class Vote(StrictModel):
@@ -192,7 +192,7 @@ Caller = Decider | Person | str | None
 """Who acts, by name or with groups; None over HTTP, where the token says it."""
 
 
-def decider_of(by: Caller) -> Decider:
+def as_decider(by: Caller) -> Decider:
     """Return the person; a name stands for a person of whom nothing else is known.
 
     Raises:
@@ -214,7 +214,7 @@ def is_same_person(name: str, subject: str, other_name: str, other_subject: str)
     return subject == other_subject if subject and other_subject else name == other_name
 
 
-def open_stage(quorum: Sequence[Stage], votes: Sequence[Vote], digest: str | None) -> int | None:
+def open_vote_stage(quorum: Sequence[Stage], votes: Sequence[Vote], digest: str | None) -> int | None:
     """Return the position of the first stage without enough votes for a digest; None if all have enough.
 
     Only votes with equal digests count: whoever edits the arguments votes for another call.

@@ -23,7 +23,7 @@ from ringi.base.extras import UnsupportedError
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.contracts.backend import Stream, StreamItem
-from ringi.domain.media import media_type_of, picture_of
+from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
@@ -53,7 +53,7 @@ HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories to remove: control characters, text direction marks, and code points without a character."""
 
 
-class Stored(StrictModel):
+class StoredFile(StrictModel):
     """The metadata of a file, stored before its bytes."""
 
     field: str
@@ -131,21 +131,21 @@ class Attachments(Files):
             InvalidError: The field rejects the file, or a limit is exceeded.
             ConflictError: The request ended during the upload (`final`).
         """
-        name, key = clean_name(name), request.key
+        name, key = clean_file_name(name), request.key
         # In a thread: hashing ten megabytes must not block the event loop.
-        media_type = await asyncio.to_thread(checked_type, find_file_field(request, field), name, content)
+        media_type = await asyncio.to_thread(check_file_type, find_file_field(request, field), name, content)
         sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
-        parts = await asyncio.to_thread(list, chunks_of(content))
+        parts = await asyncio.to_thread(list, encode_file_chunks(content))
         file = None
         with suppress(FenceError):
             number = await self._numbered(key, field, by, len(content))
             new = AttachedFile(number=number, name=name, size=len(content), media_type=media_type, sha256=sha256)
-            stored = Stored(field=field, by=by, at=at, file=new)
+            stored = StoredFile(field=field, by=by, at=at, file=new)
             items = [StreamItem(stored.model_dump(mode="json")), *map(StreamItem, parts)]
             await self._stream.append(file_key(key, number), items, fence=0)
             file = new
         request = await read()
-        if request.is_final and not (file and file["number"] in numbers_in(request)):
+        if request.is_final and not (file and file["number"] in file_numbers_in_answer(request)):
             if file:
                 await self.delete(key, file["number"])
             raise ConflictError.ended(request.id, request.status, request.winner)
@@ -153,21 +153,21 @@ class Attachments(Files):
             raise InvalidError.of(field, NOT_ATTACHED, "file_missing")
         return file
 
-    async def find(self, key: Key, number: int) -> Stored | None:
+    async def find(self, key: Key, number: int) -> StoredFile | None:
         """Return the metadata of a file; None if it does not exist or was deleted.
 
         Raises `UnreadableError` for a damaged file, as `read` does.
         """
         with damage_as_unreadable("attachment", f"{key.id}/{number}"):
             items = await self._stream.read(file_key(key, number), 0, 1)
-            return Stored.model_validate(items[0].event) if items else None
+            return StoredFile.model_validate(items[0].event) if items else None
 
     async def content(self, request: Request, number: int) -> bytes:
         """Return a file's bytes, verified against the answer that names it; raise `NotFoundError` if there is none."""
         stored = await self.find(request.key, number)
         if not stored:
             raise NotFoundError("attachment", f"{request.id}/{number}")
-        named = [file for _, file in files_in(request, request_answer_data(request)) if file["number"] == number]
+        named = [file for _, file in files_in_answer(request, request_answer_data(request)) if file["number"] == number]
         content = b"".join([part async for part in self.read(request.key, number)])
         if hashlib.sha256(content).hexdigest() != (named or [stored.file])[0]["sha256"]:
             raise UnreadableError("attachment", f"{request.id}/{number}", "its bytes are not those that were attached")
@@ -189,7 +189,7 @@ class Attachments(Files):
         Afterwards no other upload replaces these files, unless `refuse` rejects the answer. If the request ended in the
         meantime, nothing is raised here.
         """
-        files = list(files_in(request, data))
+        files = list(files_in_answer(request, data))
         errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
         if not errors:
             refuse(request)
@@ -208,7 +208,7 @@ class Attachments(Files):
 
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
         """Yield the faults of the files that the answer of a request names."""
-        for field, file in files_in(request, request_answer_data(request)):
+        for field, file in files_in_answer(request, request_answer_data(request)):
             if wrong := await self._misfit(request.key, file):
                 yield f"the file attached as {field} {wrong}"
 
@@ -228,7 +228,7 @@ class Attachments(Files):
             numbers = {upload.number for upload in await self._uploads(request.key) if not upload.is_gone}
         except UnreadableError:
             numbers = set(range(1, last + 1))
-        for number in sorted((numbers | numbers_in(request)) - set(keep)):
+        for number in sorted((numbers | file_numbers_in_answer(request)) - set(keep)):
             await self.delete(request.key, number)
         await self._stream.delete(index, fence=ERASED)
 
@@ -236,7 +236,7 @@ class Attachments(Files):
         """Delete the files that the answer of an ended request does not name; if that fails, a later erasure does."""
         if self._opened and file_fields_of_request(request):
             try:
-                await self.erase(request, numbers_in(request))
+                await self.erase(request, file_numbers_in_answer(request))
             except RingiError:
                 log.exception("files attached to %s and never sent are left until it is erased", request.id)
 
@@ -297,7 +297,7 @@ def file_key(key: Key, number: int) -> Key:
     return Key(key.tenant, f"attachments/{key.id}/{number}")
 
 
-def chunks_of(content: bytes) -> Iterator[dict[str, Any]]:
+def encode_file_chunks(content: bytes) -> Iterator[dict[str, Any]]:
     """Yield the parts of a file as JSON."""
     for start in range(0, len(content), CHUNK):
         yield {"data": base64.b64encode(content[start : start + CHUNK]).decode()}
@@ -332,7 +332,7 @@ def find_file_field(request: Request, name: str) -> Attachment:
     return fields[name]
 
 
-def files_in(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
+def files_in_answer(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
     """Yield the files that an answer names, with their fields; invalid references are left to the form's validation."""
     for name, field in file_fields_of_request(request).items():
         with suppress(FieldValidationError):
@@ -344,20 +344,20 @@ def request_answer_data(request: Request) -> Mapping[str, Any] | None:
     return request.response.data if request.response else None
 
 
-def numbers_in(request: Request) -> set[int]:
+def file_numbers_in_answer(request: Request) -> set[int]:
     """Return the numbers of the files that a request's answer names."""
-    return {file["number"] for _, file in files_in(request, request_answer_data(request))}
+    return {file["number"] for _, file in files_in_answer(request, request_answer_data(request))}
 
 
-def names_files(data: Mapping[str, Any] | None) -> bool:
+def may_name_files(data: Mapping[str, Any] | None) -> bool:
     """Return whether an answer may name files; no form accepts a file without a digest."""
     return any(isinstance(value, dict) and "sha256" in value for value in (data or {}).values())
 
 
-def checked_type(field: Attachment, name: str, content: bytes) -> str:
+def check_file_type(field: Attachment, name: str, content: bytes) -> str:
     """Return the media type of a file, or raise `InvalidError` if its field rejects the file."""
-    picture = picture_of(content)
-    media_type = media_type_of(content, name, picture)
+    picture = read_image_header(content)
+    media_type = detect_media_type(content, name, picture)
     try:
         field.check_file(len(content), media_type)
     except FieldValidationError as error:
@@ -381,7 +381,7 @@ def refuse_files_beyond_limit(uploads: Sequence[IndexedFile], field: str, by: st
             raise InvalidError.of(field, why, "too_many_files")
 
 
-def clean_name(name: str) -> str:
+def clean_file_name(name: str) -> str:
     """Return a file's name without folders and without characters that are invisible or special to a system."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     seen = "".join("_" if c in '<>:"|?*' else c for c in last if unicodedata.category(c) not in HIDDEN)

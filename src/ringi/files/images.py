@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from ringi.base.validation import FieldValidationError
 from ringi.contracts.backend import StreamItem
-from ringi.domain.media import media_type_of, picture_of
+from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.thread import FenceError
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
-from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, read_file_bytes
+from ringi.files.attachments import Files, clean_file_name, damage_as_unreadable, encode_file_chunks, read_file_bytes
 from ringi.forms.field_parts import AttachedFile, attached_file
 
 MAX_IMAGES = 4
@@ -59,10 +59,10 @@ class Images(Files):
         last = await self._stream.append(
             image_index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence
         )
-        files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
+        files = [image_reference(last - len(images) + n, image) for n, image in enumerate(images, 1)]
         try:
             for file, image in zip(files, images, strict=True):
-                items = [StreamItem({"file": file}), *map(StreamItem, chunks_of(image.content))]
+                items = [StreamItem({"file": file}), *map(StreamItem, encode_file_chunks(image.content))]
                 await self._stream.append(image_key(key, file["number"]), items, fence=fence)
         except Exception:
             with suppress(UnavailableError):
@@ -163,14 +163,14 @@ def image_key(key: Key, number: int) -> Key:
     return Key(key.tenant, f"images/{key.id}/{number}")
 
 
-def file_of(number: int, image: NewImage) -> AttachedFile:
+def image_reference(number: int, image: NewImage) -> AttachedFile:
     """Return the reference to an image for a message."""
-    name, sha256 = clean_name(image.name), hashlib.sha256(image.content).hexdigest()
-    media_type = media_type_of(image.content, name, picture_of(image.content))
+    name, sha256 = clean_file_name(image.name), hashlib.sha256(image.content).hexdigest()
+    media_type = detect_media_type(image.content, name, read_image_header(image.content))
     return AttachedFile(number=number, name=name, size=len(image.content), media_type=media_type, sha256=sha256)
 
 
-def refuse_many(count: int) -> None:
+def refuse_many_images(count: int) -> None:
     """Raise `InvalidError` for more images than one message may have."""
     if count > MAX_IMAGES:
         why = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
@@ -179,14 +179,14 @@ def refuse_many(count: int) -> None:
 
 def check_images(images: Sequence[NewImage]) -> None:
     """Raise `InvalidError` for an invalid or too large image, or for too many in one message."""
-    refuse_many(len(images))
+    refuse_many_images(len(images))
     for image in images:
-        name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
+        name, size, picture = clean_file_name(image.name), len(image.content), read_image_header(image.content)
         if not 0 < size <= MAX_IMAGE:
             what = f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes"
             raise InvalidError.of(FIELD, what, "image_size", max_bytes=MAX_IMAGE)
         if picture is None:
-            found = media_type_of(image.content, name, None)
+            found = detect_media_type(image.content, name, None)
             what = f"{name!r} is {found} by its content: send a PNG, JPEG, GIF or WebP image"
             raise InvalidError.of(FIELD, what, "image_type")
         if picture.is_too_large:
@@ -205,13 +205,13 @@ def refuse_images_beyond_limit(known: Sequence[int], sizes: Sequence[int]) -> No
         raise InvalidError.of(FIELD, why, "conversation_images")
 
 
-def messages_in(input: Mapping[str, object]) -> list[Any]:
+def messages_in_run_input(input: Mapping[str, object]) -> list[Any]:
     """Return the messages of a run's input, if any."""
     messages = input.get("messages")
     return messages if isinstance(messages, list) else []
 
 
-def named_by(message: object) -> list[AttachedFile]:
+def images_named_by_message(message: object) -> list[AttachedFile]:
     """Return the images that a message names."""
     found = message.get(IMAGES) if isinstance(message, dict) else None
     files = []
@@ -221,23 +221,23 @@ def named_by(message: object) -> list[AttachedFile]:
     return files
 
 
-def images_in(run: object) -> Iterator[AttachedFile]:
+def images_in_run(run: object) -> Iterator[AttachedFile]:
     """Return the images that the messages of a run name; `run` has the form that an event contains."""
     input = run.get("input") if isinstance(run, dict) else None
-    for message in messages_in(input) if isinstance(input, dict) else ():
-        yield from named_by(message)
+    for message in messages_in_run_input(input) if isinstance(input, dict) else ():
+        yield from images_named_by_message(message)
 
 
-def refuse_names(input: Mapping[str, object]) -> None:
+def refuse_named_images(input: Mapping[str, object]) -> None:
     """Raise `InvalidError` for an input that names images: the sender must send the images themselves."""
-    for n, message in enumerate(messages_in(input)):
+    for n, message in enumerate(messages_in_run_input(input)):
         if isinstance(message, dict) and IMAGES in message:
             raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is reserved: send the images themselves")
 
 
-def check_newest(input: Mapping[str, object]) -> None:
+def check_newest_message_images(input: Mapping[str, object]) -> None:
     """Raise `InvalidError` unless the newest message of an input can have images: a person's text message."""
-    messages = messages_in(input)
+    messages = messages_in_run_input(input)
     newest = messages[-1] if messages else None
     if not isinstance(newest, dict) or newest.get("role") != "user" or not isinstance(newest.get("content"), str):
         field = f"input.messages[{len(messages) - 1}]" if messages else "input.messages"
@@ -246,7 +246,7 @@ def check_newest(input: Mapping[str, object]) -> None:
         )
 
 
-def with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:
+def input_with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:
     """Return an input whose newest message names these images."""
-    *earlier, newest = messages_in(input)
+    *earlier, newest = messages_in_run_input(input)
     return {**input, "messages": [*earlier, {**newest, IMAGES: list(files)}]}

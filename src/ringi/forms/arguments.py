@@ -20,39 +20,39 @@ CLOSED = ".closed"
 """The suffix of the names of closed definitions."""
 
 
-def check_edit(schema: Schema | None, args: Mapping[str, object], edited: dict[str, Any]) -> None:
+def check_edited_arguments(schema: Schema | None, args: Mapping[str, object], edited: dict[str, Any]) -> None:
     """Raise `InvalidError` unless a person may change a call to the edited arguments.
 
     An edit may contain the arguments that the schema names and those that were displayed. A schema that names no
     arguments allows no new ones.
     """
     known = schema or {}
-    names = property_names(known)
+    names = schema_property_names(known)
     if names is not None and not names >= args.keys():
         displayed = dict.fromkeys(sorted(args.keys() - names), True)
         known = {**known, "properties": {**_entries(known.get("properties")), **displayed}}
     try:
-        check_call(known, edited)
+        check_call_arguments(known, edited)
     except InvalidError as error:
         # The schema may name fewer arguments than the call has: a person may leave displayed arguments unchanged.
-        displayed_paths = set(nested_paths(dict(args), "args"))
+        displayed_paths = set(nested_value_paths(dict(args), "args"))
         remaining = [each for each in error.errors if each.message != UNKNOWN or each.field not in displayed_paths]
         if remaining:
             raise InvalidError(remaining) from error
-        if is_usable(known):
+        if is_schema_usable(known):
             check_instance(known, edited, field="args")
 
 
-def nested_paths(value: object, path: str) -> Iterator[str]:
+def nested_value_paths(value: object, path: str) -> Iterator[str]:
     """Yield the path of every nested value."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, each in members:
         place = field_path(path, [name])
         yield place
-        yield from nested_paths(each, place)
+        yield from nested_value_paths(each, place)
 
 
-def check_call(schema: Schema, args: dict[str, Any]) -> None:
+def check_call_arguments(schema: Schema, args: dict[str, Any]) -> None:
     """Check the arguments of a call by their schema; arguments that it does not name are refused.
 
     If the schema is recursive or too large to validate with, only the names of the arguments are checked.
@@ -68,15 +68,15 @@ def check_call(schema: Schema, args: dict[str, Any]) -> None:
 
 
 class CallCheck:
-    """`check_call` for one schema, which is parsed once.
+    """`check_call_arguments` for one schema, which is parsed once.
 
     Args:
         schema: The JSON Schema of the arguments.
     """
 
     def __init__(self, schema: Schema) -> None:
-        self._names = property_names(schema)
-        usable = next((each for each in (close_schema(schema), schema) if is_usable(each)), None)
+        self._names = schema_property_names(schema)
+        usable = next((each for each in (close_schema(schema), schema) if is_schema_usable(each)), None)
         self._check = None if usable is None else InstanceCheck(usable)
 
     def __call__(self, args: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ class CallCheck:
             self._check(args, field="args")
 
 
-def is_usable(schema: Schema) -> bool:
+def is_schema_usable(schema: Schema) -> bool:
     """Return whether values can be validated with a schema."""
     try:
         check_schema(schema, field="schema")
@@ -108,7 +108,7 @@ def close_schema(schema: Schema) -> Schema:
     return _Closing(schema).root()
 
 
-def property_names(schema: Schema) -> frozenset[str] | None:
+def schema_property_names(schema: Schema) -> frozenset[str] | None:
     """Return the properties that a schema names; None if it also accepts others."""
     found = set[str]()
     for part in _in_place(schema, schema):
@@ -156,7 +156,7 @@ class _Closing:
         if not is_mixed and set(_listed(part, "required")) <= _entries(part.get("properties")).keys():
             return {**made, "additionalProperties": False}
         self._has_mixed = True
-        names = property_names({**part, **self._definitions})
+        names = schema_property_names({**part, **self._definitions})
         # Each alternative knows only its own properties: closed alone, it would reject those of its siblings.
         return made if names is None or "propertyNames" in part else {**made, "propertyNames": {"enum": sorted(names)}}
 

@@ -93,7 +93,7 @@ def form_json_schema(fields: Sequence[Mapping[str, Any]]) -> JsonObject:
     }
 
 
-def fields_of_model(model: type[BaseModel]) -> list[JsonObject]:
+def fields_from_model(model: type[BaseModel]) -> list[JsonObject]:
     """Return the fields for a pydantic model; raise InvalidError that names each unsupported field."""
     try:
         schema = model.model_json_schema(schema_generator=_PlainSchema)

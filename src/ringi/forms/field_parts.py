@@ -20,7 +20,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, check_number, check_text, check_whole, safe_repr
+from ringi.base.validation import FieldValidationError, check_number, check_text, check_whole_number, safe_repr
 
 MAX_LABEL = 500
 MAX_HELP = 2_000
@@ -56,7 +56,7 @@ def _option_value(value: object) -> object:
         return _short(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise FieldValidationError("", f"must be text or a whole number, not {safe_repr(value)}: change it")
-    check_whole(value)
+    check_whole_number(value)
     return value
 
 
@@ -96,7 +96,7 @@ PlainText = Annotated[str, StringConstraints(strict=True)]
 LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
 
 
-class Parts(TypedDict, total=False):
+class FieldParts(TypedDict, total=False):
     """The arguments of all fields."""
 
     name: str
@@ -106,7 +106,7 @@ class Parts(TypedDict, total=False):
     help: str | None
 
 
-class WritingParts(Parts, total=False):
+class TextFieldParts(FieldParts, total=False):
     """The arguments of text fields; lengths in characters."""
 
     min_length: int | None
@@ -114,7 +114,7 @@ class WritingParts(Parts, total=False):
     default: str | None
 
 
-class NumericParts(Parts, total=False):
+class NumberFieldParts(FieldParts, total=False):
     """The arguments of number fields."""
 
     min: float | None
@@ -123,7 +123,7 @@ class NumericParts(Parts, total=False):
     default: float | None
 
 
-class DateParts(Parts, total=False):
+class DateFieldParts(FieldParts, total=False):
     """The arguments of day and time fields; bounds and defaults are text."""
 
     min: str | None
@@ -131,13 +131,13 @@ class DateParts(Parts, total=False):
     default: str | None
 
 
-class BooleanParts(Parts, total=False):
+class BooleanFieldParts(FieldParts, total=False):
     """The arguments of a boolean field."""
 
     default: bool | None
 
 
-class AttachmentParts(Parts, total=False):
+class FileFieldParts(FieldParts, total=False):
     """The arguments of a file field: media types such as `image/*`, and the maximum size in bytes."""
 
     media_types: Sequence[str]
@@ -192,7 +192,7 @@ class Option(StrictModel):
         return value if isinstance(value, dict | Option) else {"value": value}
 
 
-class OptionParts(Parts, total=False):
+class OptionFieldParts(FieldParts, total=False):
     """The arguments of a field with options."""
 
     options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]

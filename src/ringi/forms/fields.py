@@ -11,35 +11,35 @@ from pydantic import model_validator
 from ringi.base.model import StrictModel
 from ringi.base.validation import (
     FieldValidationError,
-    check_day,
-    check_moment,
+    check_date_text,
     check_number,
     check_text,
+    check_time_text,
     field_path,
-    is_on_step,
+    is_number_on_step,
     safe_repr,
 )
 from ringi.forms.field_parts import (
     LEFT_OUT,
     MAX_TEXT,
     AttachedFile,
-    AttachmentParts,
-    BooleanParts,
-    DateParts,
+    BooleanFieldParts,
+    DateFieldParts,
     FieldName,
+    FileFieldParts,
     FileSize,
     Flag,
     Label,
     Length,
     MediaType,
     Num,
-    NumericParts,
+    NumberFieldParts,
     Option,
-    OptionParts,
+    OptionFieldParts,
     PlainText,
+    TextFieldParts,
     Value,
     Words,
-    WritingParts,
     attached_file,
 )
 
@@ -125,7 +125,7 @@ class Text(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[TextFieldParts]) -> None: ...
 
 
 class TextArea(_Writing):
@@ -135,7 +135,7 @@ class TextArea(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[TextFieldParts]) -> None: ...
 
 
 class _Options(_Field):
@@ -176,7 +176,7 @@ class Select(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionFieldParts]) -> None: ...
 
 
 class Radio(_One):
@@ -186,7 +186,7 @@ class Radio(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionFieldParts]) -> None: ...
 
 
 class _Many(_Options):
@@ -213,7 +213,7 @@ class MultiSelect(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionFieldParts]) -> None: ...
 
 
 class Checkbox(_Many):
@@ -223,7 +223,7 @@ class Checkbox(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionFieldParts]) -> None: ...
 
 
 class _Numeric(_Field):
@@ -244,7 +244,7 @@ class _Numeric(_Field):
         if self.max is not None and number > self.max:
             why = f"{safe_repr(number)} is above {self.max}: send at most {self.max}"
             raise FieldValidationError("", why, "above_maximum", max=self.max)
-        if self.step is not None and not is_on_step(number, self.min or 0, self.step):
+        if self.step is not None and not is_number_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
             why = f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}"
             raise FieldValidationError("", why, "off_step", step=self.step)
@@ -269,7 +269,7 @@ class Number(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[NumberFieldParts]) -> None: ...
 
 
 class Slider(_Numeric):
@@ -279,7 +279,7 @@ class Slider(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[NumberFieldParts]) -> None: ...
 
     def _check_parts(self) -> None:
         for part in ("min", "max"):
@@ -331,10 +331,10 @@ class Date(_Moment):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateFieldParts]) -> None: ...
 
     def _read(self, value: object) -> str:
-        return check_day(value)
+        return check_date_text(value)
 
 
 class DateTime(_Moment):
@@ -344,10 +344,10 @@ class DateTime(_Moment):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateFieldParts]) -> None: ...
 
     def _read(self, value: object) -> datetime:
-        return check_moment(value)
+        return check_time_text(value)
 
 
 class Boolean(_Field):
@@ -359,7 +359,7 @@ class Boolean(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[BooleanParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[BooleanFieldParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
         if not isinstance(value, bool):
@@ -381,7 +381,7 @@ class Attachment(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **arguments: Unpack[AttachmentParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[FileFieldParts]) -> None: ...
 
     def accept(self, value: object) -> AttachedFile:
         # The inbox checks that the file exists.

@@ -10,7 +10,7 @@ import pydantic
 from pydantic import BaseModel, model_validator
 
 from ringi.base.canonical_json import JsonObject
-from ringi.base.model import StrictModel, without_nulls
+from ringi.base.model import StrictModel, without_null_fields
 from ringi.base.validation import FieldValidationError, field_path, invalid_error, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
@@ -95,7 +95,7 @@ class Form(StrictModel):
         Raises:
             InvalidError: A field of the model has no form field; there is one error for each.
         """
-        return cls.parse({"fields": conversions.fields_of_model(model)})
+        return cls.parse({"fields": conversions.fields_from_model(model)})
 
     @classmethod
     def from_json_schema(cls, schema: object) -> Form:
@@ -184,9 +184,9 @@ def _without_nulls(data: object) -> object:
 
 
 def _field_without_nulls(field: object) -> object:
-    found = without_nulls(field, *FIELDS)
+    found = without_null_fields(field, *FIELDS)
     if isinstance(found, dict) and isinstance(options := found.get("options"), list):
-        return {**found, "options": [without_nulls(each, Option) for each in options]}
+        return {**found, "options": [without_null_fields(each, Option) for each in options]}
     return found
 
 

@@ -18,12 +18,12 @@ from ringi.base.validation import (
     FieldValidationError,
     check_finite,
     check_text,
-    check_whole,
+    check_whole_number,
     field_path,
-    pattern_rule,
-    plain_limit,
+    json_limit_of_rule,
     safe_name,
     safe_repr,
+    text_pattern_rule,
 )
 from ringi.errors import FieldError, InvalidError
 
@@ -69,7 +69,7 @@ _REFUSED = {
 }
 
 
-class Size(NamedTuple):
+class JsonSize(NamedTuple):
     """The size of a JSON value."""
 
     nodes: int
@@ -147,7 +147,7 @@ class InstanceCheck:
 
 def check_json(
     value: object, *, field: str, max_bytes: int = MAX_INSTANCE_BYTES, max_depth: int = MAX_INSTANCE_DEPTH
-) -> Size:
+) -> JsonSize:
     """Return the size of a JSON value.
 
     Args:
@@ -172,7 +172,7 @@ def check_json(
         if bytes > max_bytes:
             raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it", "too_large")
         stack.extend((child, field_path(path, [key]), level + 1) for key, child in _members(item, path))
-    return Size(nodes, bytes)
+    return JsonSize(nodes, bytes)
 
 
 def check_pattern(pattern: str) -> None:
@@ -230,7 +230,7 @@ def _length(item: object, path: str) -> int:
                 check_finite(item)
                 return len(repr(item))
             case int():
-                check_whole(item)
+                check_whole_number(item)
                 return len(repr(item))
     except FieldValidationError as error:
         raise InvalidError([error.at(path)]) from None
@@ -376,7 +376,7 @@ def _patterns(schema: dict[str, Any]) -> list[str]:
 
 
 def _explain(
-    validator: jsonschema_rs.Validator, data: object, weight: _Weight, size: Size, field: str
+    validator: jsonschema_rs.Validator, data: object, weight: _Weight, size: JsonSize, field: str
 ) -> Iterator[FieldError]:
     # iter_errors copies the data for every error before it returns the first: without a limit, this takes minutes.
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
@@ -413,17 +413,17 @@ def _rule_of(error: jsonschema_rs.ValidationError) -> tuple[str, dict[str, Any]]
         case Kind.Constant(value):
             return "only_value", {"value": _clipped(json.dumps(value, ensure_ascii=False))}
         case Kind.Pattern(pattern):
-            return pattern_rule(pattern)
+            return text_pattern_rule(pattern)
         case Kind.Format(format):
             day_or_time = {"date": "invalid_day", "date-time": "invalid_time"}
             return (day_or_time[format], {}) if format in day_or_time else ("wrong_format", {"format": format})
         case Kind.MultipleOf(step):
-            return "off_step", {"step": plain_limit(step)}
+            return "off_step", {"step": json_limit_of_rule(step)}
         case Kind.MinLength(limit) | Kind.MaxLength(limit):
             code, name = _LIMITS[error.kind.name]
             return code, {"length": len(str(error.instance)), name: limit}
     code, name = _LIMITS.get(error.kind.name, (_PLAIN.get(error.kind.name, "not_accepted"), ""))
-    return code, {name: plain_limit(error.kind.value)} if name else {}
+    return code, {name: json_limit_of_rule(error.kind.value)} if name else {}
 
 
 def _clipped(message: str) -> str:

@@ -19,7 +19,7 @@ MAX_CHANGES = 20
 """The maximum number of reported changes."""
 
 
-class RepairResult(NamedTuple):
+class RepairedForm(NamedTuple):
     """The repaired fields and the changes."""
 
     fields: Any
@@ -33,7 +33,7 @@ class RepairResult(NamedTuple):
         return None if data is None else {self.names.get(name, name): value for name, value in data.items()}
 
 
-def repair_form_fields(fields: object) -> RepairResult:
+def repair_form_fields(fields: object) -> RepairedForm:
     """Return the fields that a model wrote, repaired; a valid field is returned unchanged.
 
     Nulls, unknown keys and duplicate options are dropped. A slider without both bounds becomes a number. A field with
@@ -41,16 +41,16 @@ def repair_form_fields(fields: object) -> RepairResult:
     without options are preserved: removing them would change the question.
     """
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
-        return RepairResult(fields)
+        return RepairedForm(fields)
     changes: list[str] = []
     found = [_field(field, f"fields[{n}]", changes) for n, field in enumerate(fields)]
     names = _rename(found, changes)
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"{len(changes) - MAX_CHANGES} more changes"]
-    return RepairResult(found, names, tuple(changes))
+    return RepairedForm(found, names, tuple(changes))
 
 
-def drop_unknown(entry: object, names: Collection[str], path: str, changes: list[str]) -> Any:
+def drop_unknown_keys(entry: object, names: Collection[str], path: str, changes: list[str]) -> Any:
     """Return an object without nulls and unknown names; return any other value unchanged."""
     if not isinstance(entry, dict):
         return entry
@@ -70,9 +70,9 @@ def _field(field: object, path: str, changes: list[str]) -> Any:
     parts = PARTS.get(kind) if isinstance(kind, str) else None
     if parts is None:
         return found
-    found = drop_unknown(found, parts | {"options"} if found.get("options") else parts, path, changes)
+    found = drop_unknown_keys(found, parts | {"options"} if found.get("options") else parts, path, changes)
     if "options" in parts and isinstance(options := found.get("options"), list):
-        read = [drop_unknown(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
+        read = [drop_unknown_keys(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
         # A model that lists options may repeat itself.
         found["options"] = list({repr(each): each for each in read}.values())
         if len(found["options"]) < len(read):

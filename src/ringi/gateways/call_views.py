@@ -192,7 +192,7 @@ def _command(call: _Call) -> CallView | None:
     inner = call.args.get("action")
     args = inner if isinstance(inner, Mapping) else call.args
     command = next((args[name] for name in COMMANDS if args.get(name)), None)
-    text = command_text(command)
+    text = shell_command_text(command)
     if text is None or not SHELL.search(call.tool):
         return None
     folder = _text(args, FOLDERS) or call.folder
@@ -204,7 +204,7 @@ def _command(call: _Call) -> CallView | None:
     return _view(Sentence(code="run_command_in", params={"folder": base}), [block])
 
 
-def command_text(command: object) -> str | None:
+def shell_command_text(command: object) -> str | None:
     """Return a command as one text: the script of a shell, or the words with quotes; None if it is no command.
 
     The page does the same, and hides an argument that it finds in a block.

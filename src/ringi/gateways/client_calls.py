@@ -24,8 +24,8 @@ from ringi.forms.form import Form
 from ringi.gateways.call_views import call_view
 from ringi.inbox.api import Inbox
 from ringi.integrations.askers import GatedFunctionCall, InboxAsker, InboxOptions
-from ringi.integrations.functions import Authorized, FunctionGate
-from ringi.policy.question import with_schema
+from ringi.integrations.functions import AuthorizedFunctionCall, FunctionGate
+from ringi.policy.question import question_with_schema
 from ringi.policy.rules import Policy, Rule
 
 FRESH_SECONDS = 1.0
@@ -109,7 +109,7 @@ class ClientGate:
         attempt: str | None = None,
         timeout: float | None = None,
         on_wait: OnWait | None = None,
-    ) -> Authorized:
+    ) -> AuthorizedFunctionCall:
         """Return the authorized call, which has begun: run it now, once, with these arguments, and report its outcome.
 
         Args:
@@ -131,7 +131,7 @@ class ClientGate:
         policy = self._current_policy(more)
         if policy.decide(*call).effect == "allow":
             await self.check_pauses(is_gated=False)
-            return Authorized(call.args)
+            return AuthorizedFunctionCall(call.args)
         options = InboxOptions(self._inbox, None, timeout)
         # An approval under another rule may be that of other people.
         base = short_json_hash(self._scope, *call, jsonable(policy.rule_of(*call)))
@@ -168,12 +168,17 @@ class ClientGate:
         """Return the policy with more rules; calls that no rule names ask, even if it has only rules that ask."""
         policy = self._policy()
         if self._asking is None or self._asking[0] is not policy:
-            self._asking = policy, with_rules(policy, ())
-        return with_rules(policy, more) if more else self._asking[1]
+            self._asking = policy, policy_with_rules(policy, ())
+        return policy_with_rules(policy, more) if more else self._asking[1]
 
     async def _begin(
-        self, call: GatedFunctionCall, granted: Authorized, asker: ClientAsker, before: Policy, policy: Policy
-    ) -> Authorized:
+        self,
+        call: GatedFunctionCall,
+        granted: AuthorizedFunctionCall,
+        asker: ClientAsker,
+        before: Policy,
+        policy: Policy,
+    ) -> AuthorizedFunctionCall:
         if granted.request is None:
             return granted  # By now a rule allows it.
         if policy is not before and (denial := policy.denial(call.name, granted.args)):
@@ -190,7 +195,7 @@ def own_files_rules(call: GatedFunctionCall) -> tuple[Rule, ...]:
     return (Rule(tools=(call.name,), name=OWN_FILES_RULE),) if names_own_files else ()
 
 
-def with_rules(policy: Policy, more: tuple[Rule, ...]) -> Policy:
+def policy_with_rules(policy: Policy, more: tuple[Rule, ...]) -> Policy:
     """Return a policy with more rules, in which a call that no rule names asks, unless the policy says otherwise."""
     return Policy(rules=(*policy.rules, *more), otherwise=policy.otherwise or "ask", cards=policy.cards)
 
@@ -247,7 +252,7 @@ class ClientAsker(InboxAsker):
         view = call_view(action.name, action.args, session.folder)
         allowed = question.resolved_allowed
         is_own_title = question.title != f"Run {action.name}?"
-        return with_schema(
+        return question_with_schema(
             question.model_copy(
                 update={
                     "title": question.title if is_own_title else view.title,

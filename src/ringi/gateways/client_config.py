@@ -40,7 +40,7 @@ class FileChange(NamedTuple):
             SettingError: Another program has changed the file since it was read.
         """
         path = self.path.resolve()  # A linked file stays a link, as people have it who keep such files elsewhere.
-        if read_text(path) != self.before:
+        if read_config_text(path) != self.before:
             raise SettingError("file", str(self.path), "it has changed since it was read: run the command again")
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
@@ -57,7 +57,7 @@ class FileChange(NamedTuple):
                 raise
 
 
-def change_json(path: Path, change: Callable[[ClientSettings], ClientSettings]) -> FileChange:
+def change_json_config(path: Path, change: Callable[[ClientSettings], ClientSettings]) -> FileChange:
     """Return the change of a JSON file; the rest of its settings, their order and the indentation stay.
 
     Args:
@@ -67,7 +67,7 @@ def change_json(path: Path, change: Callable[[ClientSettings], ClientSettings]) 
     Raises:
         SettingError: The file is not a JSON object: such a file is never written.
     """
-    before = read_text(path)
+    before = read_config_text(path)
     settings = (
         _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=refuse_repeated_json_keys))
         if before
@@ -80,7 +80,7 @@ def change_json(path: Path, change: Callable[[ClientSettings], ClientSettings]) 
     return FileChange(path, before, text + ("" if before and not before.endswith("\n") else "\n"))
 
 
-def change_toml(path: Path, table: str, name: str, settings: ClientSettings | None) -> FileChange:
+def change_toml_config(path: Path, table: str, name: str, settings: ClientSettings | None) -> FileChange:
     """Return the change of one subtable of a TOML file, such as `[mcp_servers.ringi]`; comments and the rest stay.
 
     Args:
@@ -97,7 +97,7 @@ def change_toml(path: Path, table: str, name: str, settings: ClientSettings | No
         import tomlkit
     except ModuleNotFoundError as error:
         raise_missing_extra("the configuration in TOML", error)
-    before = read_text(path)
+    before = read_config_text(path)
     document: Any = _parsed(path, before, "TOML", tomlkit.parse)
     current = document.get(table, {})
     if not isinstance(current, dict):
@@ -109,7 +109,7 @@ def change_toml(path: Path, table: str, name: str, settings: ClientSettings | No
     return FileChange(path, before, tomlkit.dumps(document))
 
 
-def read_text(path: Path) -> str:
+def read_config_text(path: Path) -> str:
     """Return the text of a file in UTF-8; empty for an absent one.
 
     Raises:

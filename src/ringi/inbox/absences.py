@@ -31,7 +31,7 @@ class Absences:
 
     async def of(self, person: str) -> Away:
         """Return a person's own absence, and those in which the person is the deputy."""
-        return absence.away_of(await self.active(), person)
+        return absence.absences_concerning(await self.active(), person)
 
     async def decider(self, person: Decider) -> Decider:
         """Return a person with those for whom the person stands now."""

@@ -17,15 +17,15 @@ from ringi.domain.journal import Journal
 from ringi.domain.planting import (
     JOURNAL,
     begin_check_journal,
-    check_from,
+    check_from_template,
     check_view,
-    checks_in,
-    is_template,
+    checks_in_journal,
+    is_check_template,
     with_checks,
 )
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
-from ringi.domain.voting import Caller, decider_of
+from ringi.domain.voting import Caller, as_decider
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox import api
 from ringi.inbox.core import InboxPart
@@ -47,7 +47,7 @@ class InboxChecks(InboxPart, api.Checks):
     async def plant(
         self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, share: float | None = None, by: Caller = None
     ) -> list[str]:
-        inbox, person = self._inbox, decider_of(by)
+        inbox, person = self._inbox, as_decider(by)
         if not Settings.load().checks:
             raise ConflictError("checks are off: set RINGI_CHECKS=1 to plant requests that measure attention")
         recipes = [each.model_dump(exclude_unset=True) if isinstance(each, CheckRecipe) else each for each in checks]
@@ -69,17 +69,17 @@ class InboxChecks(InboxPart, api.Checks):
 
     async def report(self) -> CheckReport:
         journal = await find_record(self._inbox.store, Journal, Key(self._inbox.tenant, JOURNAL))
-        keys = [Key(self._inbox.tenant, id) for id in checks_in(journal)]
+        keys = [Key(self._inbox.tenant, id) for id in checks_in_journal(journal)]
         found = [check_view(request) for request in await skip_unreadable_records(self._inbox.store, Request, keys)]
         return check_report(view for view in found if view)
 
     def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> Planted:
-        templates = [request for request in recent if is_template(request, recipe)][:NEWEST]
+        templates = [request for request in recent if is_check_template(request, recipe)][:NEWEST]
         if not templates:
             what = f"no recent request of {recipe.tool!r} can be copied: wait for a real one with this argument"
             raise InvalidError.of("checks", what, "no_template", tool=recipe.tool)
         digits, template = secrets.token_hex(DIGITS), secrets.choice(templates)
-        return check_from(template, recipe, digits=digits, now=self._inbox.clock())
+        return check_from_template(template, recipe, digits=digits, now=self._inbox.clock())
 
     async def _recent_requests(self, recipes: Sequence[CheckRecipe]) -> dict[str, list[Request]]:
         """Return the recent requests of the tools, newest first."""

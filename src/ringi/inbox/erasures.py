@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ringi.domain.record import SYSTEM, Erased, Key
 from ringi.domain.request import Request
-from ringi.domain.voting import Caller, decider_of
+from ringi.domain.voting import Caller, as_decider
 from ringi.inbox.api import id_of
 from ringi.inbox.core import InboxCore
 from ringi.inbox.feed import TOPIC
@@ -22,7 +22,7 @@ class ErasureOperations(InboxCore):
     """The part of an inbox that erases content."""
 
     async def erase(self, request: Request | str, *, by: Caller = None) -> Request:
-        erased = Erased(at=self.clock(), by=decider_of(by).name, rule="request")
+        erased = Erased(at=self.clock(), by=as_decider(by).name, rule="request")
         after = await self.eraser.request(Key(self.tenant, id_of(request)), erased, self.check)
         # Its review is erased too.
         self.feed.forget()

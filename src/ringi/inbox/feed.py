@@ -10,7 +10,7 @@ from typing import Self
 from ringi.base.outages import rate_limited_logger
 from ringi.contracts.backend import EVENTS, Notifier, Wakeup
 from ringi.contracts.store import Store, skip_unreadable_records
-from ringi.domain.record import Event, Key, Position, topic_of
+from ringi.domain.record import Event, Key, Position, record_topic
 from ringi.domain.request import Request
 from ringi.errors import RingiError
 
@@ -161,6 +161,6 @@ class Feed:
     def _wake(self, events: Sequence[Event]) -> None:
         for event in events:
             self._forget_older(event)
-            self._notifier.wake(topic_of(event.record, Key(event.tenant, event.record_id)))
+            self._notifier.wake(record_topic(event.record, Key(event.tenant, event.record_id)))
         for listener in (*self._watches, *self._listeners):
             listener(events)

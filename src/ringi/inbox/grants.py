@@ -20,8 +20,8 @@ from ringi.domain.grants import (
     read_grant_entries,
     with_grant,
     with_grant_revoked,
+    with_grant_use,
     with_refuted_rules_ended,
-    with_use,
 )
 from ringi.domain.journal import Journal
 from ringi.domain.record import POLICY, SYSTEM, Key, Query, UnreadableError
@@ -194,7 +194,7 @@ class GrantJournals:
             await self.refute(after, by)
 
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
-        step = partial(with_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
+        step = partial(with_grant_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
         try:
             async with self._using:
                 before, after = await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)

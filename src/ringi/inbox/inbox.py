@@ -20,16 +20,16 @@ from ringi.base.model import StrictModel
 from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
-from ringi.domain.decisions import refuse_files
+from ringi.domain.decisions import refuse_attaching_files
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import NewGrant
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, topic_of
-from ringi.domain.request import Request, review_of
-from ringi.domain.urgency import cursor_after_urgent_request, own_query
-from ringi.domain.voting import Caller, Decider, decider_of
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, record_topic
+from ringi.domain.request import Request, review_of_override
+from ringi.domain.urgency import cursor_after_urgent_request, query_for_tenant
+from ringi.domain.voting import Caller, Decider, as_decider
 from ringi.errors import ConflictError, NotFoundError, WaitTimeoutError
-from ringi.files.attachments import names_files
+from ringi.files.attachments import may_name_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
@@ -287,7 +287,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         return await self.page(Query(**OrderedFilter.parse(conditions).conditions, limit=limit, before=cursor))
 
     async def page(self, query: Query) -> Page[Request]:
-        own = own_query(query, self.tenant, self.clock())
+        own = query_for_tenant(query, self.tenant, self.clock())
         found = await self.store.find(Request, own.model_copy(update={"limit": own.limit + 1}))
         has_more = len(found) > own.limit > 0
         return Page(found[: own.limit], cursor_after_urgent_request(own, found[own.limit - 1]) if has_more else None)
@@ -298,7 +298,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         Args:
             query: The conditions and the limit.
         """
-        return await self.store.find(Request, own_query(query, self.tenant, self.clock()))
+        return await self.store.find(Request, query_for_tenant(query, self.tenant, self.clock()))
 
     async def count(self, query: Query) -> int:
         """Return the number of this tenant's matching requests.
@@ -306,7 +306,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         Args:
             query: The conditions; counting stops at `limit`.
         """
-        return await self.store.count(Request, own_query(query, self.tenant, self.clock()))
+        return await self.store.count(Request, query_for_tenant(query, self.tenant, self.clock()))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)
@@ -368,7 +368,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             await self.granted.begin(decide(await self.get(id))[0])
         elif answer.decision != "approve":
             ended_rules = await self.granted.refute(decide(await self.get(id))[0], person.name)
-        if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
+        if may_name_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
             await self.eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
         request = await self.change(id, decide)
@@ -379,7 +379,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         return request
 
     async def undo(self, request: Request | str, *, by: Caller = None) -> Request:
-        id, person = id_of(request), decider_of(by)
+        id, person = id_of(request), as_decider(by)
         if before := await self._take_back(id, person):
             return before
         return await self.change(id, lambda each: each.undone(person, self.clock()))
@@ -389,7 +389,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     ) -> AttachedFile:
         id, person, now = id_of(request), await self.decider(by), self.clock()
         asked = await self.get(id)
-        refuse_files(asked, person, now)
+        refuse_attaching_files(asked, person, now)
         attachments, read = self.eraser.attachments, partial(self.get, id)
         return await attachments.add(asked, field, name, content, by=person.name, at=now, read=read)
 
@@ -405,7 +405,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         return await self.change(id_of(request), lambda each: each.released(person, self.clock()))
 
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
-        id, name = id_of(request), decider_of(by).name
+        id, name = id_of(request), as_decider(by).name
         return await self._end_unanswered(id, lambda each: each.cancelled(name, self.clock(), reason), name)
 
     async def _end_unanswered(self, id: str, step: RequestStep, by: str, read: Request | None = None) -> Request:
@@ -433,7 +433,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
 
     async def decider(self, by: Caller) -> Decider:
         """Return the person with those for whom the person stands; a `Decider` already has them."""
-        return by if isinstance(by, Decider) else await self.absences.decider(decider_of(by))
+        return by if isinstance(by, Decider) else await self.absences.decider(as_decider(by))
 
     async def publish(self, *topics: str) -> None:
         """Notify all processes; a failure is logged, and the waiters wake by polling."""
@@ -470,7 +470,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         self.lifetime.check()
         id, ends_at = id_of(request), None if timeout is None else time.monotonic() + timeout
-        async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
+        async with self.notifier.subscribe(record_topic("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
             has_slept = False
             while not (ended := await self._ended_request(id)):
                 seconds_left = None if ends_at is None else ends_at - time.monotonic()
@@ -538,7 +538,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
 
         async def save(request: Request, event: Event | None) -> None:
             is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
-            reviews[:] = [review_of(request, self._admin_groups)] if is_override else []
+            reviews[:] = [review_of_override(request, self._admin_groups)] if is_override else []
             # In one put: no erasure and no crash can come between an override and its review.
             await self.store.put(request, event, reviews)
 

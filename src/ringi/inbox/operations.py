@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Unpack, get_args, get_origin, get_ty
 
 from pydantic import Field
 
-from ringi.base.model import StrictModel, without_nulls
+from ringi.base.model import StrictModel, without_null_fields
 from ringi.domain.absence import Leave
 from ringi.domain.ask import Answer, Ask, Cancel, Receipt, parse_body
 from ringi.domain.checks import NewChecks
@@ -152,7 +152,7 @@ class Operation:
         """
         assert self.body
         own: Callable[[object], Any] | None = getattr(self.body, "parse", None)
-        return own(body) if own else parse_body(self.body, without_nulls(body, self.body))
+        return own(body) if own else parse_body(self.body, without_null_fields(body, self.body))
 
 
 AT = "/v1/requests/{id}"

@@ -14,7 +14,7 @@ from ringi.domain.grants import GrantView
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import NewPause, Pause
 from ringi.domain.record import Erased, Key, Page, Query, UnreadableError
-from ringi.domain.voting import Caller, decider_of
+from ringi.domain.voting import Caller, as_decider
 from ringi.errors import NotFoundError
 from ringi.inbox import api
 from ringi.inbox.core import InboxPart
@@ -39,7 +39,7 @@ class InboxGrants(InboxPart, api.Grants):
         return found
 
     async def revoke(self, id: str, *, by: Caller = None) -> None:
-        person = decider_of(by)
+        person = as_decider(by)
         await self._inbox.get(id)
         await self._inbox.granted.revoke(Key(self._inbox.tenant, id), person.name)
         await self._inbox.publish(EVENTS)
@@ -51,7 +51,7 @@ class InboxPauses(InboxPart, api.Pauses):
     async def begin(
         self, reason: str, *, agent: str | None = None, until: datetime | None = None, by: Caller = None
     ) -> Pause:
-        inbox, person = self._inbox, decider_of(by)
+        inbox, person = self._inbox, as_decider(by)
         new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
         pause = await begin_pause(inbox.store, inbox.tenant, new, by=person.name, clock=inbox.clock)
         await inbox.publish(EVENTS)
@@ -63,7 +63,7 @@ class InboxPauses(InboxPart, api.Pauses):
         return Page(pause for pause in found if not pause.has_ended(now))
 
     async def end(self, id: str, *, by: Caller = None) -> None:
-        inbox, person = self._inbox, decider_of(by)
+        inbox, person = self._inbox, as_decider(by)
         await end_pause(inbox.store, inbox.tenant, id, by=person.name, clock=inbox.clock)
         await inbox.publish(EVENTS)
 
@@ -76,7 +76,7 @@ class InboxPeople(InboxPart, api.People):
     """The people of one tenant who leave and come back."""
 
     async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Away:
-        inbox, person = self._inbox, decider_of(by)
+        inbox, person = self._inbox, as_decider(by)
         own = {"person": person.name, "groups": person.groups, "subject": person.subject}
         new = parse_body(Absence, {**own, "deputy": deputy, "until": until}).checked(inbox.clock())
         if not unknown:
@@ -86,17 +86,17 @@ class InboxPeople(InboxPart, api.People):
         return await inbox.absences.of(person.name)
 
     async def come_back(self, *, by: Caller = None) -> None:
-        await self._inbox.absences.end(decider_of(by).name)
+        await self._inbox.absences.end(as_decider(by).name)
         await self._inbox.publish(ABSENCES)
 
     async def away(self, *, by: Caller = None) -> Away:
-        return await self._inbox.absences.of(decider_of(by).name)
+        return await self._inbox.absences.of(as_decider(by).name)
 
     async def absences(self) -> Page[Absence]:
         return Page(sorted(await self._inbox.absences.active(), key=lambda each: (each.until, each.person)))
 
     async def end_absence(self, person: str, *, by: Caller = None) -> None:
-        await self._inbox.absences.end_of(person, decider_of(by).name)
+        await self._inbox.absences.end_of(person, as_decider(by).name)
         await self._inbox.publish(ABSENCES)
 
 
@@ -104,27 +104,27 @@ class InboxMemories(InboxPart, api.Memories):
     """The memories of one tenant's people."""
 
     async def list(self, person: str | None = None, *, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
-        name = decider_of(person).name
+        name = as_decider(person).name
         found = await self._inbox.page(Query(remembered_by=name, limit=limit, before=cursor))
         return Page((memories.find_person_memory(request, name) for request in found), found.next)
 
     async def get(self, id: str, person: str | None = None) -> Memory:
-        with memories.looked_for(id):
-            return memories.find_person_memory(await self._inbox.get(id), decider_of(person).name)
+        with memories.missing_request_as_memory(id):
+            return memories.find_person_memory(await self._inbox.get(id), as_decider(person).name)
 
     async def edit(
         self, id: str, data: dict[str, Any], *, told_at: datetime | None = None, by: Caller = None
     ) -> Memory:
-        name, clock = decider_of(by).name, self._inbox.clock
-        with memories.looked_for(id):
+        name, clock = as_decider(by).name, self._inbox.clock
+        with memories.missing_request_as_memory(id):
             new = await self._inbox.change(
                 id, lambda old: memories.with_memory_edited(old, data, name, clock(), told_at)
             )
         return memories.find_person_memory(new, name)
 
     async def delete(self, id: str, *, by: Caller = None) -> None:
-        name, clock = decider_of(by).name, self._inbox.clock
-        with memories.looked_for(id):
+        name, clock = as_decider(by).name, self._inbox.clock
+        with memories.missing_request_as_memory(id):
             await self._inbox.change(id, lambda request: memories.with_memory_deleted(request, name, clock()))
 
 
@@ -132,7 +132,7 @@ class InboxTrail(InboxPart, api.Trail):
     """The record of one tenant."""
 
     async def erase_some(self, sweep: Sweep, *, by: Caller = None) -> Erasure:
-        inbox, person = self._inbox, decider_of(by).name
+        inbox, person = self._inbox, as_decider(by).name
         erased = Erased(at=inbox.clock(), by=person, rule=sweep.checked(person).rule)
         done = await inbox.eraser.sweep(sweep, erased, inbox.tenant)
         if done.requests and not sweep.dry_run:

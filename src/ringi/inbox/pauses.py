@@ -14,8 +14,8 @@ from ringi.domain.pauses import (
     Pause,
     begin_pause_journal,
     find_pause,
+    find_same_pause,
     read_pauses,
-    same_pause,
     with_pause,
     without_pause,
 )
@@ -59,7 +59,7 @@ async def begin_pause(store: Store, tenant: str, new: NewPause, *, by: str, cloc
         return with_pause(journal, new, id, by, clock())
 
     after = await change_journal(store, Key(tenant, JOURNAL), begin_pause_journal(tenant, clock()), step)
-    pause = same_pause(read_pauses(after), new, by)
+    pause = find_same_pause(read_pauses(after), new, by)
     assert pause
     return pause
 

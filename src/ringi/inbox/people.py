@@ -13,7 +13,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import TRIES
-from ringi.domain.people import Known
+from ringi.domain.people import PeopleOnRecord
 from ringi.domain.record import DEFAULT_TENANT, Key, Query
 from ringi.errors import ConflictError
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 PAGE = 500
 HISTORY = 1_000
 """The number of a request's events from which a reassignment can be taken back."""
-NOBODY = Known()
+NOBODY = PeopleOnRecord()
 
 
 class NamedPerson(NamedTuple):
@@ -104,7 +104,7 @@ class KnownPeople:
                 await self._stream.replace(key_of(tenant), items, last=self._last_number[tenant])
         raise ConflictError.too_often("people", tenant)
 
-    async def known(self, tenant: str) -> Known:
+    async def known(self, tenant: str) -> PeopleOnRecord:
         """Return the people and groups who are known in a tenant now.
 
         Args:
@@ -119,7 +119,7 @@ class KnownPeople:
         groups = {group for each in noted.values() for group in each} | {
             group for each in named for group in each.groups
         }
-        return Known(frozenset(people), frozenset(groups))
+        return PeopleOnRecord(frozenset(people), frozenset(groups))
 
     async def _read(self, tenant: str) -> None:
         while self._stream:

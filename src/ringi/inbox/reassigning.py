@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ringi.domain.ask import parse_body
-from ringi.domain.people import Reassignment, reassigned_from
+from ringi.domain.people import Reassignment, assignment_before_person
 from ringi.domain.record import START, Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Decider
@@ -56,7 +56,7 @@ class PeopleOperations(InboxCore):
         """
         request = await self.store.get(Request, self.tenant, id)
         history = await self.store.events(START, HISTORY, tenant=self.tenant, record_id=id)
-        before = reassigned_from(request, by.name, history)
+        before = assignment_before_person(request, by.name, history)
         if before is None:
             return None
         # A person who passed a request on may see it no more: the request as it was must be theirs.

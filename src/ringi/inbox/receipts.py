@@ -6,7 +6,7 @@ from ringi.domain.ask import Outcome, Receipt, parse_body
 from ringi.domain.grants import OVER
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.voting import Caller, decider_of
+from ringi.domain.voting import Caller, as_decider
 from ringi.errors import ConflictError
 from ringi.inbox.api import id_of
 from ringi.inbox.core import InboxCore
@@ -24,7 +24,7 @@ class ReceiptOperations(InboxCore):
         attempt: str | None = None,
         by: Caller = None,
     ) -> Request:
-        id, actor = id_of(request), SYSTEM if by is None else decider_of(by).name
+        id, actor = id_of(request), SYSTEM if by is None else as_decider(by).name
         receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
         if receipt.is_begun_by(attempt) and await self.is_grant_over(await self.get(id)):
             raise ConflictError(f"request {id!r}: {OVER}")

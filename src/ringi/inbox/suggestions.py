@@ -14,11 +14,11 @@ from ringi.base.canonical_json import jsonable
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import Sentence, sentences_text
 from ringi.domain.ask import Action, Ask, Wording, parse_body
-from ringi.domain.decisions import MCP, refuse_deputy, refuse_sign_in
+from ringi.domain.decisions import MCP, refuse_deputy, refuse_weak_sign_in
 from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Page, Query
 from ringi.domain.request import Request
-from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided_calls, suggest_rules_for_tool
+from ringi.domain.suggestions import CoveredSuggestion, NewRule, Suggestion, decided_calls, suggest_rules_for_tool
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox import api
@@ -58,10 +58,10 @@ class InboxSuggestions(InboxPart, api.Suggestions):
         raise NotFoundError("suggestion", id)
 
     async def _switch_on(
-        self, found: Suggested, template: Request, new: NewRule, person: Decider, channel: str
+        self, found: CoveredSuggestion, template: Request, new: NewRule, person: Decider, channel: str
     ) -> Request:
         # Whoever may not decide such a call alone may not approve it in advance.
-        refuse_sign_in(template, person)
+        refuse_weak_sign_in(template, person)
         refuse_deputy(template, person)
         now = self._inbox.clock()
         grant = found.grant(new, now)
@@ -83,7 +83,7 @@ class InboxSuggestions(InboxPart, api.Suggestions):
         if refused := next((each for each in requests if each.id in wrong), None):
             await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
 
-    async def _suggested(self) -> AsyncIterator[tuple[Suggested, Request]]:
+    async def _suggested(self) -> AsyncIterator[tuple[CoveredSuggestion, Request]]:
         """Yield the rules of requests that the caller may decide, except those in force."""
         for tool in await self._tools():
             requests = await self._ended(tool)

@@ -17,8 +17,8 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotAuthorizedError, NotFoundError
 from ringi.inbox.api import Inbox
 from ringi.inbox.inbox import StoreInbox
-from ringi.policy.question import FACTS, FactFunction, afind_facts, find_facts
-from ringi.policy.rules import Denial
+from ringi.policy.question import FACTS, FactFunction, find_awaitable_call_facts, find_call_facts
+from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext
 from ringi.runtimes.gated_tools import AskFirst, GatedCall
 
@@ -43,7 +43,7 @@ class InboxOptions(NamedTuple):
     """Seconds until `WaitTimeoutError`; None for no limit."""
 
 
-class Asker(ABC):
+class FunctionAsker(ABC):
     """The place where a gated function asks."""
 
     suspensions: tuple[type[Exception], ...] = ()
@@ -57,7 +57,7 @@ class Asker(ABC):
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
         """Return facts about a call."""
-        return await afind_facts(functions, names, *call)
+        return await find_awaitable_call_facts(functions, names, *call)
 
     async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         """Return the facts that people were shown with exactly this call; None if nobody was asked about it."""
@@ -68,7 +68,7 @@ class Asker(ABC):
         return question
 
     @abstractmethod
-    async def deny(self, question: Ask, denial: Denial) -> str:
+    async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         """Record a denial, and return the id of its request."""
 
     @abstractmethod
@@ -89,15 +89,15 @@ class Asker(ABC):
         """Record what became of the function, which this request approved."""
 
 
-class NoAsker(Asker):
+class NoAsker(FunctionAsker):
     """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
 
     async def find_facts(
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
-        return find_facts(functions, names, *call)
+        return find_call_facts(functions, names, *call)
 
-    async def deny(self, question: Ask, denial: Denial) -> str:
+    async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         log.warning("%s: the denial by %r is not recorded, because the event loop is blocked", question.title, denial)
         return f"policy:{denial.rule}"
 
@@ -109,7 +109,7 @@ class NoAsker(Asker):
         raise RuntimeError(f"{name} would block the event loop until a person answers: await it in asyncio.to_thread")
 
 
-class InboxAsker(Asker):
+class InboxAsker(FunctionAsker):
     """Asks in an inbox, and waits in this process.
 
     Args:
@@ -135,7 +135,7 @@ class InboxAsker(Asker):
         facts = self._earlier.context.get(FACTS)
         return facts if isinstance(facts, dict) else {}
 
-    async def deny(self, question: Ask, denial: Denial) -> str:
+    async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         inbox = await self._opened()
         if not isinstance(inbox, StoreInbox):
             log.warning("%s: a client cannot record the denial by %r", question.title, denial.rule)
@@ -214,7 +214,7 @@ class InboxAsker(Asker):
         return f"gate-{short_json_hash(name, self._key)}"
 
 
-class HostAsker(Asker):
+class HostAsker(FunctionAsker):
     """Asks in a run of Ringi, which suspends until the answer.
 
     Args:
@@ -224,7 +224,7 @@ class HostAsker(Asker):
     def __init__(self, host: RunContext) -> None:
         self._host = host
 
-    async def deny(self, question: Ask, denial: Denial) -> str:
+    async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         return (await self._host.deny(question, *denial)).id
 
     async def check_pauses(self, *, is_gated: bool) -> None:

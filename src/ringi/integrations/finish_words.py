@@ -12,23 +12,23 @@ MARKS = ".!。"
 """Marks that may follow a word without changing its meaning; a question mark changes it."""
 
 
-class TextDecision(NamedTuple):
+class FinishDecision(NamedTuple):
     """A decision, and the new task if the same text names it."""
 
     decision: Literal["complete", "update", "unclear"]
     task: str | None = None
 
 
-def parse_decision(text: str) -> TextDecision:
+def parse_finish_decision(text: str) -> FinishDecision:
     """Return the decision in a text; only a single word of consent completes the task."""
     word = normalize_finish_words(text)
     if word in COMPLETE:
-        return TextDecision("complete")
+        return FinishDecision("complete")
     if word in UPDATE:
-        return TextDecision("update")
+        return FinishDecision("update")
     first, *rest = re.split("[:：]", text, maxsplit=1)
     task = rest[0].strip() if rest and normalize_finish_words(first) in UPDATE else ""
-    return TextDecision("update", task) if task else TextDecision("unclear")
+    return FinishDecision("update", task) if task else FinishDecision("unclear")
 
 
 def normalize_finish_words(text: str) -> str:

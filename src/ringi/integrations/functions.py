@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from ringi import sync
 from ringi.base.canonical_json import JsonObject, digest
-from ringi.base.loops import running_loop, without_await
+from ringi.base.loops import run_without_waiting, running_loop
 from ringi.domain.ask import Ask, Outcome
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import Inbox
-from ringi.integrations.askers import Asker, CallAsker, GatedFunctionCall, InboxAsker, InboxOptions, NoAsker
-from ringi.integrations.signatures import CallSignature, is_json
-from ringi.policy.question import FactFunction, edit_denial, question_about_call, with_schema
+from ringi.integrations.askers import CallAsker, FunctionAsker, GatedFunctionCall, InboxAsker, InboxOptions, NoAsker
+from ringi.integrations.signatures import CallSignature, is_plain_json
+from ringi.policy.question import FactFunction, policy_edit_denial, question_about_call, question_with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import APPROVAL, set_context_variable
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
@@ -143,7 +143,7 @@ def gate(
         return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
     if policy is not None:
         raise InvalidError.of("policy", "is for one call by name: give the rules of a function as @ringi.gate(policy)")
-    parsed = None if subject is None else policy_of(subject)
+    parsed = None if subject is None else policy_from_data(subject)
     more: dict[str, Any] = {"name": name, "facts": facts, "key": key, "inbox": inbox, "url": url, "timeout": timeout}
     return lambda function: _gated(function, parsed, when=when, **more)
 
@@ -218,7 +218,7 @@ async def _authorized_args(
     options: InboxOptions,
 ) -> dict[str, Any]:
     arguments = dict(args)
-    if not is_json(arguments):
+    if not is_plain_json(arguments):
         raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
     made = FunctionGate(name, policy, facts, when=when)
     made.check_policy(None)
@@ -230,10 +230,10 @@ async def _authorized_args(
 
 def policy_or_none(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
     """Return the policy in plain data; one that always asks for None."""
-    return Policy(rules=(Rule(tools=(name,)),)) if policy is None else policy_of(policy)
+    return Policy(rules=(Rule(tools=(name,)),)) if policy is None else policy_from_data(policy)
 
 
-def policy_of(policy: object) -> Policy:
+def policy_from_data(policy: object) -> Policy:
     """Return the policy in plain data; raise `TypeError` for anything else."""
     if isinstance(policy, Policy):
         return policy
@@ -256,12 +256,12 @@ def refuse_timeout_without_key(timeout: float | None, key: RequestKey | None) ->
         raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
 
 
-class Authorized(NamedTuple):
+class AuthorizedFunctionCall(NamedTuple):
     """A call that may run."""
 
     args: JsonObject
     """The authorized arguments."""
-    asker: Asker | None = None
+    asker: FunctionAsker | None = None
     """The place where the call was asked about."""
     request: Request | None = None
     """The request that approves the call; None if nobody was asked about it."""
@@ -317,7 +317,9 @@ class FunctionGate:
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
-    async def authorize(self, args: JsonObject, key: RequestKey | None, options: InboxOptions) -> Authorized:
+    async def authorize(
+        self, args: JsonObject, key: RequestKey | None, options: InboxOptions
+    ) -> AuthorizedFunctionCall:
         """Return the authorized call.
 
         Args:
@@ -335,27 +337,29 @@ class FunctionGate:
             return await self.authorize_at(call, RunAsker(*run))
         if tool_call := CURRENT.get():
             if tool_call.begin(self, args):
-                return Authorized(args, CallAsker(tool_call), tool_call.request)
+                return AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
             if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
                 return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
             return await self.authorize_at(call, InboxAsker(stack, options, gated_call_question_key(key, args)))
 
-    def authorize_blocking(self, args: JsonObject, key: RequestKey | None, options: InboxOptions) -> Authorized:
+    def authorize_blocking(
+        self, args: JsonObject, key: RequestKey | None, options: InboxOptions
+    ) -> AuthorizedFunctionCall:
         """Do the same without await."""
         call = GatedFunctionCall(self._name, args)
         if run := current_ringi_run():
             from ringi.integrations.run_askers import BlockingRunAsker
 
-            granted = without_await(self.authorize_at(call, BlockingRunAsker(*run)))
+            granted = run_without_waiting(self.authorize_at(call, BlockingRunAsker(*run)))
         elif (tool_call := CURRENT.get()) and tool_call.begin(self, args):
-            granted = Authorized(args, CallAsker(tool_call), tool_call.request)
+            granted = AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
         elif running_loop():
-            granted = without_await(self.authorize_at(call, NoAsker()))
+            granted = run_without_waiting(self.authorize_at(call, NoAsker()))
         else:
             return sync.run_blocking(lambda: self.authorize(args, key, options))
         # These reports never wait.
-        return granted._replace(run=lambda report: without_await(report()))
+        return granted._replace(run=lambda report: run_without_waiting(report()))
 
     async def authorize_call(self, call: GatedCall) -> JsonObject:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
@@ -369,15 +373,15 @@ class FunctionGate:
 
     async def _authorize_in_tool(
         self, call: GatedFunctionCall, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]
-    ) -> Authorized:
+    ) -> AuthorizedFunctionCall:
         tool_call.suspend = None  # A second call in the same tool would ask after the effects of the first.
         try:
             args = await self.authorize_call(tool_call)
-            return Authorized(args, CallAsker(tool_call), tool_call.request)
+            return AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
         except AskFirst as error:
             suspend(error.question)
 
-    async def authorize_at(self, call: GatedFunctionCall, asker: Asker) -> Authorized:
+    async def authorize_at(self, call: GatedFunctionCall, asker: FunctionAsker) -> AuthorizedFunctionCall:
         """Authorize a call, and ask in a given place.
 
         Args:
@@ -398,20 +402,20 @@ class FunctionGate:
         if earlier is None and (not asker.asks() or effect == "allow" or is_free):
             await asker.check_pauses(is_gated=False)
             asker.begin()
-            return Authorized(call.args, asker)
+            return AuthorizedFunctionCall(call.args, asker)
         question = question_about_call(self._policy, rule if effect == "ask" else None, *call, facts=facts)
-        question = asker.completed(with_schema(question, self._signature.schema if self._signature else None))
+        question = asker.completed(question_with_schema(question, self._signature.schema if self._signature else None))
         request = await asker.approve(question, approver) if approver and earlier is None else None
         request = request or await asker.ask(question)
         granted = self._granted(request)
-        if denial := edit_denial(self._policy, request):
+        if denial := policy_edit_denial(self._policy, request):
             raise NotAuthorizedError(request.id, denial.reason)
         await self._refuse_denied(call._replace(args=granted), asker)
         await asker.check_pauses(is_gated=True)
         asker.begin()
-        return Authorized(granted, asker, request)
+        return AuthorizedFunctionCall(granted, asker, request)
 
-    async def _refuse_denied(self, call: GatedFunctionCall, asker: Asker) -> dict[str, Any]:
+    async def _refuse_denied(self, call: GatedFunctionCall, asker: FunctionAsker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
         facts = await self._find(asker, self._policy.facts_of_denial(*call), call)
         denial = self._policy.denial(*call, facts)
@@ -420,7 +424,7 @@ class FunctionGate:
         id = await asker.deny(asker.completed(question_about_call(self._policy, None, *call, facts=facts)), denial)
         raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
 
-    async def _find(self, asker: Asker, names: Collection[str], call: GatedFunctionCall) -> dict[str, Any]:
+    async def _find(self, asker: FunctionAsker, names: Collection[str], call: GatedFunctionCall) -> dict[str, Any]:
         return await asker.find_facts(self._facts, sorted(names), call)
 
     def _granted(self, request: Request) -> JsonObject:

@@ -14,9 +14,9 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.integrations.askers import GatedFunctionCall, HostAsker
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.question import FactFunction, find_facts
-from ringi.policy.rules import Denial
-from ringi.runs.context import RunContext, call_digest, content_digest, find_run_context
+from ringi.policy.question import FactFunction, find_call_facts
+from ringi.policy.rules import PolicyDenial
+from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runtimes.langgraph.graph_run import ASKS, GATED_STEPS, call_place_in_step
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,9 @@ class RunAsker(HostAsker):
         return self._host.facts_of(NO_CALL_ID, call_digest(*call))
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await self._host.approve(question, rule, call_place_in_step(self._config, content_digest(question)))
+        return await self._host.approve(
+            question, rule, call_place_in_step(self._config, question_content_digest(question))
+        )
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
@@ -64,9 +66,9 @@ class BlockingRunAsker(RunAsker):
     async def find_facts(
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
-        return find_facts(functions, names, *call)
+        return find_call_facts(functions, names, *call)
 
-    async def deny(self, question: Ask, denial: Denial) -> str:
+    async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         self._host.deny_without_await(question, *denial)
         return f"policy:{denial.rule}"
 
@@ -75,7 +77,7 @@ class BlockingRunAsker(RunAsker):
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
         return self._host.approve_without_await(
-            question, rule, call_place_in_step(self._config, content_digest(question))
+            question, rule, call_place_in_step(self._config, question_content_digest(question))
         )
 
 

@@ -59,7 +59,7 @@ class CallSignature:
         for name, value in found.items():
             if self._signature.parameters[name].kind is Parameter.VAR_POSITIONAL:
                 found[name] = list(value)
-        for name in [name for name, value in found.items() if not is_json(value)]:
+        for name in [name for name, value in found.items() if not is_plain_json(value)]:
             if name in passed:
                 raise InvalidError.of(f"args.{name}", NOT_JSON)
             del found[name]  # The function has a default that nobody passed.
@@ -103,7 +103,7 @@ def _kind(parameter: Parameter) -> type:
     return kinds.get(parameter.kind, object)
 
 
-def is_json(value: object) -> bool:
+def is_plain_json(value: object) -> bool:
     """Return whether a value is plain JSON: not a subclass, which would reach the function as another type."""
     parts = [value]
     for part in parts:

@@ -14,7 +14,7 @@ from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.domain.request_data import CARD
 from ringi.errors import InvalidError
-from ringi.policy.rules import PEOPLE, Denial, Policy, Rule
+from ringi.policy.rules import PEOPLE, Policy, PolicyDenial, Rule
 
 FACTS = "facts"
 """The key of the facts in a request's context."""
@@ -55,7 +55,7 @@ def question_about_call(
     others = {name: value for name, value in (context or {}).items() if name != CARD}
     own = {**others, **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
     of_rule = {"allowed", "assignee", "groups", "priority", "expires_in"}
-    people = {**rule.model_dump(include=of_rule), **people_of(policy, rule, tool)} if rule else {}
+    people = {**rule.model_dump(include=of_rule), **rule_decider_fields(policy, rule, tool)} if rule else {}
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
     fields = {"title": title, "description": description, "context": own, **people, "action": action}
@@ -63,14 +63,14 @@ def question_about_call(
     return parse_body(Ask, {**fields, "policy": source})
 
 
-def people_of(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:
+def rule_decider_fields(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:
     """Return what a rule says about who decides, and how, as fields of a question; without what it leaves out."""
     card = policy.cards.get(tool)
     values = {name: getattr(rule, name) for name in PEOPLE} | {"tier": rule.tier or (card and card.tier)}
     return {name: value for name, value in values.items() if value}
 
 
-def edit_denial(policy: Policy, request: Request) -> Denial | None:
+def policy_edit_denial(policy: Policy, request: Request) -> PolicyDenial | None:
     """Return why an edit takes a call to a rule that other people decide; None if it does not.
 
     Args:
@@ -88,10 +88,10 @@ def edit_denial(policy: Policy, request: Request) -> Denial | None:
     is_stricter = any(value and value != getattr(request, name) for name, value in wanted.items())
     if not is_stricter and "edit" in rule.allowed:
         return None
-    return Denial(rule.name or "edit", EDITED_AWAY)
+    return PolicyDenial(rule.name or "edit", EDITED_AWAY)
 
 
-def with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:
+def question_with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:
     """Return the question with the schema of its arguments, checked; without the schema if that is unusable.
 
     Args:
@@ -108,7 +108,7 @@ def with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:
         return question.checked(max_fields=0, may_be_derived=True)
 
 
-def find_facts(
+def find_call_facts(
     functions: Mapping[str, FactFunction], names: Iterable[str], tool: str, args: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the facts about a call that can be looked up without waiting.
@@ -119,17 +119,19 @@ def find_facts(
         tool: The name of the tool.
         args: The arguments of the call by name.
     """
-    return known_facts({name: look_up(name, functions.get(name), tool, args) for name in names})
+    return close_unused_facts({name: look_up_fact(name, functions.get(name), tool, args) for name in names})
 
 
-async def afind_facts(
+async def find_awaitable_call_facts(
     functions: Mapping[str, FactFunction], names: Iterable[str], tool: str, args: dict[str, Any]
 ) -> dict[str, Any]:
     """Do the same, and wait for awaitable facts."""
-    return known_facts({name: await alook_up(name, functions.get(name), tool, args) for name in names})
+    return close_unused_facts(
+        {name: await look_up_awaitable_fact(name, functions.get(name), tool, args) for name in names}
+    )
 
 
-def look_up(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:
+def look_up_fact(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:
     """Return a fact about a call as JSON, an awaitable of it, or `UNKNOWN` if its function fails."""
     if function is None:
         return UNKNOWN
@@ -141,13 +143,13 @@ def look_up(name: str, function: FactFunction | None, tool: str, args: dict[str,
         return UNKNOWN
 
 
-async def alook_up(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:
+async def look_up_awaitable_fact(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:
     """Do the same, and wait for an awaitable fact."""
     if inspect.iscoroutinefunction(function):
-        found = look_up(name, function, tool, args)
+        found = look_up_fact(name, function, tool, args)
     else:
         # A function that waits would stop all runs of the worker.
-        found = await asyncio.to_thread(look_up, name, function, tool, args)
+        found = await asyncio.to_thread(look_up_fact, name, function, tool, args)
     if not inspect.isawaitable(found):
         return found
     try:
@@ -164,7 +166,7 @@ def portable_json_value(value: object) -> Any:
     return result
 
 
-def known_facts(found: Mapping[str, Any]) -> dict[str, Any]:
+def close_unused_facts(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts that were looked up; a coroutine that nobody waits for is closed."""
     for fact in found.values():
         if inspect.iscoroutine(fact):

@@ -22,8 +22,8 @@ from ringi.domain.conditions import (
     Condition,
     PolicyData,
     Where,
-    all_hold,
-    argument_of,
+    all_conditions_hold,
+    argument_at_path,
     find_contradiction,
 )
 from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
@@ -82,7 +82,7 @@ class ToolCard(PolicyData):
         Args:
             args: The arguments of the call by name.
         """
-        values = {name: argument_of(args, path) for name, path in self._paths().items()}
+        values = {name: argument_at_path(args, path) for name, path in self._paths().items()}
         own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
         # With the names of the arguments, a person's edit changes the target and the amount on the page too.
         text = {**own, **values, "arguments": self._paths() or None}
@@ -182,7 +182,7 @@ class Rule(PolicyData):
         Args:
             tool: The name of the tool.
         """
-        return any(is_named(tool, name) for name in self.tools)
+        return any(is_tool_named_by_rule(tool, name) for name in self.tools)
 
     @property
     def is_unconditional(self) -> bool:
@@ -199,7 +199,7 @@ class Rule(PolicyData):
         """
         if not self.names(tool):
             return False
-        results = (all_hold(self.where, args), all_hold(self.facts, facts))
+        results = (all_conditions_hold(self.where, args), all_conditions_hold(self.facts, facts))
         return results == (True, True) if self.effect == "allow" else False not in results
 
     def approver(self, args: Args, facts: Args = NO_FACTS) -> str | None:
@@ -211,11 +211,15 @@ class Rule(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        rules = (rule for rule in self.auto_approve if all_hold(rule.where, args) and all_hold(rule.facts, facts))
+        rules = (
+            rule
+            for rule in self.auto_approve
+            if all_conditions_hold(rule.where, args) and all_conditions_hold(rule.facts, facts)
+        )
         return next((rule.name for rule in rules), None)
 
 
-class Verdict(NamedTuple):
+class PolicyVerdict(NamedTuple):
     """The decision of a policy about a call."""
 
     effect: Effect
@@ -225,7 +229,7 @@ class Verdict(NamedTuple):
     """The name of the `AutoApproval` that approves in place of a person."""
 
 
-class Denial(NamedTuple):
+class PolicyDenial(NamedTuple):
     """A policy's refusal of a call."""
 
     rule: str
@@ -259,7 +263,7 @@ class Policy(PolicyData):
         Raises:
             InvalidError: The file cannot be read, or its policy is invalid.
         """
-        return cls.parse(read_data(Path(path), "policy"))
+        return cls.parse(read_policy_file(Path(path), "policy"))
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -339,7 +343,7 @@ class Policy(PolicyData):
         """True if the policy can deny a call."""
         return self.default_effect == "deny" or any(rule.effect == "deny" for rule in self.rules)
 
-    def decide(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Verdict:
+    def decide(self, tool: str, args: Args, facts: Args = NO_FACTS) -> PolicyVerdict:
         """Return what happens with a call.
 
         Args:
@@ -350,10 +354,10 @@ class Policy(PolicyData):
         for effect in ORDER:
             rule = self._first(effect, tool, args, facts)
             if rule:
-                return Verdict(rule.effect, rule, rule.approver(args, facts))
-        return Verdict(self.default_effect)
+                return PolicyVerdict(rule.effect, rule, rule.approver(args, facts))
+        return PolicyVerdict(self.default_effect)
 
-    def denial(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Denial | None:
+    def denial(self, tool: str, args: Args, facts: Args = NO_FACTS) -> PolicyDenial | None:
         """Return why the policy denies a call; None if it does not.
 
         Args:
@@ -364,7 +368,7 @@ class Policy(PolicyData):
         effect, rule, _ = self.decide(tool, args, facts)
         if effect != "deny":
             return None
-        return Denial(str(rule.name), rule.reason or DENIED) if rule else Denial(OTHERWISE, UNNAMED)
+        return PolicyDenial(str(rule.name), rule.reason or DENIED) if rule else PolicyDenial(OTHERWISE, UNNAMED)
 
     def card_of(self, tool: str, args: Args) -> dict[str, Any]:
         """Return the card of a call as JSON data; empty if its tool has none.
@@ -400,7 +404,7 @@ class Policy(PolicyData):
         rules = [
             rule
             for rule in self.rules
-            if rule.effect in effects and rule.names(tool) and all_hold(rule.where, args) is not False
+            if rule.effect in effects and rule.names(tool) and all_conditions_hold(rule.where, args) is not False
         ]
         conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
@@ -438,7 +442,7 @@ class Policy(PolicyData):
             InvalidError: A rule or a card names another tool or fact, or an argument that its tool does not have.
         """
         for place, tool, where, of_facts in self._named():
-            if only is not None and not any(is_named(each, tool) for each in only):
+            if only is not None and not any(is_tool_named_by_rule(each, tool) for each in only):
                 continue
             for fact in [name for name in of_facts if name.partition(".")[0] not in facts]:
                 raise InvalidError.of(f"{place}.facts", f"{safe_repr(fact)} is not a fact: use {_names(facts)}")
@@ -460,7 +464,7 @@ class Policy(PolicyData):
 def _check_arguments(
     arguments: Mapping[str, frozenset[str] | None], tool: str, used: Iterable[str], place: str, place_of_argument: str
 ) -> None:
-    named = [each for each in arguments if is_named(each, tool)]
+    named = [each for each in arguments if is_tool_named_by_rule(each, tool)]
     if not named:
         raise InvalidError.of(place, f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}")
     for each in named:
@@ -470,7 +474,7 @@ def _check_arguments(
             raise InvalidError.of(place_of_argument, wrong)
 
 
-def is_named(tool: str, name: str) -> bool:
+def is_tool_named_by_rule(tool: str, name: str) -> bool:
     """Return whether a name in a rule stands for a tool; `*` in it stands for any characters."""
     first, *others = name.split("*")
     if not others:
@@ -487,7 +491,7 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 
-def read_data(path: Path, name: str) -> Any:
+def read_policy_file(path: Path, name: str) -> Any:
     """Return the data in a file: JSON, or TOML if the name ends in `.toml`.
 
     Args:

@@ -16,7 +16,7 @@ from ringi.domain.request import Request, review_key
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError as Conflict
 from ringi.errors import InvalidError
-from ringi.privacy.redaction import newer_fields, unknown_in
+from ringi.privacy.redaction import newer_fields_error, unknown_field_paths
 
 
 class Sweep(StrictModel):
@@ -89,7 +89,7 @@ class ErasureCandidates(NamedTuple):
     journals: list[Journal] = []
 
 
-def by_age(
+def erasure_candidates_by_age(
     requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], before: datetime
 ) -> ErasureCandidates:
     """Return the records that ended before a time and whose thread is no longer in use."""
@@ -98,7 +98,7 @@ def by_age(
         return thread is None or (not thread.is_live and thread.updated_at < before)
 
     def thread_of(request: Request) -> Thread | None:
-        key = thread_key(request)
+        key = thread_key_of_request(request)
         return of_requests.get(key) if key else None
 
     ended = [r for r in requests if r.ended_at and r.ended_at < before]
@@ -108,7 +108,9 @@ def by_age(
     return ErasureCandidates(ended, over, {})
 
 
-def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> ErasureCandidates:
+def erasure_candidates_of_person(
+    requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]
+) -> ErasureCandidates:
     """Return the records that name a person, and separately those that cannot be erased now.
 
     The events of the threads in `naming` name the person.
@@ -116,28 +118,30 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
     reviews = {review_key(request) for request in requests if not request.is_review}
     # An open review waits with the request that it is about, or by itself.
     requests = [each for each in requests if each.is_final or each.key not in reviews]
-    newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
-    left = {id: str(newer_fields(id, unknown)) for id, unknown in newer.items()}
+    newer = {request.id: unknown for request in requests if (unknown := unknown_field_paths(request))}
+    left = {id: str(newer_fields_error(id, unknown)) for id, unknown in newer.items()}
     left |= {each.id: str(Conflict.pending(each.id)) for each in requests if not each.is_final and not each.is_review}
     left |= {thread.id: str(Conflict.busy(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
     return ErasureCandidates([request for request in requests if request.id not in left], over, left)
 
 
-def held_id(request: Request, review: Request | None) -> str | None:
+def legal_hold_id(request: Request, review: Request | None) -> str | None:
     """Return the id of a request, or of its review, if that is on legal hold."""
     return next((each.id for each in (request, review) if each and each.legal_hold), None)
 
 
-def without_held(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
+def without_legal_holds(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
     """Return the candidates without requests on legal hold and their threads, which are left with the reason.
 
     A hold on the review of a request in `reviews` holds the request too.
     """
     held = {
-        each.id: str(Conflict.legal_hold(id)) for each in due.requests if (id := held_id(each, reviews.get(each.key)))
+        each.id: str(Conflict.legal_hold(id))
+        for each in due.requests
+        if (id := legal_hold_id(each, reviews.get(each.key)))
     }
-    reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key(each))}
+    reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key_of_request(each))}
     threads = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
     return due._replace(
         requests=[request for request in due.requests if request.id not in held],
@@ -146,7 +150,7 @@ def without_held(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> Eras
     )
 
 
-def without_reviewed(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
+def without_open_reviews(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> ErasureCandidates:
     """Return the candidates without requests whose review in `reviews` is open, which are left with the reason."""
     pairs = [(each.key, reviews[each.key]) for each in due.requests if each.key in reviews]
     open_reviews = {key: review.id for key, review in pairs if not review.is_final}
@@ -156,7 +160,7 @@ def without_reviewed(due: ErasureCandidates, reviews: Mapping[Key, Request]) -> 
     )
 
 
-def lifted_keys(events: Sequence[Event]) -> list[Key]:
+def keys_of_lifted_holds(events: Sequence[Event]) -> list[Key]:
     """Return the keys of the requests whose legal holds these events lift."""
     entries = [event for event in events if (event.record, event.record_id) == (Journal.record, LEGAL_HOLDS)]
     changes = [(event.tenant, event.changed.get("entry") or {}) for event in entries]
@@ -170,12 +174,12 @@ def without_repeated_keys(keys: Sequence[Key]) -> list[Key]:
     return list(dict.fromkeys(keys))
 
 
-def is_of(thread: Thread, person: str | None) -> bool:
+def is_thread_of_person(thread: Thread, person: str | None) -> bool:
     """Return whether a person started a thread, or an earlier erasure for a person reached it."""
     return thread.started_by == person or (thread.erased is not None and thread.erased.rule == "person")
 
 
-def thread_key(request: Request) -> Key | None:
+def thread_key_of_request(request: Request) -> Key | None:
     """Return the key of the thread whose run waits or waited for a request."""
     return Key(request.tenant, request.continuation.key) if request.continuation else None
 

@@ -16,7 +16,7 @@ from ringi.base.outages import FailureLog
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.contracts.store import R, Store, change_record, find_record, skip_unreadable_records
 from ringi.domain.ask import REVIEW
-from ringi.domain.events import FINAL_EVENTS, FeedEventName, deliveries_of
+from ringi.domain.events import FINAL_EVENTS, FeedEventName, delivery_stream_key
 from ringi.domain.journal import Journal
 from ringi.domain.record import (
     START,
@@ -31,36 +31,36 @@ from ringi.domain.record import (
     cursor_after_record,
 )
 from ringi.domain.request import Request, overridden_key, review_key
-from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, state_streams
+from ringi.domain.thread import FenceError, Savers, Thread, checkpoint_thread, conversation_stream, thread_state_streams
 from ringi.errors import ConflictError, NotFoundError
-from ringi.files.attachments import Attachments, damage_as_unreadable, file_fields_of_request, numbers_in
+from ringi.files.attachments import Attachments, damage_as_unreadable, file_fields_of_request, file_numbers_in_answer
 from ringi.files.images import Images
 from ringi.privacy.candidates import (
     Erasure,
     ErasureCandidates,
     Sweep,
-    by_age,
-    by_person,
-    held_id,
-    is_of,
-    lifted_keys,
+    erasure_candidates_by_age,
+    erasure_candidates_of_person,
+    is_thread_of_person,
+    keys_of_lifted_holds,
+    legal_hold_id,
     record_key_of_event,
     record_keys_of_events,
-    thread_key,
-    without_held,
+    thread_key_of_request,
+    without_legal_holds,
+    without_open_reviews,
     without_repeated_keys,
     without_repeated_records,
-    without_reviewed,
 )
 from ringi.privacy.redaction import (
-    changes_of,
+    erasure_changes_to_request,
     event_names_person,
-    has_spoken,
-    is_bare,
-    left_of,
-    newer_fields,
+    has_words_of_person,
+    is_content_erased,
+    newer_fields_error,
+    redacted_event_payload,
     thread_without_content,
-    unknown_in,
+    unknown_field_paths,
 )
 
 log = logging.getLogger(__name__)
@@ -101,19 +101,19 @@ class Eraser:
             request = await self._store.get(Request, *key)
             check(request)
             review = await find_review(self._store, request)
-            if held := held_id(request, review):
+            if held := legal_hold_id(request, review):
                 raise ConflictError.legal_hold(held)
             if not request.is_final and not review:
                 raise ConflictError.pending(request.id)
-            if person and (unknown := unknown_in(request)):
-                raise newer_fields(request.id, unknown)
+            if person and (unknown := unknown_field_paths(request)):
+                raise newer_fields_error(request.id, unknown)
             history = await self._history(request)
-            changes = changes_of(request, person, history)
+            changes = erasure_changes_to_request(request, person, history)
             redacted_events = [event for event in history if person is None or event_names_person(event, person)]
             if not (changes or redacted_events or (person and await self._is_beside(key, person))):
                 return request
-            is_done = is_bare(request, person)
-            if not is_done and (person is None or has_spoken(request, person, history)):
+            is_done = is_content_erased(request, person)
+            if not is_done and (person is None or has_words_of_person(request, person, history)):
                 await self._thread_of(request, erased)
             # A previous erasure may have been killed before this step.
             await self._forget_tries(key)
@@ -208,7 +208,7 @@ class Eraser:
                 raise ConflictError.busy(thread.id, thread.status)
             asked = await self._asked_by(thread)
             reviews = await find_reviews(self._store, asked)
-            if held := next((id for each in asked if (id := held_id(each, reviews.get(each.key)))), None):
+            if held := next((id for each in asked if (id := legal_hold_id(each, reviews.get(each.key)))), None):
                 raise ConflictError.legal_hold(held)
             if not await self._forget_run(thread, erased):
                 continue
@@ -235,8 +235,8 @@ class Eraser:
         read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
         due = await self._due(read, sweep)
         reviews = await find_reviews(self._store, due.requests)
-        due = without_held(due, reviews)
-        due = without_reviewed(due, reviews) if sweep.dry_run else due
+        due = without_legal_holds(due, reviews)
+        due = without_open_reviews(due, reviews) if sweep.dry_run else due
         left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
         return Erasure(
             requests=tuple(request.id for request in due.requests if request.id not in left),
@@ -272,10 +272,10 @@ class Eraser:
             if (event_names_person(event, sweep.person) if sweep.person else event.type in ENDS)
         ]
         # A hold that was lifted after the retention had passed the request's end.
-        lifted = lifted_keys(events) if sweep.before else []
+        lifted = keys_of_lifted_holds(events) if sweep.before else []
         lifted_requests = await skip_unreadable_records(self._store, Request, lifted)
         lifted += [key for each in lifted_requests if (key := overridden_key(each))]
-        of_lifted = [key for each in lifted_requests if (key := thread_key(each))]
+        of_lifted = [key for each in lifted_requests if (key := thread_key_of_request(each))]
         threads = await skip_unreadable_records(
             self._store, Thread, without_repeated_keys([*record_keys_of_events(wanted, Thread.record), *of_lifted])
         )
@@ -284,17 +284,21 @@ class Eraser:
         requests = await skip_unreadable_records(self._store, Request, list(keys))
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]
-        requests = [request for request in without_repeated_records(requests) if not is_bare(request, sweep.person)]
-        at = {key for request in requests if (key := thread_key(request))}
+        requests = [
+            request for request in without_repeated_records(requests) if not is_content_erased(request, sweep.person)
+        ]
+        at = {key for request in requests if (key := thread_key_of_request(request))}
         of_requests = {thread.key: thread for thread in await skip_unreadable_records(self._store, Thread, list(at))}
         if sweep.before:
-            return by_age(requests, threads, of_requests, sweep.before)
+            return erasure_candidates_by_age(requests, threads, of_requests, sweep.before)
         spoken = {record_key_of_event(event) for event in wanted if event.actor == sweep.person}
-        more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
+        more = [
+            of_requests[k] for r in requests if r.key in spoken and (k := thread_key_of_request(r)) and k in of_requests
+        ]
         more += await skip_unreadable_records(self._store, Thread, [key for thread in more if (key := thread.parent)])
         found = without_repeated_records([*threads, *more])
         beside = await self._beside(events, sweep.person, {thread.key for thread in found})
-        due = by_person(
+        due = erasure_candidates_of_person(
             requests, without_repeated_records([*found, *beside]), set(record_keys_of_events(wanted, Thread.record))
         )
         return due._replace(
@@ -309,7 +313,7 @@ class Eraser:
         parents = [
             each
             for each in await skip_unreadable_records(self._store, Thread, keys)
-            if each.key in found or is_of(each, person)
+            if each.key in found or is_thread_of_person(each, person)
         ]
         of_person = {parent.key for parent in parents}
         return [thread for thread in threads if thread.parent in of_person]
@@ -340,7 +344,7 @@ class Eraser:
             return True
         after = 0
         with damage_as_unreadable("deliveries", key.id):
-            while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
+            while self._stream and (items := await self._stream.read(delivery_stream_key(*key), after)):
                 if any(item.event.get("by") == person for item in items):
                     return True
                 after = items[-1].number
@@ -350,12 +354,12 @@ class Eraser:
         found: list[Request] = []
         query = Query(tenant=thread.tenant, thread_id=thread.id, limit=BATCH)
         while page := await self._store.find(Request, query):
-            found += [request for request in page if thread_key(request) == thread.key]
+            found += [request for request in page if thread_key_of_request(request) == thread.key]
             query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return found
 
     async def _thread_of(self, request: Request, erased: Erased) -> None:
-        if key := thread_key(request):
+        if key := thread_key_of_request(request):
             with suppress(NotFoundError):
                 if parent := (await self._store.get(Thread, *key)).parent:
                     # That thread received the answer. Erase it first: afterwards nothing records who started it.
@@ -364,12 +368,12 @@ class Eraser:
 
     async def _forget_tries(self, key: Key) -> None:
         if self._stream:
-            await self._stream.delete(deliveries_of(*key), fence=0)
+            await self._stream.delete(delivery_stream_key(*key), fence=0)
 
     async def _forget_files(self, request: Request, changes: dict[str, Any]) -> None:
         if self._stream and file_fields_of_request(request):
             left = request.model_copy(update={"response": changes.get("response", request.response)})
-            await self.attachments.erase(request, numbers_in(left))
+            await self.attachments.erase(request, file_numbers_in_answer(left))
 
     async def _forget_run(self, thread: Thread, erased: Erased) -> bool:
         """Delete output, checkpoints and images; return False if the thread changed and all must be repeated."""
@@ -386,7 +390,7 @@ class Eraser:
             if self._stream:
                 if await self._stream.delete(thread.key, fence=thread.fence):
                     await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
-                for key in (*state_streams(thread.key), conversation_stream(thread.key)):
+                for key in (*thread_state_streams(thread.key), conversation_stream(thread.key)):
                     await self._stream.delete(key, fence=thread.fence)
             await self._images.erase(thread.key, fence=thread.fence)
         except (ConflictError, FenceError):
@@ -426,7 +430,7 @@ class Eraser:
         if found := audit_record(record, history):
             what = f"{record.record} {record.id!r} was not erased: {found[0].what}"
             raise ConflictError(f"{what}; run `ringi verify` first")
-        left = {event.version: left_of(event, person) for event in redacted_events}
+        left = {event.version: redacted_event_payload(event, person) for event in redacted_events}
         before = {event.version: event.actor for event in history if event.is_redacted}
         redacted_versions = before | {version: payload["actor"] for version, payload in left.items()}
         if record.erased and record.erased.rule != "person":

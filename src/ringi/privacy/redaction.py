@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ringi.base.canonical_json import sha256_of
+from ringi.base.canonical_json import sha256_of_text
 from ringi.domain.ask import SHA256, Response
 from ringi.domain.journal import NAMED
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
@@ -32,7 +32,7 @@ def name_unless_person(name: str | None) -> str | None:
     return ERASED_PERSON if is_persons else name
 
 
-def left_of(event: Event, person: str | None = None) -> dict[str, Any]:
+def redacted_event_payload(event: Event, person: str | None = None) -> dict[str, Any]:
     """Return the remaining payload of an event: the actor, unless it is this person's name, or any person's."""
     if event.type in WORKED or person not in (None, event.actor):
         return {"actor": event.actor}
@@ -58,7 +58,7 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
         yield from step.get("to") or ()
 
 
-def unknown_in(request: Request) -> list[str]:
+def unknown_field_paths(request: Request) -> list[str]:
     """Return the dotted paths of fields that only a newer version knows, without empty ones."""
     try:
         Request.model_validate_json(request.model_dump_json(), extra="forbid")
@@ -67,7 +67,7 @@ def unknown_in(request: Request) -> list[str]:
     return []
 
 
-def newer_fields(id: str, unknown: Sequence[str]) -> ConflictError:
+def newer_fields_error(id: str, unknown: Sequence[str]) -> ConflictError:
     """Return the error for an erasure that cannot know to whom the fields of a newer version belong."""
     what = f"request {id!r} has fields of a newer Ringi that may name this person ({', '.join(unknown)})"
     return ConflictError(f"{what}: erase with that version, or erase the whole request by its id")
@@ -87,14 +87,14 @@ def request_without_content(request: Request) -> dict[str, Any]:
     # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
     people["seen_by"] = tuple(map(name_unless_person, request.seen_by))
     free = {"claimed_by": None, "claimed_until": None}
-    answer: dict[str, Any] = {"response": without_words(request.response)}
+    answer: dict[str, Any] = {"response": response_without_words(request.response)}
     for name in ("check", "check_result"):
         if about := getattr(request, name):
             answer[name] = about.model_copy(update={"because": ""})
     return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **answer}
 
 
-def request_without(request: Request, person: str, history: Sequence[Event]) -> dict[str, Any]:
+def request_without_person(request: Request, person: str, history: Sequence[Event]) -> dict[str, Any]:
     """Return the changes that erase a person's part in a request: names, answer, words; all content if they asked."""
     if request.asked_by == person:
         return request_without_content(request)
@@ -105,11 +105,16 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
     changes |= _people_without(request, person)
-    if has_spoken(request, person, history):
+    if has_words_of_person(request, person, history):
         changes |= {"reason": None, "attention": None, "continuation": None}
     response = request.response
     if response and response.responder == person:
-        changes |= {"response": without_words(response), "memory": None, "responder_subject": "", "absent_subject": ""}
+        changes |= {
+            "response": response_without_words(response),
+            "memory": None,
+            "responder_subject": "",
+            "absent_subject": "",
+        }
     elif response and person in (response.stands_for, *response.voters):
         voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
         stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
@@ -137,20 +142,20 @@ def _people_without(request: Request, person: str) -> dict[str, Any]:
     return changes
 
 
-def has_spoken(request: Request, person: str, history: Sequence[Event]) -> bool:
+def has_words_of_person(request: Request, person: str, history: Sequence[Event]) -> bool:
     """Return whether text or values in a request, and so perhaps in its thread, are this person's."""
     ended = [event.actor for event in history if event.type in ("request.completed", "request.cancelled")]
     return person in (request.asked_by, *ended)
 
 
-def without_words(response: Response | None) -> Response | None:
+def response_without_words(response: Response | None) -> Response | None:
     """Return a response without free text: decision, time, channel, authorization digest, digest of the override."""
     if response is None:
         return None
     override = response.override
     if override and not re.fullmatch(SHA256, override):
         # That there was an override, and for which reason, can still be proven: see `is_overridden`.
-        override = sha256_of(override.encode())
+        override = sha256_of_text(override.encode())
     remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
     names = {
         "stands_for": name_unless_person(response.stands_for),
@@ -185,12 +190,12 @@ def thread_without_content(thread: Thread) -> dict[str, Any]:
     }
 
 
-def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
+def erasure_changes_to_request(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
     """Return an erasure's changes to a request."""
-    changes = request_without(request, person, history) if person else request_without_content(request)
+    changes = request_without_person(request, person, history) if person else request_without_content(request)
     return {name: value for name, value in changes.items() if getattr(request, name) != value}
 
 
-def is_bare(request: Request, person: str | None) -> bool:
+def is_content_erased(request: Request, person: str | None) -> bool:
     """Return whether the content is erased; names of those who erased it may remain."""
     return person is None and request.erased is not None and request.erased.rule != "person"

@@ -28,38 +28,38 @@ from ringi.domain.record import UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RingiError
-from ringi.runs.messages import user_messages
-from ringi.runs.stream_writer import superseded_by
-from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
+from ringi.runs.messages import run_user_messages
+from ringi.runs.stream_writer import superseded_message_id
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of, server_base_path
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.calls import StrictPlainRoute, json_body
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
-from ringi.server.language import texts_for
+from ringi.server.language import server_texts_for_caller
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import UserMessage, parse_message
+from ringi.server.message_parts import UserMessage, parse_user_message
 from ringi.server.openapi import parameter, stream_docs
-from ringi.server.problems import status_of
-from ringi.server.serialize import dump_json
+from ringi.server.problems import http_status_of_error
+from ringi.server.serialize import plain_json_bytes
 from ringi.server.sse.chat_parts import MessageBuilder
 from ringi.server.sse.conversation import (
     STREAM_CONTEXT,
     Conversations,
     StreamAfterAction,
-    accepts_messages,
-    message_input,
+    agent_accepts_messages,
+    user_text_as_run_input,
 )
 from ringi.server.sse.run_output import (
     HIDDEN_REASON,
     AguiEvent,
     ImageLocation,
     RunHistory,
-    interrupt_id_of,
+    interrupt_that_asks,
+    interrupts_of_pause,
     messages_of_runs,
-    newest_runs,
-    open_interrupts,
-    pause_asking,
-    requests_by_id,
+    newest_pause_that_asks,
+    newest_runs_before_item,
+    readable_requests_by_id,
     run_output,
 )
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, StreamOpening, Streams, encode_sse
@@ -140,7 +140,7 @@ class AguiRoutes:
         """Return the input of a call, the name of its agent, and its context without a thread."""
         caller = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
-        others_text, base = texts_for(http.scope)["waits_for_others"], base_of(http.scope)
+        others_text, base = server_texts_for_caller(http.scope)["waits_for_others"], server_base_path(http.scope)
         return turn, str(http.path_params["agent"]), AguiContext(caller, turn.run_id, others_text, base)
 
     async def _turn(self, http: HttpRequest) -> AguiContext:
@@ -152,10 +152,10 @@ class AguiRoutes:
                 raise NotFoundError("agent", agent)
             message = UserMessage("")
             input = turn.forwarded_props
-            if accepts_messages(description):
-                last = newest_message(turn)
-                message = parse_message(last.get("content"))
-                input = message_input(message.text, str(last.get("id") or turn.run_id))
+            if agent_accepts_messages(description):
+                last = newest_agui_message(turn)
+                message = parse_user_message(last.get("content"))
+                input = user_text_as_run_input(message.text, str(last.get("id") or turn.run_id))
             poll = LongPoll(self._auth, self._streams, http.scope)
             thread = await self._conversations.begin(poll, thread, turn.thread_id, agent, input, message.images)
             return context._replace(thread=thread)
@@ -165,7 +165,9 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return context._replace(error=agui_event_json(RunErrorEvent(message=str(error), code=status_of(error)[1])))
+            return context._replace(
+                error=agui_event_json(RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
+            )
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -181,7 +183,7 @@ class AguiRoutes:
             raise ConflictError.ended(stale.id, stale.status)
         answers = [answer_from_agui(request, entry) for entry, request in asked]
         ids = {entry.interrupt_id for entry in resume}
-        after, pause_ids = await pause_asking(self._backend, thread, ids)
+        after, pause_ids = await newest_pause_that_asks(self._backend, thread, ids)
         if not (asked or pause_ids):
             raise NotFoundError("request", resume[0].interrupt_id)
         for (entry, request), answer in zip(asked, answers, strict=True):
@@ -203,9 +205,9 @@ class AguiRoutes:
 
     async def _open_questions(self, caller: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)
-        found = await requests_by_id(self._backend.store, caller.tenant, ids)
+        found = await readable_requests_by_id(self._backend.store, caller.tenant, ids)
         for request in found.values():
-            left[interrupt_id_of(request)] |= set() if request.is_final else {request.id}
+            left[interrupt_that_asks(request)] |= set() if request.is_final else {request.id}
         lost = set(ids).difference(found)
         # An interrupt may ask several requests and waits for all of them; interrupts do not wait for each other. An
         # unreadable request may belong to any of them, so a client could wait forever.
@@ -232,7 +234,7 @@ class AguiRoutes:
                 message.add(item.event)
                 event = await self._bind_calls(context, message, item.event)
                 if item.number == context.after and context.still_open is not None:
-                    await connection.write(repeat_questions(event, context))
+                    await connection.write(repeat_open_questions(event, context))
                     return
                 if item.number <= context.after:
                     continue
@@ -248,14 +250,18 @@ class AguiRoutes:
     async def _send_history(self, connection: StreamConnection, context: AguiContext) -> None:
         """Send the history, then the live run from its beginning to its end or its newest pause."""
         thread, about = context.thread, {"thread_id": context.thread_id, "run_id": context.run_id}
-        runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
+        runs = (
+            (await newest_runs_before_item(self._backend.stream, thread.key, self._settings.max_list, None))[0]
+            if thread
+            else []
+        )
         is_live = thread is not None and thread.is_live
         if thread and thread.run and is_live:
-            messages = [message.model_dump() for message in user_messages(thread.run)]
+            messages = [message.model_dump() for message in run_user_messages(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
         values = [agui_event_json(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
-        snapshot = snapshot_of(runs, ImageLocation(context.base, context.thread_id))
+        snapshot = messages_snapshot_event(runs, ImageLocation(context.base, context.thread_id))
         await connection.write(
             b"".join(encode_agui_event(event, 0) for event in (agui_event_json(begin), snapshot, *values))
         )
@@ -273,9 +279,9 @@ class AguiRoutes:
                 return await self._bind_calls(context, message, pause)
             for item in items:
                 message.add(item.event)
-                if item.event["type"] in ENDS and not open_interrupts(item.event):
+                if item.event["type"] in ENDS and not interrupts_of_pause(item.event):
                     return item.event
-                pause = item.event if open_interrupts(item.event) else None
+                pause = item.event if interrupts_of_pause(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
                     await connection.write(encode_agui_event(item.event, 0))
                     await self._correct(connection, context, thread, message, item)
@@ -292,18 +298,22 @@ class AguiRoutes:
     ) -> None:
         """Once a superseded text that was shown has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
-        about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
+        about = item.event.get("messageId", superseded_message_id(item.event)) if is_over else None
         if about in message.superseded - message.open_texts:
             size = self._settings.max_list
-            runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
-            await connection.write(encode_agui_event(snapshot_of(runs, ImageLocation(context.base, thread.id)), 0))
+            runs, _ = await newest_runs_before_item(self._backend.stream, thread.key, size, item.number + 1)
+            await connection.write(
+                encode_agui_event(messages_snapshot_event(runs, ImageLocation(context.base, thread.id)), 0)
+            )
 
     async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: AguiEvent) -> AguiEvent:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
-        interrupts = open_interrupts(event)
+        interrupts = interrupts_of_pause(event)
         if not interrupts:
             return event
-        found = await requests_by_id(self._backend.store, context.caller.tenant, [each["id"] for each in interrupts])
+        found = await readable_requests_by_id(
+            self._backend.store, context.caller.tenant, [each["id"] for each in interrupts]
+        )
         readable = {id: request for id, request in found.items() if may_read(context.caller, request)}
         bound_interrupts = []
         for each in interrupts:
@@ -314,13 +324,13 @@ class AguiRoutes:
         return {**event, "outcome": {**event["outcome"], "interrupts": bound_interrupts}}
 
 
-def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> AguiEvent:
+def messages_snapshot_event(runs: Sequence[RunHistory], location: ImageLocation) -> AguiEvent:
     """Return all messages of runs as one event."""
     # A plain dict: the models of AG-UI would add fields that its older clients refuse.
     return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of_runs(runs, location)}
 
 
-def newest_message(turn: AguiTurn) -> dict[str, Any]:
+def newest_agui_message(turn: AguiTurn) -> dict[str, Any]:
     """Return the newest message; raise `InvalidError` unless it is a user message."""
     last = turn.messages[-1] if turn.messages else None
     if not isinstance(last, dict) or last.get("role") != "user":
@@ -337,17 +347,17 @@ def answer_from_agui(request: Request, entry: Resume) -> dict[str, Any] | None:
     if payload is None:
         return None
     if request.action:
-        return {**head, **decision_of(payload)}
+        return {**head, **call_decision_from_agui(payload)}
     is_form = isinstance(payload, dict) and bool(request.form or request.data_schema)
     if request.answer_schema is not None and not is_form:
-        return {**head, **plain_answer(payload)}
+        return {**head, **plain_answer_from_agui(payload)}
     if request.form or request.data_schema:
         return {**head, "decision": "approve", "data": payload}
     text = payload.get("message") if isinstance(payload, dict) else payload
     return {**head, "decision": "respond", "message": text}
 
 
-def plain_answer(payload: object) -> dict[str, Any]:
+def plain_answer_from_agui(payload: object) -> dict[str, Any]:
     """Return a payload as the answer to a plain interrupt: text unchanged, any other value as JSON."""
     text = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
     if isinstance(text, str):
@@ -355,7 +365,7 @@ def plain_answer(payload: object) -> dict[str, Any]:
     return {"decision": "respond", "data": {ANSWER: payload}}
 
 
-def decision_of(payload: object) -> dict[str, Any]:
+def call_decision_from_agui(payload: object) -> dict[str, Any]:
     """Return the decision on a call: only `approved: true` is an approval."""
     decision = payload if isinstance(payload, dict) else {}
     message = {"message": decision["reason"]} if decision.get("reason") else {}
@@ -381,10 +391,10 @@ def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[Ag
     return [agui_event_json(end)] if has_begun else [agui_event_json(begin), agui_event_json(end)]
 
 
-def repeat_questions(pause: AguiEvent, context: AguiContext) -> bytes:
+def repeat_open_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     """Return a stretch that only repeats the open questions of a pause."""
     begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
-    left = [each for each in open_interrupts(pause) if each["id"] in (context.still_open or ())]
+    left = [each for each in interrupts_of_pause(pause) if each["id"] in (context.still_open or ())]
     end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
     return encode_agui_event(agui_event_json(begin), 0) + encode_agui_event(end, 0)
 
@@ -396,7 +406,9 @@ def agui_event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | 
 
 def encode_agui_event(event: AguiEvent, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
-    return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
+    return (
+        encode_sse(plain_json_bytes(event), id=str(number)) if number else b"data: " + plain_json_bytes(event) + b"\n\n"
+    )
 
 
 AGUI: dict[str, Any] = {"body": "AguiTurn", "title": "AG-UI"}

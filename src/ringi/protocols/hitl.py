@@ -15,10 +15,10 @@ from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable
 from ringi.server.callers import PersonCaller
-from ringi.server.calls import json_body, reply, status_after
+from ringi.server.calls import http_status_after_answer, json_body, reply
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
-from ringi.server.language import texts_for
+from ringi.server.language import server_texts_for_caller
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
 from ringi.server.sse.sse import Streams
@@ -69,10 +69,10 @@ class HitlRoutes:
         request = await inbox.answer(request.id, answer, by=caller.decider, channel=channel_of(http.scope))
         goes_on = request.is_final and request.continuation
         next: Literal["continue", "complete"] = "continue" if goes_on else "complete"
-        texts = texts_for(http.scope)
+        texts = server_texts_for_caller(http.scope)
         decided = {"approve": "approved", "edit": "edited", "reject": "rejected"}[submitted.action]
         message = texts[decided if request.is_final else "held" if request.held else "voted"]
-        return reply(HitlResult(success=True, next_action=next, message=message), status_after(request))
+        return reply(HitlResult(success=True, next_action=next, message=message), http_status_after_answer(request))
 
 
 EXTENSION = Extension(HitlRoutes, inputs=(HitlAnswer,), outputs=(HitlResult,))

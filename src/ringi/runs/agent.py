@@ -13,7 +13,7 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms import InstanceCheck, json_schema
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
-from ringi.runs.frameworks import Served, find_runtime
+from ringi.runs.frameworks import ServedAgent, find_runtime
 
 State = Mapping[str, Any]
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
@@ -127,7 +127,7 @@ class Agent:
         return {"expires_in": self.expires_in, "assignee": self.assignee, "groups": self.groups}
 
     @cached_property
-    def served(self) -> Served:
+    def served(self) -> ServedAgent:
         """The runtime of the agent, and its description."""
         return find_runtime(self)
 

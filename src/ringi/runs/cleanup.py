@@ -18,7 +18,7 @@ from ringi.errors import ConflictError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.reconciler import record_pages, resumes_run
-from ringi.runs.stream_writer import Emitter, stream_topic
+from ringi.runs.stream_writer import RunStreamWriter, stream_topic
 
 log = logging.getLogger(__name__)
 PAGE = 200
@@ -47,7 +47,7 @@ async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
     return [request for request in await requests_of_thread(backend, thread) if request.run_id == thread.run_id]
 
 
-async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) -> dict[str, list[Request]]:
+async def steps_that_asked(backend: Backend, thread: Thread, questions: frozenset[str]) -> dict[str, list[Request]]:
     """Return the steps of a run that asked these questions, with their requests; none without a question."""
     steps = dict[str, list[Request]]()
     for request in await requests_of_run(backend, thread) if questions else ():
@@ -56,7 +56,7 @@ async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) 
     return steps
 
 
-def by_id(requests: Iterable[Request]) -> dict[str, Request]:
+def read_requests_by_id(requests: Iterable[Request]) -> dict[str, Request]:
     """Return requests by their ids."""
     return {request.id: request for request in requests}
 
@@ -121,18 +121,18 @@ async def close_orphans(
     await close_requests(inbox, remaining, FAILED, receipts)
 
 
-async def close_run(backend: Backend, inbox: StoreInbox, thread: Thread, by: str, reason: str) -> None:
+async def close_requests_of_run(backend: Backend, inbox: StoreInbox, thread: Thread, by: str, reason: str) -> None:
     """Close all requests of a run that a person ended, and notify the thread's watchers."""
     await withdraw_requests(backend, inbox, thread, by, reason)
     await close_orphans(backend, inbox, thread)
     fence, run_id = thread.fence, str(thread.run_id)
-    emitter = Emitter(backend.stream, backend.notifier, thread.key, run_id, fence, clock=inbox.clock)
+    emitter = RunStreamWriter(backend.stream, backend.notifier, thread.key, run_id, fence, clock=inbox.clock)
     try:
         await emitter.take_over()
         await emitter.cancel()
     except FenceError:
         log.info("thread %s has started again: its next worker closes the stream", thread.id)
-    await notify_watchers(backend, thread)
+    await notify_thread_watchers(backend, thread)
 
 
 async def prune_checkpoints(backend: Backend, thread: Thread) -> None:
@@ -154,7 +154,7 @@ async def prune_checkpoints(backend: Backend, thread: Thread) -> None:
         log.warning("thread %s keeps its old checkpoints until its next run", thread.id, exc_info=True)
 
 
-async def notify_watchers(backend: Backend, thread: Thread) -> None:
+async def notify_thread_watchers(backend: Backend, thread: Thread) -> None:
     """Notify the watchers of a thread."""
     for topic in (thread.topic, TOPIC, stream_topic(thread.key)):
         await backend.notifier.publish(topic)

@@ -53,7 +53,7 @@ class CallDecision(NamedTuple):
     message: str | None
 
 
-def decision_on(request: Request) -> CallDecision:
+def decision_on_call(request: Request) -> CallDecision:
     """Return the decision on a call; silence is a rejection.
 
     Raises `NotAuthorizedError` unless the call that may run is the authorized call. Raises `UndecidedError` if there
@@ -71,7 +71,7 @@ def decision_on(request: Request) -> CallDecision:
     return CallDecision("reject", action.name, {}, f"nobody decided: the request was {request.status}")
 
 
-def approval_ask(
+def approval_question(
     name: str,
     title: str,
     args: dict[str, Any],
@@ -80,7 +80,7 @@ def approval_ask(
     args_schema: Schema | None = None,
 ) -> Ask:
     """Return the question that asks for approval of a call."""
-    storable, why = storable_args(jsonable(args))
+    storable, why = storable_call_arguments(jsonable(args))
     # Consent covers exactly the arguments shown: a call without a digest can only be rejected.
     offered = REFUSING_DECISIONS if why else DECISIONS
     decisions = tuple(decision for decision in offered if decision in allowed)
@@ -92,7 +92,7 @@ def approval_ask(
     return parse_body(Ask, {"title": title[:500], "description": text, "action": action, "allowed": decisions})
 
 
-def storable_args(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def storable_call_arguments(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """Return storable arguments, and the reason if some were converted to text; None if all are unchanged."""
     try:
         canonical(args)
@@ -186,7 +186,7 @@ class RunContext:
     @property
     def asker(self) -> Decider | None:
         """The starter of the run; None if it is no longer known."""
-        return starter_of(self._thread, self.by)
+        return run_starter(self._thread, self.by)
 
     async def starter(self) -> Decider | None:
         """Return the starter of the run, or of the first run of those that started each other."""
@@ -195,7 +195,7 @@ class RunContext:
             if thread.parent is None or by is None or not by.name.startswith(THREAD):
                 return by
             thread = await self.runner.backend.store.get(Thread, *thread.parent)
-            by = starter_of(thread, (thread.run and thread.run.by) or thread.started_by)
+            by = run_starter(thread, (thread.run and thread.run.by) or thread.started_by)
         return by
 
     async def check_lease(self) -> None:
@@ -313,7 +313,7 @@ class RunContext:
             The approved request.
         """
         # A rule of another name, after a deploy, approves the same call: its effect keeps the key.
-        id = f"p-{short_json_hash(checkpoint_thread(self.key), self.run_id, place, content_digest(ask))}"
+        id = f"p-{short_json_hash(checkpoint_thread(self.key), self.run_id, place, question_content_digest(ask))}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self.run_id})
         with report_outages():
             try:
@@ -323,7 +323,7 @@ class RunContext:
                     raise
                 # A repeated model draws another id for the call; all else must be as it is stored.
                 stored = await self.inbox.get(id)
-                complete = with_call_id(complete, stored.context.get(TOOL_CALL_ID))
+                complete = question_with_call_id(complete, stored.context.get(TOOL_CALL_ID))
                 return await self.inbox.submit_approved(complete, rule=rule, by=self.by)
 
     async def deny(self, ask: Ask, rule: str, reason: str) -> Request:
@@ -377,7 +377,7 @@ class RunContext:
             return None
 
 
-def starter_of(thread: Thread, name: str | None) -> Decider | None:
+def run_starter(thread: Thread, name: str | None) -> Decider | None:
     """Return the starter of the newest run of a thread; None without a name."""
     return Decider(name, subject=thread.run.subject if thread.run else "") if name else None
 
@@ -416,7 +416,7 @@ def run_context(config: Any) -> RunContext:
     return context
 
 
-def request_id(key: Key, run_id: str, question: Question, position: int, refusals: int = 0) -> str:
+def question_request_id(key: Key, run_id: str, question: Question, position: int, refusals: int = 0) -> str:
     """Return the id of a question's request: the same in each attempt of the run, even after a restore of the store.
 
     Args:
@@ -431,19 +431,19 @@ def request_id(key: Key, run_id: str, question: Question, position: int, refusal
     return f"q-{short_json_hash(checkpoint_thread(key), *where, question.digests[position], *more)}"
 
 
-def content_digest(ask: Ask) -> str:
+def question_content_digest(ask: Ask) -> str:
     """Return the digest of a question without the id of its call, which a repeated model draws anew."""
-    return request_content_digest(with_call_id(ask, None))
+    return request_content_digest(question_with_call_id(ask, None))
 
 
-def with_call_id(ask: Ask, id: Any) -> Ask:
+def question_with_call_id(ask: Ask, id: Any) -> Ask:
     """Return a question with another id of its call; None for a question without one."""
     context = {name: value for name, value in ask.context.items() if name != TOOL_CALL_ID}
     context |= {} if id is None else {TOOL_CALL_ID: id}
     return ask.model_copy(update={"context": context})
 
 
-def is_void(request: Request, question: Question, run: Run, delivered: Collection[str]) -> bool:
+def is_outcome_void(request: Request, question: Question, run: Run, delivered: Collection[str]) -> bool:
     """Return whether the outcome of a request does not count for a question of a run, so that people are asked again.
 
     A person's decision counts in all attempts of a run; a withdrawal or an expiry only until the run is retried.

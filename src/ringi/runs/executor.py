@@ -35,23 +35,23 @@ from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
 from ringi.runs.cleanup import (
     CANCELLED,
-    by_id,
     close_orphans,
     close_requests,
-    notify_watchers,
+    notify_thread_watchers,
     open_requests,
     prune_checkpoints,
+    read_requests_by_id,
     requests_of_thread,
-    steps_of,
+    steps_that_asked,
     withdraw_requests,
 )
-from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_void, request_id
+from ringi.runs.context import ANSWER_REFUSED, ATTEMPT, CallOutcomes, RunContext, is_outcome_void, question_request_id
 from ringi.runs.lease import Lease
-from ringi.runs.messages import ImageMemory, RunImages, user_messages
+from ringi.runs.messages import ImageMemory, RunImages, run_user_messages
 from ringi.runs.reconciler import RUNNER
-from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums, failure_of
+from ringi.runs.run import CallPolicy, ExecutedRun, RunStates, UsageSums, run_failure_of_error
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import Emitter, interrupt_of
+from ringi.runs.stream_writer import RunStreamWriter, request_as_agui_interrupt
 
 log = logging.getLogger(__name__)
 MAX_TOGETHER = 8
@@ -77,8 +77,8 @@ class LeasedRun:
         self._changes: list[RequestChange] = []
         self.outcomes = CallOutcomes()
         identity = (lease.key, self.run.id, lease.fence)
-        self.emitter = Emitter(
-            backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=user_messages(self.run)
+        self.emitter = RunStreamWriter(
+            backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=run_user_messages(self.run)
         )
 
     @property
@@ -132,7 +132,7 @@ class LeasedRun:
                 await self.lease.change(step)
 
         await self.emitter.store(save)
-        await notify_watchers(self.backend, self.thread)
+        await notify_thread_watchers(self.backend, self.thread)
         return is_settled
 
     async def fail(self, failure: Failure, read: Iterable[Request] = ()) -> None:
@@ -169,7 +169,7 @@ class LeasedRun:
             await self.lease.change(
                 lambda t: t.released(self.thread, self.inbox.clock(), self.lease.usage(), is_outage=is_outage)
             )
-            await notify_watchers(self.backend, self.thread)
+            await notify_thread_watchers(self.backend, self.thread)
         except FenceError:
             await self.withdraw_after_loss()
         except RingiError as error:
@@ -186,12 +186,12 @@ class LeasedRun:
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 
 
-def swallowed_message(titles: Sequence[str]) -> str:
+def swallowed_questions_message(titles: Sequence[str]) -> str:
     """Return the message to an operator about questions that were swallowed."""
     return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
 
 
-def missing_message(agent: str, about: Description, missing: Mapping[str, Sequence[Request]]) -> str:
+def missing_steps_message(agent: str, about: Description, missing: Mapping[str, Sequence[Request]]) -> str:
     """Return the message to an operator about steps that have asked, and that the deployed agent does not have."""
     return reason_of(
         "steps_missing",
@@ -202,7 +202,9 @@ def missing_message(agent: str, about: Description, missing: Mapping[str, Sequen
     )
 
 
-def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestion], error: UnreadAnswersError) -> str:
+def unread_answers_message(
+    agent: str, about: Description, unread: Sequence[AskedQuestion], error: UnreadAnswersError
+) -> str:
     """Return the message to an operator about answers that the code of an agent has not heeded."""
     steps = sorted({question.step for question, _ in unread if question.step})
     values = {
@@ -220,7 +222,7 @@ def unread_message(agent: str, about: Description, unread: Sequence[AskedQuestio
     return reason_of("answer_unread", **values)
 
 
-def read_answers(
+def answers_read_by_agent(
     answers: Sequence[AskedQuestion], questions: Container[str] | None = None, receipts: Container[str] = ()
 ) -> dict[str, Request]:
     """Return the requests by id whose answers the code of an agent has read.
@@ -238,7 +240,7 @@ def read_answers(
     }
 
 
-def unread_answers(requests: Iterable[Request], read: Container[str]) -> list[Request]:
+def answers_unread_by_agent(requests: Iterable[Request], read: Container[str]) -> list[Request]:
     """Return the requests that people have answered, and whose answers the code of an agent has not read."""
     return [each for each in requests if each.response and not each.acknowledged_at and each.id not in read]
 
@@ -328,7 +330,7 @@ class RunExecutor:
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
         known = () if leased_run.lease.fence == FIRST_FENCE else unsettled
-        self._unsettled = None if known is None else by_id(known)
+        self._unsettled = None if known is None else read_requests_by_id(known)
         """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
         if they must be read.
         """
@@ -367,7 +369,7 @@ class RunExecutor:
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        failure = failure_of(error.error if isinstance(error, AgentServiceError) else error)
+        failure = run_failure_of_error(error.error if isinstance(error, AgentServiceError) else error)
         failed: frozenset[str] = self._open.failed if self._open is not None else frozenset()
         asked_at, last_answers = self._last_answers
         found = [requests for question, requests in last_answers if question.id in failed]
@@ -377,8 +379,8 @@ class RunExecutor:
         for request in answers if refused else ():
             await self._mark_request(request, reason_of("answer_failed", why=failure.message))
         taken = self._open.read if self._open is not None and not self._is_state_lost else None
-        self._read |= read_answers(last_answers, taken, self._leased_run.outcomes.receipts)
-        if refused or unread_answers([*answers, *(await self._unsettled_requests()).values()], self._read):
+        self._read |= answers_read_by_agent(last_answers, taken, self._leased_run.outcomes.receipts)
+        if refused or answers_unread_by_agent([*answers, *(await self._unsettled_requests()).values()], self._read):
             await self._leased_run.mark(reason_of("answer_failed", why=failure.message))
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
         await self._leased_run.fail(failure.model_copy(update=details), self._read.values())
@@ -417,9 +419,9 @@ class RunExecutor:
         if standing.status == "new":
             return await self._advance(run, {})
         # The steps that asked, and that the deployed agent does not have.
-        steps = await steps_of(self._backend, self._lease.thread, standing.lost)
+        steps = await steps_that_asked(self._backend, self._lease.thread, standing.lost)
         if missing := {step: steps[step] for step in sorted(steps.keys() - self._about.steps)}:
-            why = missing_message(self._view.agent.name, self._about, missing)
+            why = missing_steps_message(self._view.agent.name, self._about, missing)
             return await self._mark_stuck(why, standing, missing)
         asked = self._asked = [
             (question, [await self._ask(question, position) for position in question.positions])
@@ -453,7 +455,7 @@ class RunExecutor:
             about = {"run_id": self._run.id, "asks": self._policy.asks}
             self._view.state = await self._states.write(state.model_copy(update=about))
             self._is_state_lost = False
-        self._read |= read_answers(self._last_answers[1])
+        self._read |= answers_read_by_agent(self._last_answers[1])
         # What fails from here on is no fault of the answers.
         self._last_answers = None, ()
         failpoint("run.after_go")
@@ -482,12 +484,12 @@ class RunExecutor:
     async def _fail_unread(self, error: UnreadAnswersError) -> None:
         """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
         unread = [each for each in self._asked if each[0].id in error.ids]
-        why = unread_message(self._view.agent.name, self._about, unread, error)
+        why = unread_answers_message(self._view.agent.name, self._about, unread, error)
         log.error("run %s: %s", self._run.id, why)
         requests = [request for _, requests in unread for request in requests]
         for request in requests:
             await self._mark_request(request, why)
-        self._read |= read_answers(self._asked, self._delivered - error.ids)
+        self._read |= answers_read_by_agent(self._asked, self._delivered - error.ids)
         await self._leased_run.stop(why, tuple(request.id for request in requests), self._read.values())
 
     def _answerable(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
@@ -503,9 +505,9 @@ class RunExecutor:
 
     async def _ask(self, question: Question, position: int) -> Request:
         key, run = self._lease.key, self._run
-        ids = (request_id(key, run.id, question, position, refusals) for refusals in count())
+        ids = (question_request_id(key, run.id, question, position, refusals) for refusals in count())
         request = await self._find_or_submit(question, position, next(ids))
-        while is_void(request, question, run, self._delivered):
+        while is_outcome_void(request, question, run, self._delivered):
             request = await self._find_or_submit(question, position, next(ids))
         return request
 
@@ -562,7 +564,9 @@ class RunExecutor:
 
     async def _unsettled_requests(self) -> dict[str, Request]:
         if self._unsettled is None:
-            self._unsettled = by_id(await requests_of_thread(self._backend, self._lease.thread, unsettled=True))
+            self._unsettled = read_requests_by_id(
+                await requests_of_thread(self._backend, self._lease.thread, unsettled=True)
+            )
         return self._unsettled
 
     async def _close_others(self, asked: Container[str]) -> None:
@@ -599,7 +603,7 @@ class RunExecutor:
     async def _report_swallowed(self, titles: Sequence[str]) -> None:
         if not titles:
             return
-        log.error("run %s: %s", self._run.id, swallowed_message(titles))
+        log.error("run %s: %s", self._run.id, swallowed_questions_message(titles))
         known = self._lease.thread.missed or ()
         combined = tuple(dict.fromkeys((*known, *titles)))[:MAX_SWALLOWED]
         if combined != known:
@@ -630,7 +634,9 @@ class RunExecutor:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
                 self._leased_run.acknowledge(request)
-        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
+        self._emitter.pause(
+            values, [request_as_agui_interrupt(request) for request in requests if not request.is_final]
+        )
         failpoint("run.before_park")
         usage = self._lease.usage()
         return await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))
@@ -639,7 +645,7 @@ class RunExecutor:
         titles = self._lease.thread.missed
         if titles:
             # Not earlier: a run that waits for people needs no operator.
-            await self._leased_run.mark(swallowed_message(titles))
+            await self._leased_run.mark(swallowed_questions_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
         usage = self._lease.usage()

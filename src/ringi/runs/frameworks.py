@@ -25,14 +25,14 @@ OWN = tuple(
 KNOWN = "give it an agent of a supported framework, such as what StateGraph(…).compile() returns"
 
 
-class Served(NamedTuple):
+class ServedAgent(NamedTuple):
     """The runtime of an agent, and its description."""
 
     runtime: Runtime
     description: Description
 
 
-def find_runtime(agent: AgentSettings) -> Served:
+def find_runtime(agent: AgentSettings) -> ServedAgent:
     """Return the runtime that claims an agent.
 
     An object of a framework exists only if its package is imported: the runtimes of other packages are not loaded.
@@ -56,7 +56,7 @@ def find_runtime(agent: AgentSettings) -> Served:
             if getattr(agent, "policy", None) is not None and not description.checks_calls:
                 why = f"the runtime of {description.framework} does not ask it about each call: gate functions with"
                 raise SettingError(f"agents.{agent.name}.policy", "…", f"{why} `ringi.gate` instead")
-            return Served(runtime, description)
+            return ServedAgent(runtime, description)
     if missed:
         raise missed
     what = f"{type(agent.target).__name__} is not an agent of an installed framework"

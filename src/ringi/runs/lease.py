@@ -256,7 +256,7 @@ class LoopWatch:
         frame = sys._current_frames().get(self._loop_thread)
         if frame is None:
             return
-        location, agent = location_of(frame), agent_of_frame(frame)
+        location, agent = agent_code_location(frame), agent_of_frame(frame)
         if agent is None or location in self._logged or len(self._logged) >= MAX_LOCATIONS:
             return  # Without an agent it is Ringi or Python, such as a slow first import.
         self._logged.add(location)
@@ -275,7 +275,7 @@ def frames_in_event_loop(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def location_of(frame: FrameType) -> str:
+def agent_code_location(frame: FrameType) -> str:
     """Return the innermost line outside libraries, else the innermost line."""
     locations = (each for each in frames_in_event_loop(frame) if is_agent_code(each.f_code.co_filename))
     innermost = next(locations, frame)

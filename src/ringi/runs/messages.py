@@ -17,9 +17,16 @@ from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
 from ringi.contracts.runtime import AgentServiceError
 from ringi.domain.record import Key, UnreadableError
-from ringi.domain.thread import FenceError, Run, Thread, words_in
+from ringi.domain.thread import FenceError, Run, Thread, user_texts_in_input
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
-from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
+from ringi.files.images import (
+    IMAGES,
+    Images,
+    NewImage,
+    images_named_by_message,
+    input_with_images,
+    messages_in_run_input,
+)
 from ringi.forms.field_parts import AttachedFile
 
 OURS = re.compile(r"~[0-9a-f]{32}\Z")
@@ -30,29 +37,29 @@ WAIT_SECONDS = 30.0
 """Seconds for which a run waits for image memory."""
 
 
-def own_id(id: str) -> str:
+def stored_message_id(id: str) -> str:
     """Return a unique message id for the id that a client sends."""
     # LangGraph replaces a message that has the same id: a client's id could overwrite any earlier message.
     return f"{id}~{uuid.uuid4().hex}"
 
 
-def client_id(id: object) -> str:
+def client_message_id(id: object) -> str:
     """Return the client's original id of a message."""
     return OURS.sub("", str(id))
 
 
-def began_with(thread: Thread, input: dict[str, Any]) -> bool:
+def run_began_with_message(thread: Thread, input: dict[str, Any]) -> bool:
     """Return True if this message, identified by its id, began the newest run of a thread."""
-    before, now = (newest_id(each) for each in (thread.run.input if thread.run else {}, input))
+    before, now = (newest_client_message_id(each) for each in (thread.run.input if thread.run else {}, input))
     return bool(now and before == now)
 
 
-def newest_id(input: dict[str, Any]) -> str | None:
+def newest_client_message_id(input: dict[str, Any]) -> str | None:
     """Return the id under which a client sent the newest message of a run's input; None if it sent none."""
-    messages = messages_in(input)
+    messages = messages_in_run_input(input)
     last = messages[-1] if messages else None
     id = last.get("id") if isinstance(last, dict) else None
-    return client_id(id) if id else None
+    return client_message_id(id) if id else None
 
 
 def allow_anyone(thread: Thread) -> None:
@@ -81,7 +88,7 @@ async def begin_run_with_images(
         known = await find_thread(backend, key)
         if known:
             check(known)
-        if known and once and began_with(known, run.input):
+        if known and once and run_began_with_message(known, run.input):
             return known
         if known and known.is_live:
             raise ConflictError.busy(known.id, known.status)
@@ -95,7 +102,7 @@ async def begin_run_with_images(
                     True,
                 )
                 await images.release(key, others, fence=known.fence + 1)
-            return await store_and_begin(backend, known, agent, run, new, by=by, now=clock())
+            return await store_images_and_begin_run(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
 
 
@@ -114,7 +121,7 @@ async def reserve_thread_for_images(
     return thread
 
 
-async def store_and_begin(
+async def store_images_and_begin_run(
     backend: Backend, known: Thread, agent: str, run: Run, new: Sequence[NewImage], *, by: str, now: datetime
 ) -> Thread:
     """Store images and begin their run on the known thread, or raise `ConflictError` or `FenceError`."""
@@ -122,7 +129,7 @@ async def store_and_begin(
     files = await images.add(key, new, fence=fence, listed=known.images or ())
     failpoint("images.stored")
     numbers = tuple(file["number"] for file in files)
-    complete = run.model_copy(update={"input": with_images(run.input, files)})
+    complete = run.model_copy(update={"input": input_with_images(run.input, files)})
     try:
         thread, event = known.started(agent, complete, by=by, now=now, images=numbers)
         await backend.store.put(thread, event)
@@ -150,21 +157,21 @@ async def find_thread(backend: Backend, key: Key) -> Thread | None:
         return None
 
 
-async def encode_images(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
+async def encode_thread_images(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
     """Return the images of a thread in base64, by their digests."""
     return {file["sha256"]: base64.b64encode(await images.content(key, file)) for file in files}
 
 
-async def saver_of(backend: Backend, thread: Thread) -> Any:
+async def saver_with_images(backend: Backend, thread: Thread) -> Any:
     """Return a saver that reads the checkpoints of a thread with their images."""
     saver = backend.savers(thread)
     if thread.images:
         images = Images(backend.stream)
-        saver.serializer.know(await encode_images(images, thread.key, await files_of(images, thread)))
+        saver.serializer.know(await encode_thread_images(images, thread.key, await thread_image_files(images, thread)))
     return saver
 
 
-async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
+async def thread_image_files(images: Images, thread: Thread) -> list[AttachedFile]:
     """Return the metadata of the images that a thread lists; raise `UnreadableError` if one is missing."""
     try:
         return [await images.find(thread.key, number) for number in thread.images or ()]
@@ -213,25 +220,25 @@ class RunImages:
             yield
             return
         with damage_as_agent_error():
-            files = await files_of(self._images, thread)
+            files = await thread_image_files(self._images, thread)
         async with self._memory.reserve(sum(file["size"] for file in files)):
             with damage_as_agent_error():
-                self._texts = await encode_images(self._images, thread.key, files)
+                self._texts = await encode_thread_images(self._images, thread.key, files)
             if self._saver:
                 self._saver.serializer.know(self._texts)
             yield
 
     def resolve_input(self, input: dict[str, Any]) -> dict[str, Any]:
         """Return a run's input with its images as content blocks of their messages."""
-        if not any(named_by(message) for message in messages_in(input)):
+        if not any(images_named_by_message(message) for message in messages_in_run_input(input)):
             return input
         if self._resolved[0] is not input:
-            messages = [self._with_images(message) for message in messages_in(input)]
+            messages = [self._with_images(message) for message in messages_in_run_input(input)]
             self._resolved = input, {**input, "messages": messages}
         return self._resolved[1]
 
     def _with_images(self, message: dict[str, Any]) -> dict[str, Any]:
-        files = named_by(message)
+        files = images_named_by_message(message)
         if not files:
             return message
         erased = next((file["number"] for file in files if file["sha256"] not in self._texts), None)
@@ -255,7 +262,10 @@ def damage_as_agent_error() -> Iterator[None]:
         raise AgentServiceError(error) from error
 
 
-def user_messages(run: Run) -> list[UserMessage]:
+def run_user_messages(run: Run) -> list[UserMessage]:
     """Return the user messages that began a run; empty if the input is not a conversation."""
-    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m, named_by(m)) for n, m in enumerate(words_in(run.input))]
+    own = [
+        (client_message_id(m.get("id") or f"{run.id}-{n}"), m, images_named_by_message(m))
+        for n, m in enumerate(user_texts_in_input(run.input))
+    ]
     return [UserMessage(id=id, content=m["content"], metadata={IMAGES: f} if f else None) for id, m, f in own]

@@ -18,8 +18,8 @@ from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
 from ringi.forms import fields
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair_form_fields
-from ringi.runs.text_calls import OPENING_TAG, split_calls
+from ringi.forms.repair import MAX_CHANGES, RepairedForm, drop_unknown_keys, repair_form_fields
+from ringi.runs.text_calls import OPENING_TAG, split_text_calls
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
@@ -162,11 +162,11 @@ class ModelAsk(NamedTuple):
     """A model's request, converted to a question."""
 
     ask: Ask
-    form: RepairResult
+    form: RepairedForm
     """The changes made to its form."""
 
 
-def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> ModelAsk:
+def question_from_model_ask(request: object, *, max_fields: int, expires_in: float | None) -> ModelAsk:
     """Return a model's request as a question with a repaired form; raise `InvalidError` with the problem."""
     check_json(request, field=KEY, max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
     if not isinstance(request, dict):
@@ -177,22 +177,24 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
     repaired, changes = repair_form_fields(request.get("fields")), list[str]()
     parts = {name: request[name] for name in PARTS if name in request}
     if "actions" in parts:
-        parts["actions"] = buttons_of(parts["actions"], changes)
-    parts |= {"context": allowed_context(request.get("context")), "kind": "form", "expires_in": expires_in}
+        parts["actions"] = buttons_from_model(parts["actions"], changes)
+    parts |= {"context": context_from_model(request.get("context")), "kind": "form", "expires_in": expires_in}
     ask = Ask.parse({**parts, "form": {"fields": repaired.fields}}).checked(max_fields=max_fields)
     request_content_digest(ask)
     return ModelAsk(ask, repaired._replace(changes=(*repaired.changes, *changes[:MAX_CHANGES])))
 
 
-def buttons_of(actions: object, changes: list[str]) -> Any:
+def buttons_from_model(actions: object, changes: list[str]) -> Any:
     """Return a model's buttons without nulls and unknown keys."""
-    buttons = drop_unknown(actions, get_args(Decision), "actions", changes)
+    buttons = drop_unknown_keys(actions, get_args(Decision), "actions", changes)
     if not isinstance(buttons, dict):
         return buttons
-    return {decision: drop_unknown(each, BUTTON, f"actions.{decision}", changes) for decision, each in buttons.items()}
+    return {
+        decision: drop_unknown_keys(each, BUTTON, f"actions.{decision}", changes) for decision, each in buttons.items()
+    }
 
 
-def allowed_context(context: object) -> dict[str, str]:
+def context_from_model(context: object) -> dict[str, str]:
     """Return the allowed part of a model's context."""
     sent = context if isinstance(context, dict) else {}
     notes = {name: sent.get(name) for name in NOTES}
@@ -225,7 +227,7 @@ class VisibleText:
         """Return the text held back, or the text shown in place of a form."""
         form = extract_form(self._text)
         text = form.visible_text if form else self._text
-        return (split_calls(text, self._tools).text if self._tools else text)[self._sent :]
+        return (split_text_calls(text, self._tools).text if self._tools else text)[self._sent :]
 
     def _safe(self) -> int:
         while beginning := BEGINNING.search(self._text, self._at):
@@ -252,7 +254,7 @@ class VisibleText:
         """Return whether an object is a form or a call."""
         if FORM_NAME.search(self._text, start, end):
             return True
-        return bool(self._tools and split_calls(self._text[start:end], self._tools).calls)
+        return bool(self._tools and split_text_calls(self._text[start:end], self._tools).calls)
 
 
 class _Object:

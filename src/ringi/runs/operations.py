@@ -15,8 +15,8 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import StoreInbox
-from ringi.runs.cleanup import close_run, notify_watchers, requests_of_thread
-from ringi.runs.reconciler import start_job
+from ringi.runs.cleanup import close_requests_of_run, notify_thread_watchers, requests_of_thread
+from ringi.runs.reconciler import run_start_job
 
 ABANDONED = "abandoned"
 
@@ -93,8 +93,8 @@ async def retry_failed_run(
     for request in stuck:
         await inbox.retry(request.id, by)
     if stuck or thread is not before:
-        await backend.jobs.submit(start_job(thread))
-        await notify_watchers(backend, thread)
+        await backend.jobs.submit(run_start_job(thread))
+        await notify_thread_watchers(backend, thread)
     return thread
 
 
@@ -117,8 +117,8 @@ async def ask_run_questions_again(
     before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), repeat_questions)
     failpoint("ask_again.after_commit")
     if thread is not before:
-        await backend.jobs.submit(start_job(thread))
-        await notify_watchers(backend, thread)
+        await backend.jobs.submit(run_start_job(thread))
+        await notify_thread_watchers(backend, thread)
     return thread
 
 
@@ -140,7 +140,7 @@ async def abandon(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: st
     _, thread = await change_record(backend.store, Thread, key, end)
     failpoint("abandon.after_commit")
     if not thread.is_live:
-        await close_run(backend, inbox, thread, by, ABANDONED)
+        await close_requests_of_run(backend, inbox, thread, by, ABANDONED)
     return thread
 
 

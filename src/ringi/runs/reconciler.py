@@ -10,7 +10,7 @@ from functools import partial
 from ringi.base.clock import Clock
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.connect import Backend, repeat_work
-from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, partition_key_of, resume_key
+from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, job_partition_key, resume_job_key
 from ringi.contracts.store import R, Store
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import Event, Query, cursor_after_record
@@ -30,9 +30,9 @@ LEASE_INTERVALS = 4
 """The poll intervals for which the active process holds the duty; it renews it after half of them."""
 
 
-def start_job(thread: Thread) -> Job:
+def run_start_job(thread: Thread) -> Job:
     """Return the job that starts or continues a thread's newest run."""
-    partition_key = partition_key_of(thread.tenant, thread.id)
+    partition_key = job_partition_key(thread.tenant, thread.id)
     # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     payload = {"tenant": thread.tenant, "thread": thread.id}
@@ -41,13 +41,16 @@ def start_job(thread: Thread) -> Job:
     )
 
 
-def resume_job(request: Request) -> Job:
+def run_resume_job(request: Request) -> Job:
     """Return the job that passes an ended request to its run."""
     assert request.continuation
     tenant, thread = request.tenant, request.continuation.key
     payload = {"tenant": tenant, "thread": thread}
     return Job(
-        key=resume_key(tenant, request.id), kind=RESUME, partition_key=partition_key_of(tenant, thread), payload=payload
+        key=resume_job_key(tenant, request.id),
+        kind=RESUME,
+        partition_key=job_partition_key(tenant, thread),
+        payload=payload,
     )
 
 
@@ -80,7 +83,7 @@ class Reconciler:
             await self._resume(ended)
         free = Query(unleased_at=self._clock(), jobless=True, limit=PAGE)
         async for stranded in record_pages(self._backend.store, Thread, free):
-            await self._backend.jobs.submit_all([start_job(thread) for thread in stranded])
+            await self._backend.jobs.submit_all([run_start_job(thread) for thread in stranded])
 
     async def _follow(self, feed: Feed) -> None:
         async with self._notifier.subscribe(STRANDED) as self._wakeup, feed.follow(self._collect):
@@ -120,7 +123,7 @@ class Reconciler:
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:
-        jobs = [resume_job(request) for request in ended if request.is_unacknowledged and resumes_run(request)]
+        jobs = [run_resume_job(request) for request in ended if request.is_unacknowledged and resumes_run(request)]
         if jobs:
             await self._backend.jobs.submit_all(jobs)
 

@@ -22,13 +22,19 @@ from ringi.domain.conditions import Args
 from ringi.domain.grants import OVER
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.domain.thread import Failure, ModelCalls, Thread, checkpoint_thread, state_streams
+from ringi.domain.thread import Failure, ModelCalls, Thread, checkpoint_thread, thread_state_streams
 from ringi.errors import InvalidError, NotFoundError
-from ringi.policy.question import FactFunction, afind_facts, edit_denial, people_of, question_about_call
-from ringi.policy.rules import OTHERWISE, Denial, Policy
+from ringi.policy.question import (
+    FactFunction,
+    find_awaitable_call_facts,
+    policy_edit_denial,
+    question_about_call,
+    rule_decider_fields,
+)
+from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial
 from ringi.runs.agent import Agent
 from ringi.runs.context import RunContext
-from ringi.runs.messages import RunImages, saver_of
+from ringi.runs.messages import RunImages, saver_with_images
 from ringi.runs.model_form import clean_text
 
 AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
@@ -150,17 +156,17 @@ class CallPolicy:
         denied = await self._host.deny(self._with_source(ask), *denial)
         return request.model_copy(update={"response": denied.response})
 
-    async def _denial(self, request: Request, granted: Action) -> Denial | None:
+    async def _denial(self, request: Request, granted: Action) -> PolicyDenial | None:
         if await self._host.inbox.is_grant_over(request):
-            return Denial("grant", OVER)
+            return PolicyDenial("grant", OVER)
         if self._policy is None:
             return None
         call = granted.name, granted.args
         facts = await self._find(self._policy.facts_of_denial(*call), *call)
-        return self._policy.denial(*call, facts) or edit_denial(self._policy, request)
+        return self._policy.denial(*call, facts) or policy_edit_denial(self._policy, request)
 
     async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
-        return await afind_facts(self._facts, names, tool, dict(args))
+        return await find_awaitable_call_facts(self._facts, names, tool, dict(args))
 
     def _approver(self, ask: Ask, facts: Args) -> str | None:
         """Return the name of the rule or setting that lets a call run; None if people decide."""
@@ -192,7 +198,7 @@ class CallPolicy:
                 changes |= {"assignee": rule.assignee, "groups": rule.groups}
             # A framework may offer less than the rule allows, such as no edit.
             both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
-            changes |= people_of(self._policy, rule, ask.action.name) | {"allowed": both}
+            changes |= rule_decider_fields(self._policy, rule, ask.action.name) | {"allowed": both}
             if set(AGREEING).isdisjoint(both):
                 # People vote only on what may run.
                 changes.pop("quorum", None)
@@ -231,7 +237,7 @@ MAX_STATE = 16 * 1024 * 1024
 PAGE = 8
 
 
-class Found(NamedTuple):
+class FoundRunState(NamedTuple):
     """A stored state in one of the streams, and its place in the order of states."""
 
     order: tuple[int, int]
@@ -248,7 +254,7 @@ class RunStates:
     """
 
     def __init__(self, stream: Stream, key: Key, fence: int) -> None:
-        self._stream, self._streams, self._fence = stream, state_streams(key), fence
+        self._stream, self._streams, self._fence = stream, thread_state_streams(key), fence
         self._next, self._count = 0, 0
 
     async def take_over(self) -> FrameworkState | None:
@@ -284,7 +290,7 @@ class RunStates:
         self._next, self._count = 1 - self._next, self._count + 1
         return state
 
-    async def _read(self, key: Key) -> Found | None:
+    async def _read(self, key: Key) -> FoundRunState | None:
         items, after = list[StreamItem](), 0
         while page := await self._stream.read(key, after, PAGE):
             items, after = items + page, page[-1].number
@@ -292,7 +298,7 @@ class RunStates:
         if not items:
             return None
         fence, number = items[0].event["order"]
-        return Found((fence, number), "".join(item.event["text"] for item in items))
+        return FoundRunState((fence, number), "".join(item.event["text"] for item in items))
 
 
 def storable_json_text(value: Any) -> str:
@@ -328,7 +334,7 @@ async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
         The values by channel; empty if the thread was erased.
     """
     config = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
-    saver = await saver_of(backend, thread)
+    saver = await saver_with_images(backend, thread)
     saved = await saver.aget_tuple({"configurable": config})
     return saved.checkpoint["channel_values"] if saved else {}
 
@@ -337,7 +343,7 @@ MAX_TRACEBACK = 16_000
 """The number of characters stored of a traceback: its beginning and its end."""
 
 
-def failure_of(error: Exception) -> Failure:
+def run_failure_of_error(error: Exception) -> Failure:
     """Return the message of an error for people, and its origin for operators."""
     name = type(error).__name__
     text = "".join(traceback.format_exception(error))

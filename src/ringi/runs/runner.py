@@ -14,22 +14,22 @@ from ringi.domain.pauses import JOURNAL, Pause, find_pause, read_pauses
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, ThreadStatus
-from ringi.domain.voting import Decider, decider_of
+from ringi.domain.voting import Decider, as_decider
 from ringi.errors import (
     ConflictError,
     InvalidError,
     NotFoundError,
 )
-from ringi.files.images import FIELD, NewImage, check_images, check_newest, refuse_names
+from ringi.files.images import FIELD, NewImage, check_images, check_newest_message_images, refuse_named_images
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.journals import JournalWatch
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription
-from ringi.runs.cleanup import CANCELLED, close_run, open_requests
-from ringi.runs.messages import allow_anyone, began_with, begin_run_with_images
-from ringi.runs.reconciler import start_job
+from ringi.runs.cleanup import CANCELLED, close_requests_of_run, open_requests
+from ringi.runs.messages import allow_anyone, begin_run_with_images, run_began_with_message
+from ringi.runs.reconciler import run_start_job
 
 
 class Runner:
@@ -106,7 +106,7 @@ class Runner:
             ConflictError: The thread runs or waits for a person (`busy`).
         """
         await self._check_input(agent, input, images)
-        key, starter, clock = Key(tenant, thread_id), decider_of(by), self.inbox.clock
+        key, starter, clock = Key(tenant, thread_id), as_decider(by), self.inbox.clock
         now, name = clock(), starter.name
         span = tracing.start_span("started", now)
         run = Run(id=uuid.uuid4().hex, input=input, by=name, subject=starter.subject, traceparent=span.traceparent)
@@ -119,7 +119,7 @@ class Runner:
         if thread.run_id == run.id:
             span.end_started(thread, now)
         if images or thread.run_id != run.id:  # Otherwise it was submitted with the thread.
-            await self.backend.jobs.submit(start_job(thread))
+            await self.backend.jobs.submit(run_start_job(thread))
         return thread
 
     async def get(self, tenant: str, id: str) -> Thread:
@@ -176,7 +176,7 @@ class Runner:
 
         _, thread = await change_record(self.backend.store, Thread, Key(tenant, id), stop)
         why = reason_of("thread_cancelled_because", reason=reason) if reason else CANCELLED
-        await close_run(self.backend, self.inbox.for_tenant(tenant), thread, by, why)
+        await close_requests_of_run(self.backend, self.inbox.for_tenant(tenant), thread, by, why)
         return thread
 
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
@@ -186,14 +186,14 @@ class Runner:
         versions: Sequence[Agent | AgentDescription] = [here] if here else elsewhere
         if not versions:
             raise NotFoundError("agent", agent)
-        refuse_names(input)
+        refuse_named_images(input)
         for version in versions:
             version.check_input(input)
         if images:
             if not all(version.images for version in (*versions, *elsewhere)):
                 why = f"agent {agent!r} does not accept images; send the message without them"
                 raise InvalidError.of(FIELD, why, "images_not_accepted")
-            check_newest(input)
+            check_newest_message_images(input)
             check_images(images)
 
     async def _begin(
@@ -201,7 +201,7 @@ class Runner:
     ) -> Thread:
         def restart(thread: Thread) -> tuple[Thread, Event | None]:
             check(thread)
-            if once and began_with(thread, run.input):
+            if once and run_began_with_message(thread, run.input):
                 return thread, None
             return thread.started(agent, run, by=by, now=self.inbox.clock())
 
@@ -213,7 +213,7 @@ class Runner:
         return thread
 
     async def _put_with_job(self, thread: Thread, event: Event | None) -> None:
-        job = start_job(thread)
+        job = run_start_job(thread)
         if self.backend.put_together:
             await self.backend.put_together(Moment(thread, event, jobs=[job]))
             await self.backend.notifier.publish(JOBS)

@@ -57,7 +57,7 @@ def stream_topic(key: Key) -> str:
     return f"stream/{key.tenant}/{key.id}"
 
 
-def interrupt_of(request: Request) -> Interrupt:
+def request_as_agui_interrupt(request: Request) -> Interrupt:
     """Return a request in the AG-UI format of an interrupt."""
     schema = request.form.json_schema() if request.form else request.data_schema
     return Interrupt(
@@ -71,7 +71,7 @@ def interrupt_of(request: Request) -> Interrupt:
     )
 
 
-class Emitter:
+class RunStreamWriter:
     """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
 
     def __init__(
@@ -369,7 +369,7 @@ class ReplayState:
             case {"type": "TEXT_MESSAGE_END", "messageId": id}:
                 self.open.discard(id)
                 self.ended.add(id)
-            case {"type": "CUSTOM"} if (id := superseded_by(item.event)) is not None:
+            case {"type": "CUSTOM"} if (id := superseded_message_id(item.event)) is not None:
                 self.cut.discard(id)
                 self.superseded.add(id)
             case {"type": "RUN_STARTED", "runId": stretch}:
@@ -386,7 +386,7 @@ class ReplayState:
         return known.startswith(text) or (text.startswith(known) and message_id not in self.ended)
 
 
-def superseded_by(event: dict[str, Any]) -> str | None:
+def superseded_message_id(event: dict[str, Any]) -> str | None:
     """Return the id of the message that an event supersedes; None for any other event."""
     is_this = event["type"] == "CUSTOM" and event["name"] == SUPERSEDED
     return str(event["value"]["messageId"]) if is_this else None
@@ -398,7 +398,7 @@ async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
     while True:
         items = await stream.read(key, after, PAGE)
         for item in items:
-            if item.event["type"] == "RUN_STARTED" and run_of(item.event["runId"]) != state.run_id:
+            if item.event["type"] == "RUN_STARTED" and original_run_id(item.event["runId"]) != state.run_id:
                 state = ReplayState(item.event["runId"])
             state.add(item)
         if len(items) < PAGE:
@@ -406,6 +406,6 @@ async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
         after = items[-1].number
 
 
-def run_of(stretch: str) -> str:
+def original_run_id(stretch: str) -> str:
     """Return the id of the run of which an AG-UI run is the beginning, or a continuation after one of its pauses."""
     return stretch.partition(".")[0]

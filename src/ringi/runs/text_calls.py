@@ -31,7 +31,7 @@ class TextWithCalls(NamedTuple):
     """The names of the called tools, each once."""
 
 
-def split_calls(text: str, tools: Collection[str]) -> TextWithCalls:
+def split_text_calls(text: str, tools: Collection[str]) -> TextWithCalls:
     """Return a text without calls of these tools, and their names.
 
     A call is an object with `name` and `arguments` or `parameters`, with or without a code fence, or an object with

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import count
 
-from ringi.base.clock import delay_after
+from ringi.base.clock import retry_delay_after
 from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat_work
@@ -141,4 +141,4 @@ class Worker(Runner):
 
 
 def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS, longest: float = math.inf) -> JobNotDueError:
-    return JobNotDueError(min(random.uniform(0.5, 1) * delay_after(delays, attempts), longest))
+    return JobNotDueError(min(random.uniform(0.5, 1) * retry_delay_after(delays, attempts), longest))

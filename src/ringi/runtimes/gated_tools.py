@@ -17,8 +17,8 @@ from ringi.domain.ask import AGREEING, Ask
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.policy.question import afind_facts
-from ringi.policy.rules import PEOPLE, Denial
+from ringi.policy.question import find_awaitable_call_facts
+from ringi.policy.rules import PEOPLE, PolicyDenial
 
 MARK = "__ringi_gate__"
 """The attribute of a function with its gate; `functools.wraps` copies it."""
@@ -26,7 +26,7 @@ Arguments = frozenset[str] | None
 """The names of a tool's arguments; None if they are unknown."""
 
 
-class Gate(Protocol):
+class FunctionGateProtocol(Protocol):
     """The gate of a function."""
 
     async def authorize_call(self, call: GatedCall) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class GatedCall:
     """Whether a person approved exactly this call."""
     request: Request | None = None
     """The request that approves the call; None if nobody was asked about it."""
-    gate: Gate | None = None
+    gate: FunctionGateProtocol | None = None
     """The gate of the tool's function."""
     suspend: Callable[[Ask], NoReturn] | None = None
     """Pauses the run in the middle of the tool; None if the framework cannot."""
@@ -87,7 +87,7 @@ class GatedCall:
             return None
         return None
 
-    def begin(self, gate: Gate, args: Mapping[str, Any]) -> bool:
+    def begin(self, gate: FunctionGateProtocol, args: Mapping[str, Any]) -> bool:
         """Return whether a function begins whose gate was passed with exactly these arguments; true only once."""
         if self.gate is not gate or self.passed is None or self.passed != digest(args):
             return False
@@ -99,13 +99,13 @@ CURRENT: ContextVar[GatedCall | None] = ContextVar("ringi_gated_call", default=N
 """The call of the tool that runs."""
 
 
-def gate_of(function: object) -> Gate | None:
+def gate_of_function(function: object) -> FunctionGateProtocol | None:
     """Return the gate of a function; None if it has none."""
-    found: Gate | None = getattr(function, MARK, None)
+    found: FunctionGateProtocol | None = getattr(function, MARK, None)
     return found
 
 
-def is_by_person(request: Request) -> bool:
+def is_approved_by_person(request: Request) -> bool:
     """Return whether a person approved a request, at once or in advance, and not a rule."""
     response = request.response
     if response is None or request.granted is None:
@@ -113,7 +113,7 @@ def is_by_person(request: Request) -> bool:
     return response.grant_use is not None or not response.responder.startswith(POLICY)
 
 
-def with_gate(ask: Ask, gate: Ask) -> Ask:
+def question_asked_by_gate(ask: Ask, gate: Ask) -> Ask:
     """Return the question about a call, as its gate asks it.
 
     Args:
@@ -167,13 +167,13 @@ class AgentTools:
             raise SettingError(f"{place}.{wrong.field}", "…", wrong.message) from error
 
 
-async def denial_of(run: Any, tool: str, args: Mapping[str, Any]) -> Denial | None:
+async def current_policy_denial(run: Any, tool: str, args: Mapping[str, Any]) -> PolicyDenial | None:
     """Return why the policy of the agent of a run denies a call, with current facts; None if it does not."""
     policy = run.agent.policy
     if policy is None:
         return None
-    facts = await afind_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
-    denial: Denial | None = policy.denial(tool, args, facts)
+    facts = await find_awaitable_call_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
+    denial: PolicyDenial | None = policy.denial(tool, args, facts)
     return denial
 
 

@@ -14,7 +14,13 @@ from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.domain.thread import ModelCalls
 from ringi.errors import NotAuthorizedError
-from ringi.runs.context import CallDecision, approval_ask, content_digest, decision_on, storable_args
+from ringi.runs.context import (
+    CallDecision,
+    approval_question,
+    decision_on_call,
+    question_content_digest,
+    storable_call_arguments,
+)
 from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -37,7 +43,7 @@ NOTE = (
 REJECTED = "A person rejected this call. It did not run; do not repeat it as it is."
 
 
-class Message(NamedTuple):
+class RunInputMessage(NamedTuple):
     """A message of a run's input."""
 
     role: str
@@ -60,7 +66,7 @@ class ToolCall(NamedTuple):
     def check(self, request: Request) -> None:
         """Raise `NotAuthorizedError` unless the request is about exactly this call."""
         action = request.action
-        if action is None or (action.name, action.args) != (self.name, storable_args(self.args)[0]):
+        if action is None or (action.name, action.args) != (self.name, storable_call_arguments(self.args)[0]):
             raise NotAuthorizedError(request.id, f"the call of {self.name!r} has changed since the question; ask again")
 
     def decision(self, request: Request) -> CallDecision:
@@ -71,7 +77,7 @@ class ToolCall(NamedTuple):
         """
         if not request.erased:
             self.check(request)
-        return decision_on(request)
+        return decision_on_call(request)
 
     def question(
         self,
@@ -83,12 +89,12 @@ class ToolCall(NamedTuple):
         code: Code | None = None,
     ) -> Ask:
         """Return the question that asks for approval of this call."""
-        ask = approval_ask(self.name, f"Run {self.name}?", self.args, allowed, description, schema)
+        ask = approval_question(self.name, f"Run {self.name}?", self.args, allowed, description, schema)
         about = {TOOL_CALL_ID: self.call_id, **({AGENT: self.agent} if self.agent else {}), **(context or {})}
         return ask.model_copy(update={"context": clean_json(jsonable(about)), "display": (code,) if code else None})
 
 
-def refuse_settings(agent: Any, framework: str, options: Collection[str]) -> None:
+def refuse_unsupported_settings(agent: Any, framework: str, options: Collection[str]) -> None:
     """Raise `SettingError` for the first setting of an agent that its runtime cannot apply.
 
     Args:
@@ -105,14 +111,14 @@ def refuse_settings(agent: Any, framework: str, options: Collection[str]) -> Non
             raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: remove it")
 
 
-def run_input_messages(input: Any) -> list[Message]:
+def run_input_messages(input: Any) -> list[RunInputMessage]:
     """Return the input of a run as messages: `{"messages": […]}`, text, or any other JSON as text."""
     if isinstance(input, Mapping) and isinstance(input.get("messages"), Sequence):
         return [
-            Message(str(each.get("role", "user")), message_content_text(each.get("content")))
+            RunInputMessage(str(each.get("role", "user")), message_content_text(each.get("content")))
             for each in input["messages"]
         ]
-    return [Message("user", input if isinstance(input, str) else storable_json_text(input))]
+    return [RunInputMessage("user", input if isinstance(input, str) else storable_json_text(input))]
 
 
 def message_content_text(content: Any) -> str:
@@ -134,7 +140,7 @@ def parse_call_arguments(text: str | dict[str, Any] | None) -> dict[str, Any] | 
     return args if isinstance(args, dict) else None
 
 
-def unique_ids(ids: Sequence[str]) -> list[str]:
+def ids_made_unique(ids: Sequence[str]) -> list[str]:
     """Return ids that differ, in the same order: a repeated one gets its number."""
     counts: dict[str, int] = {}
     unique = []
@@ -159,7 +165,7 @@ def question_to_json(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[s
 def question_from_json(stored: Mapping[str, Any]) -> Question:
     """Return one question of the state of a pause."""
     ask, is_gated, place = Ask.parse_stored(stored["ask"]), stored[GATED], stored[PLACE]
-    digest = content_digest(ask) if place else request_content_digest(ask)
+    digest = question_content_digest(ask) if place else request_content_digest(ask)
     return Question(stored["id"], (ask,), (digest,), place=place, has_recipients=is_gated, must_ask=is_gated)
 
 
@@ -170,7 +176,7 @@ def model_usage_or_zeros(model: str, calls: int, seconds: float, *, read: int, c
     return ModelCalls(model=model[:MAX_NAME], calls=calls, seconds=round(seconds, 3), **reported)
 
 
-def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
+def ended_run_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
     """Return what people see of an ended run."""
     value = agent.output(result) if agent.output else {"output": output}
     values: dict[str, Any] = clean_json(json.loads(storable_json_text(value)))

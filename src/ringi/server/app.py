@@ -19,15 +19,15 @@ from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
-from ringi.server.auth.links import Links
-from ringi.server.auth.oidc_provider import BearerTokens, OidcProvider
+from ringi.server.auth.links import SignInLinks
+from ringi.server.auth.oidc_provider import OidcBearerTokens, OidcProvider
 from ringi.server.auth.revocations import Revocations
-from ringi.server.calls import Shortcut, StrictPlainRoute, StrictRoute
+from ringi.server.calls import RouteShortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension, Group
+from ringi.server.extension import Extension, RouteGroup
 from ringi.server.limits import AskLimits
-from ringi.server.middleware import WRITES, AccessLog, SecurityMiddleware
-from ringi.server.openapi import openapi_document, operation_id
+from ringi.server.middleware import WRITES, AuditorReadLog, SecurityMiddleware
+from ringi.server.openapi import openapi_document, openapi_operation_id
 from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes import chat as chats
 from ringi.server.routes import files, legal_holds, operations, people, requests
@@ -73,7 +73,7 @@ class App:
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
         provider = OidcProvider(settings.oidc) if settings.oidc else None
-        self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
+        self._bearers = OidcBearerTokens(settings.oidc, provider) if settings.oidc and provider else None
         self._absences = AbsenceTable(backend, lambda: self._streams.end_changed(auth))
         auth = self._auth = Authenticator(components.keys, settings, self._revocations, self._absences)
         events = EventRoutes(components, auth, self._streams, self._events)
@@ -82,17 +82,17 @@ class App:
         chat = ChatRoutes(components, auth, self._streams, limits)
         verbs = VerbRoutes(components, auth, self._streams, limits)
         session, sign_in = (
-            SessionRoutes(auth, Links(components.keys, backend), settings),
+            SessionRoutes(auth, SignInLinks(components.keys, backend), settings),
             SignInRoutes(auth, settings, provider),
         )
         health = HealthRoutes(components, self._streams)
-        self.api = bare_api(extensions)
+        self.api = api_without_routes(extensions)
         self.api.state.components, self.api.state.auth = components, auth
         statistics = self._statistics = StatisticsRoutes(components)
         added = [extension.routes(components, auth, limits, self._streams) for extension in extensions]
         for router in ROUTERS:
             self.api.router.routes += router.routes
-        groups: tuple[Group, ...] = (verbs, events, threads, chat, statistics, session, sign_in, health, *added)
+        groups: tuple[RouteGroup, ...] = (verbs, events, threads, chat, statistics, session, sign_in, health, *added)
         for group in groups:
             group.add_to(self.api)
         # Streams first: otherwise each of thousands of simultaneous calls would be compared with all other routes.
@@ -102,9 +102,9 @@ class App:
         self.api.add_exception_handler(404, pages.not_found)
         # Inside the guard, which hands event streams its own `send`: they are never compressed.
         compressed = GZipMiddleware(self.api, minimum_size=COMPRESSED_FROM, compresslevel=COMPRESSION)
-        self._shortcut = Shortcut(verbs.hottest, compressed)
+        self._shortcut = RouteShortcut(verbs.hottest, compressed)
         self._guard, self._proxy = (
-            with_cors(SecurityMiddleware(self._handle, settings, AccessLog(backend)), settings),
+            allow_configured_origins(SecurityMiddleware(self._handle, settings, AuditorReadLog(backend)), settings),
             settings.proxy,
         )
 
@@ -173,7 +173,7 @@ class App:
         await self._events.close()
 
 
-def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
+def api_without_routes(extensions: Sequence[Extension] = ()) -> FastAPI:
     """Return an API without routes that answers every error with a problem document."""
     api = FastAPI(
         title="Ringi",
@@ -181,18 +181,18 @@ def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=operation_id,
+        generate_unique_id_function=openapi_operation_id,
     )
     api.router.route_class = StrictRoute
-    api.add_exception_handler(RingiError, problems.on_error)
-    api.add_exception_handler(HTTPException, problems.on_http_error)
-    api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
-    api.add_exception_handler(Exception, problems.on_error)
+    api.add_exception_handler(RingiError, problems.respond_to_ringi_error)
+    api.add_exception_handler(HTTPException, problems.respond_to_http_error)
+    api.add_exception_handler(RequestValidationError, problems.respond_to_invalid_parameter)
+    api.add_exception_handler(Exception, problems.respond_to_ringi_error)
     api.openapi = cache(partial(openapi_document, api, extensions))  # type: ignore[method-assign]
     return api
 
 
-def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+def allow_configured_origins(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     """Allow pages of the configured origins to call with a token, never with the page's cookie."""
     if not settings.cors_origins:
         return app

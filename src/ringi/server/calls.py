@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ringi.domain.request import Request
 from ringi.inbox import tracing
 from ringi.server.refusals import MalformedError
-from ringi.server.serialize import model_json
+from ringi.server.serialize import api_model_json
 
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
@@ -116,7 +116,7 @@ def reply(model: BaseModel, status: int = 200, **options: object) -> HttpRespons
         status: The HTTP status.
         **options: Options of `model_dump_json`.
     """
-    return json_response(model_json(model, **options), status)
+    return json_response(api_model_json(model, **options), status)
 
 
 def json_response(content: bytes, status: int = 200) -> HttpResponse:
@@ -129,7 +129,7 @@ def json_response(content: bytes, status: int = 200) -> HttpResponse:
     return HttpResponse(content, status, media_type=JSON)
 
 
-def status_after(request: Request) -> int:
+def http_status_after_answer(request: Request) -> int:
     """Return the HTTP status of an answer: 202 if it is stored, and the request still pending."""
     return 200 if request.is_final else 202
 
@@ -140,7 +140,7 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
         """Return the handler, preceded by the check."""
         handle = super().get_route_handler()
-        allowed = query_names(self.dependant)
+        allowed = query_parameter_names(self.dependant)
 
         async def handle_checked(http: HttpRequest) -> HttpResponse:
             refuse_unknown_parameters(http.scope, allowed)
@@ -163,7 +163,7 @@ class StrictPlainRoute(Route):
         await super().handle(scope, receive, send)
 
 
-class Shortcut:
+class RouteShortcut:
     """Handles the calls of one route before the framework, whose layers take as long as the route.
 
     A call with parameters passes through the framework, which refuses them. So do all calls if OpenTelemetry is
@@ -188,11 +188,11 @@ class Shortcut:
         await response(scope, receive, send)
 
 
-def query_names(dependant: Dependant) -> set[str]:
+def query_parameter_names(dependant: Dependant) -> set[str]:
     """Return the names of the query parameters of a route and of what it depends on."""
     kinds = {field.alias: field.field_info.annotation for field in dependant.query_params}
     own = {name for alias, kind in kinds.items() for name in getattr(kind, "model_fields", (alias,))}
-    return own.union(*map(query_names, dependant.dependencies))
+    return own.union(*map(query_parameter_names, dependant.dependencies))
 
 
 def refuse_unknown_parameters(scope: Scope, allowed: Set[str]) -> None:

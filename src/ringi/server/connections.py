@@ -111,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.refuse(RefusalError(408, "too_slow", f"{what}: send the call again"))
 
 
-def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:
+def bounded_protocol_class(settings: ServerSettings) -> type[asyncio.Protocol]:
     """Return the protocol class for one server's connections."""
     fields: dict[str, Any] = {"settings": settings, "waiting": {}}
     return type("ServerProtocol", (BoundedProtocol,), fields)
@@ -124,7 +124,7 @@ def error_response_bytes(error: Exception) -> bytes:
     return b"\r\n".join([*lines, b"connection: close", b"", bytes(response.body)])
 
 
-def file_limit() -> int | None:
+def raise_open_file_limit() -> int | None:
     """Raise this process's file limit to the hard limit, and return it; None if there is no limit."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limit.
         import resource
@@ -142,7 +142,12 @@ def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.C
     # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
     proxied = settings.proxy is None
     # No level of ours shows the access log, but its lines would be composed.
-    parts: dict[str, Any] = {"http": protocol_for(settings), "ws": "none", "lifespan": "off", "access_log": False}
+    parts: dict[str, Any] = {
+        "http": bounded_protocol_class(settings),
+        "ws": "none",
+        "lifespan": "off",
+        "access_log": False,
+    }
     return uvicorn.Config(app, proxy_headers=proxied, **parts, **more)
 
 

@@ -17,7 +17,7 @@ from ringi.runs.agent import Agent
 from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys
 from ringi.server.components import ServerComponents
-from ringi.server.extension import Extension, own_protocols
+from ringi.server.extension import Extension, built_in_protocols
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.problems import problem_response
 from ringi.server.refusals import RefusalError
@@ -57,7 +57,7 @@ class EmbeddedApp:
             UnavailableError: The store does not respond.
             UnsupportedError: There are agents, and the store cannot run agents.
         """
-        extensions = [*own_protocols(), *self._parts["extensions"]]
+        extensions = [*built_in_protocols(), *self._parts["extensions"]]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
             open_components(self._parts["agents"], self._url, **options) as (parts, _worker),

@@ -18,7 +18,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.sse.sse import Streams
 
 
-class Group(Protocol):
+class RouteGroup(Protocol):
     """A group of related routes."""
 
     def add_to(self, api: FastAPI) -> None:
@@ -37,7 +37,7 @@ LANGGRAPH_API = EntryPoint("langgraph", "ringi.protocols.langgraph_api.routes:EX
 MCP = EntryPoint("mcp", "ringi.gateways.mcp.routes:EXTENSION", GROUP)
 
 
-def no_agents(model: Any) -> list[Agent]:
+def no_example_agents(model: Any) -> list[Agent]:
     """Return no example agents."""
     return []
 
@@ -46,7 +46,7 @@ def no_agents(model: Any) -> list[Agent]:
 class Extension:
     """What a protocol or an application adds to the server: routes, their OpenAPI description, and example agents."""
 
-    routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], Group]
+    routes: Callable[[ServerComponents, Authenticator, AskLimits, Streams], RouteGroup]
     """Creates the routes when the server starts; they register their streams and long polls with the last argument."""
     inputs: tuple[type[BaseModel], ...] = ()
     """The models of request bodies."""
@@ -54,11 +54,11 @@ class Extension:
     """The models of replies."""
     operations: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """The OpenAPI descriptions of routes that stream, by path: those of the others come from `add_to`."""
-    agents: Callable[[Any], list[Agent]] = no_agents
+    agents: Callable[[Any], list[Agent]] = no_example_agents
     """Creates the example agents of `ringi demo` with a chat model of LangChain, or with a scripted one for None."""
 
 
-def own_protocols() -> list[Extension]:
+def built_in_protocols() -> list[Extension]:
     """Return the protocols that every server offers."""
     return [point.load() for point in PROTOCOLS]
 
@@ -74,7 +74,7 @@ def served_extensions(*, has_agents: bool) -> list[Extension]:
     Args:
         has_agents: Whether the server runs agents.
     """
-    served = [*own_protocols(), LANGGRAPH_API.load()]
+    served = [*built_in_protocols(), LANGGRAPH_API.load()]
     if find_spec("mcp_types"):
         served.append(MCP.load())
     if not has_agents or not find_spec("langgraph"):

@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # The terminal shows requests as the API does, without the se
 Role = Literal["agent", "person", "admin", "auditor"]
 
 
-def is_name(name: object) -> TypeGuard[str]:
+def is_person_name(name: object) -> TypeGuard[str]:
     """Return whether a name is valid, and cannot be mistaken for an agent or for an absent person."""
-    return is_group(name) and ":" not in name and name != SYSTEM
+    return is_group_name(name) and ":" not in name and name != SYSTEM
 
 
-def is_group(name: object) -> TypeGuard[str]:
+def is_group_name(name: object) -> TypeGuard[str]:
     """Return whether a text is valid as the name of a group."""
     try:
         return isinstance(name, str) and len(name) <= 200 and bool(check_name(name))
@@ -35,7 +35,7 @@ def is_group(name: object) -> TypeGuard[str]:
         return False
 
 
-def reserved_name(name: str) -> UnauthenticatedError:
+def reserved_name_error(name: str) -> UnauthenticatedError:
     """Return the error of a caller whose name could be mistaken for another identity."""
     return UnauthenticatedError(
         f"the name {name!r} is not allowed; issue a token for another name, without a colon or control characters"
@@ -71,9 +71,9 @@ class GroupRoles:
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> AuthenticatedPerson:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
-        if not is_name(name):
-            raise reserved_name(str(name))
-        groups = [group for group in groups if is_group(group)]
+        if not is_person_name(name):
+            raise reserved_name_error(str(name))
+        groups = [group for group in groups if is_group_name(group)]
         if self.admins.intersection(groups):
             return AuthenticatedPerson(tenant, "admin", name, tuple(groups))
         if self.auditors.intersection(groups):
@@ -120,7 +120,7 @@ class Oidc:
         names = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
         options: dict[str, Any] = {name: getattr(found, f"oidc_{name}") for name in names}
         return cls(
-            safe_address("RINGI_OIDC_ISSUER", found.oidc_issuer),
+            safe_server_url("RINGI_OIDC_ISSUER", found.oidc_issuer),
             **options,
             takes_id_tokens=found.oidc_id_tokens,
             public_url=public_url(),
@@ -179,10 +179,10 @@ class TrustedProxy:
 def public_url() -> str | None:
     """Return the public URL of this server, if it is set."""
     url = Settings.load().public_url
-    return safe_address("RINGI_PUBLIC_URL", url).rstrip("/") if url else None
+    return safe_server_url("RINGI_PUBLIC_URL", url).rstrip("/") if url else None
 
 
-def safe_address(name: str, url: str) -> str:
+def safe_server_url(name: str, url: str) -> str:
     """Return a URL that may carry secrets, or raise `SettingError`."""
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):

@@ -37,7 +37,7 @@ TEXTS: dict[Language, dict[str, str]] = {
 }
 
 
-def texts_for(scope: Scope) -> dict[str, str]:
+def server_texts_for_caller(scope: Scope) -> dict[str, str]:
     """Return the texts in the caller's preferred available language, else in English."""
     return TEXTS[language_for(scope)]
 

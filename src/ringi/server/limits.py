@@ -79,7 +79,7 @@ class RateCounter:
         self._minutes[key] = (began, number + 1)
 
 
-async def submit_for(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:
+async def submit_for_caller(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:
     """Store an ask of a caller, or return the stored request if its id exists with the same content.
 
     Args:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from ringi.base.validation import safe_repr
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
-from ringi.files.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
+from ringi.files.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many_images
 from ringi.forms.field_parts import AttachedFile
 
 MAX_ENCODED = 4 * -(-MAX_IMAGE // 3)
@@ -44,12 +44,12 @@ class ImageSource(NamedTuple):
     url: object = None
 
 
-def ai_sdk_file(part: MessagePart) -> ImageSource:
+def image_source_of_ai_sdk_file(part: MessagePart) -> ImageSource:
     """Return the source of the AI SDK's `file`; LangChain has a part of the same name."""
     return ImageSource(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
 
 
-def media_part(part: MessagePart) -> ImageSource:
+def image_source_of_media_part(part: MessagePart) -> ImageSource:
     """Return the source of an `image` of AG-UI or LangChain, or of AG-UI's `binary` before 1.0."""
     source, metadata = part.get("source"), part.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
@@ -61,23 +61,26 @@ def media_part(part: MessagePart) -> ImageSource:
     return ImageSource(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
 
 
-def image_url(part: MessagePart) -> ImageSource:
+def image_source_of_image_url(part: MessagePart) -> ImageSource:
     """Return the source of LangChain's `image_url`, in OpenAI's format."""
     value = part.get("image_url")
     return ImageSource(url=value.get("url") if isinstance(value, dict) else value)
 
 
 SOURCE_PARSERS: dict[str, Callable[[MessagePart], ImageSource]] = {
-    "file": ai_sdk_file, "image": media_part, "binary": media_part, "image_url": image_url,
-}  # fmt: skip
+    "file": image_source_of_ai_sdk_file,
+    "image": image_source_of_media_part,
+    "binary": image_source_of_media_part,
+    "image_url": image_source_of_image_url,
+}
 
 
-def parse_message(content: object) -> UserMessage:
+def parse_user_message(content: object) -> UserMessage:
     """Return the content of a message, which is text or a list of parts; raise `InvalidError` for anything else."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
     # Before any of them is decoded, or read from the store.
-    refuse_many(sum(isinstance(kind, str) and kind in SOURCE_PARSERS for kind in kinds))
+    refuse_many_images(sum(isinstance(kind, str) and kind in SOURCE_PARSERS for kind in kinds))
     texts, images = list[str](), list[NewImage | str]()
     for part, kind in zip(parts, kinds, strict=True):
         if kind == "text" and isinstance(part.get("text"), str):
@@ -103,10 +106,10 @@ def parse_image(source: ImageSource) -> NewImage | str:
     if not isinstance(data, str):
         why = "a part has no bytes: send an image as base64 or as a data: URL"
         raise InvalidError.of(FIELD, why, "image_missing")
-    return NewImage(source.name if isinstance(source.name, str) else "image", decode_image(data))
+    return NewImage(source.name if isinstance(source.name, str) else "image", decode_base64_image(data))
 
 
-def decode_image(text: str) -> bytes:
+def decode_base64_image(text: str) -> bytes:
     """Return the bytes of an image in base64, or raise `InvalidError`."""
     if len(text) > MAX_ENCODED:
         why = f"an image has more than {MAX_IMAGE} bytes: send a smaller one"
@@ -133,12 +136,12 @@ async def stored_image(images: Images, thread: Thread | None, url: str) -> NewIm
     return NewImage(file["name"], await images.content(thread.key, file))
 
 
-def image_address(base: str, thread_id: str, number: int) -> str:
+def image_url_for_page(base: str, thread_id: str, number: int) -> str:
     """Return the URL of an image, under Ringi's base path."""
     return f"{base}/v1/threads/{quote(thread_id, safe='')}/images/{number}"
 
 
-def file_part(base: str, thread_id: str, file: AttachedFile) -> MessagePart:
+def image_as_ai_sdk_part(base: str, thread_id: str, file: AttachedFile) -> MessagePart:
     """Return an image as a part of the AI SDK."""
-    url = image_address(base, thread_id, file["number"])
+    url = image_url_for_page(base, thread_id, file["number"])
     return {"type": "file", "mediaType": file["media_type"], "filename": file["name"], "url": url}

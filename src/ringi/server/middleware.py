@@ -20,7 +20,7 @@ from ringi.domain.record import Key
 from ringi.errors import RingiError
 from ringi.inbox import tracing
 from ringi.inbox.journals import EntryAndState, write_entry
-from ringi.server.auth.authenticator import NEW_COOKIES, READERS, Principal, base_of
+from ringi.server.auth.authenticator import NEW_COOKIES, READERS, Principal, server_base_path
 from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import problem_response
@@ -39,7 +39,7 @@ RECORDED_PARAMETERS = ("request_id", "thread_id")
 """The query parameters that name a record. Others, such as a search, may contain personal data."""
 
 
-class AccessLog:
+class AuditorReadLog:
     """Records reads durably before their replies are sent: one entry for each person, path and quarter of an hour."""
 
     def __init__(self, backend: Backend) -> None:
@@ -84,7 +84,7 @@ class RecordingSender:
 
     __slots__ = ("_is_refused", "_log", "_readers", "_scope", "_send")
 
-    def __init__(self, log: AccessLog, readers: MutableSequence[Principal], scope: Scope, send: Send) -> None:
+    def __init__(self, log: AuditorReadLog, readers: MutableSequence[Principal], scope: Scope, send: Send) -> None:
         self._log, self._readers, self._scope, self._send = log, readers, scope, send
         self._is_refused = False
 
@@ -106,13 +106,13 @@ async def _nothing() -> Any:
 
 def recorded_path(scope: Scope) -> str:
     """Return the path of a call for the log, with the parameters that name a record."""
-    path = str(scope["path"]).removeprefix(base_of(scope))
+    path = str(scope["path"]).removeprefix(server_base_path(scope))
     parameters = QueryParams(scope["query_string"])
     named = [f"{name}={parameters[name]}" for name in RECORDED_PARAMETERS if name in parameters]
     return f"{path}?{'&'.join(named)}" if named else path
 
 
-def with_access_log(log: AccessLog, scope: Scope, send: Send) -> Send:
+def with_access_log(log: AuditorReadLog, scope: Scope, send: Send) -> Send:
     """Return a `send` that records the read of an auditor, whom the authentication adds to the scope."""
     readers: list[Principal] = []
     scope[READERS] = readers
@@ -148,7 +148,7 @@ TLS_SECURITY = [*SECURITY, (b"strict-transport-security", b"max-age=31536000")]
 class SecurityMiddleware:
     """Checks host, body and media type before the application; failures produce only problem documents."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, log: AccessLog) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, log: AuditorReadLog) -> None:
         self._app, self._settings, self._log = app, settings, log
         self._is_public_tls = (public_url() or "").startswith("https:")
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
@@ -161,7 +161,7 @@ class SecurityMiddleware:
         cookies: list[bytes] = []
         scope[NEW_COOKIES] = cookies
         # Below another application's path, the host is that application's.
-        is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not base_of(scope)
+        is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not server_base_path(scope)
         sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)
         try:
             receive = self._check_call(scope, receive)
@@ -182,11 +182,11 @@ class SecurityMiddleware:
         if scope["method"] not in WRITES:
             return receive
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # The first of several counts.
-        check_media_type(headers)
+        refuse_other_than_json_body(headers)
         length = headers.get(b"content-length", b"0")
-        limit = self._limit(scope["path"].removeprefix(base_of(scope)))
+        limit = self._limit(scope["path"].removeprefix(server_base_path(scope)))
         if not length.isdigit() or int(length[:20]) > limit:
-            raise too_large(limit)
+            raise body_too_large_error(limit)
         return LimitedBody(receive, limit)
 
     def _limit(self, path: str) -> int:
@@ -201,23 +201,23 @@ class SecurityMiddleware:
         if len(hosts) != 1:
             raise MalformedError(f"the call has {len(hosts)} Host headers: send exactly one")
         host = hosts[0].decode("latin-1")
-        if host_name(host) not in self._hosts:
+        if host_without_port(host) not in self._hosts:
             what = f"host {host!r} is not allowed: use a host name with which the server was started"
             raise RefusalError(421, "host", what)
 
 
-def host_name(host: str) -> str:
+def host_without_port(host: str) -> str:
     """Return a Host header without its port."""
     name, colon, port = host.lower().rpartition(":")
     return name if colon and port.isdigit() else host.lower()
 
 
-def too_large(limit: int) -> RefusalError:
+def body_too_large_error(limit: int) -> RefusalError:
     """Return the error of a body above the limit."""
     return RefusalError(413, "too_large", f"the body is larger than {limit} bytes: send less data, or a link to it")
 
 
-def check_media_type(headers: Mapping[bytes, bytes]) -> None:
+def refuse_other_than_json_body(headers: Mapping[bytes, bytes]) -> None:
     """Raise `RefusalError` for a body that is not JSON: forms of other sites cannot send JSON."""
     media_type = headers.get(b"content-type")
     has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
@@ -242,7 +242,7 @@ class LimitedBody:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise too_large(self._limit)
+            raise body_too_large_error(self._limit)
         return message
 
 
@@ -259,13 +259,15 @@ class ResponseSender:
         """Send one part."""
         if message["type"] == "http.response.start":
             self.is_started = True
-            message = {**message, "headers": with_security(message, self._cookies, self._common)}
+            message = {**message, "headers": with_common_headers(message, self._cookies, self._common)}
         elif self.is_head:
             message = {**message, "body": b""}
         await self._send(message)
 
 
-def with_security(start: Message, cookies: list[bytes], common: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def with_common_headers(
+    start: Message, cookies: list[bytes], common: list[tuple[bytes, bytes]]
+) -> list[tuple[bytes, bytes]]:
     """Return the headers of a reply, with the common headers and new cookies."""
     headers = list(start.get("headers", ()))
     names = [name for name, _ in headers]

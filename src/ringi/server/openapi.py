@@ -87,7 +87,7 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
     modes: Any = [(model, "validation") for model in inputs] + [(model, "serialization") for model in outputs]
     _, models = models_json_schema(modes, ref_template=REF)
     document.setdefault("components", {})["schemas"] = {
-        name: for_generators(each) for name, each in models["$defs"].items()
+        name: schema_for_client_generators(each) for name, each in models["$defs"].items()
     }
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
@@ -95,19 +95,19 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
     }
     document["security"] = [{"token": []}, {"page": []}]
     for row in TABLE:
-        document["paths"].setdefault(row.path, {})[row.method.lower()] = verb_operation(row)
+        document["paths"].setdefault(row.path, {})[row.method.lower()] = verb_openapi_operation(row)
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            complete_operation(path, operation, document["components"]["schemas"])
+            complete_openapi_operation(path, operation, document["components"]["schemas"])
     for each in (STREAMS, *(extension.operations for extension in extensions)):
         document["paths"] |= each
     return document
 
 
-def complete_operation(path: str, operation: dict[str, Any], models: dict[str, Any]) -> None:
+def complete_openapi_operation(path: str, operation: dict[str, Any], models: dict[str, Any]) -> None:
     """Add the id, the required body and the security of an operation, which its route does not declare."""
     if "{id}" in path:
-        operation["parameters"] = with_id(operation.get("parameters", []))
+        operation["parameters"] = parameters_with_id(operation.get("parameters", []))
     if body := operation.get("requestBody"):
         model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         body["required"] = bool(models[model].get("required"))
@@ -115,7 +115,7 @@ def complete_operation(path: str, operation: dict[str, Any], models: dict[str, A
         operation["security"] = []
 
 
-def for_generators(schema: dict[str, Any]) -> dict[str, Any]:
+def schema_for_client_generators(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema in the form that client generators expect.
 
     A discriminator is required, as it is on input. The default of an optional field is moved to `x-default`: generators
@@ -124,31 +124,31 @@ def for_generators(schema: dict[str, Any]) -> dict[str, Any]:
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     tags = [name for name, each in properties.items() if "const" in each]
     required = list(dict.fromkeys([*schema.get("required", []), *tags]))
-    fields = {name: each if name in required else without_default(each) for name, each in properties.items()}
+    fields = {name: each if name in required else schema_without_default(each) for name, each in properties.items()}
     return {**schema, **({"properties": fields} if fields else {}), **({"required": required} if required else {})}
 
 
-def without_default(schema: dict[str, Any]) -> dict[str, Any]:
+def schema_without_default(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional field."""
     return {"x-default" if name == "default" else name: each for name, each in schema.items()}
 
 
-def operation_id(route: APIRoute) -> str:
+def openapi_operation_id(route: APIRoute) -> str:
     """Return the operation id for generated clients: the group and the action."""
     return f"{route.tags[0]}_{route.name}" if route.tags else route.name
 
 
 def router_of(tag: str) -> APIRouter:
     """Return a router for a group of routes."""
-    return APIRouter(tags=[tag], route_class=StrictRoute, generate_unique_id_function=operation_id)
+    return APIRouter(tags=[tag], route_class=StrictRoute, generate_unique_id_function=openapi_operation_id)
 
 
-def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def parameters_with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters of a route with the id in its path."""
     return [ID, *(each for each in parameters if each["name"] != "id")]
 
 
-def verb_operation(row: Operation) -> dict[str, Any]:
+def verb_openapi_operation(row: Operation) -> dict[str, Any]:
     """Return the description of a verb; its texts are those of the abstract method."""
     reply = None if row.reply in (bytes, NoneType) else PUBLIC_FORMS[row.reply].model
     file = "application/octet-stream" if row.reply is bytes else None

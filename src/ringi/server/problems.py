@@ -15,7 +15,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Match
 
 from ringi.base.canonical_json import jsonable
-from ringi.base.validation import rule_of
+from ringi.base.validation import pydantic_error_rule
 from ringi.errors import ConflictError, FieldError, InvalidError, RingiError, UnavailableError
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
@@ -39,7 +39,7 @@ STATUSES = {
 INTERNAL = (500, "internal")
 
 
-def status_of(error: Exception) -> tuple[int, str]:
+def http_status_of_error(error: Exception) -> tuple[int, str]:
     """Return the HTTP status and the code of an error."""
     if isinstance(error, RefusalError):
         return error.status, error.code
@@ -55,9 +55,9 @@ def problem_document(status: int, code: str, detail: str, **more: object) -> dic
     return {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **more}
 
 
-def document_of(error: Exception) -> dict[str, Any]:
+def problem_document_of_error(error: Exception) -> dict[str, Any]:
     """Return the public problem document of an error; an unexpected error reveals nothing."""
-    status, code = status_of(error)
+    status, code = http_status_of_error(error)
     if (status, code) == INTERNAL:
         return problem_document(500, code, "an internal error occurred and was logged; retrying may help")
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
@@ -77,7 +77,7 @@ def problem_response(error: Exception) -> HttpResponse:
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
-    return _response(document_of(error), headers)
+    return _response(problem_document_of_error(error), headers)
 
 
 def _response(body: dict[str, Any], headers: dict[str, str] | None = None) -> HttpResponse:
@@ -85,12 +85,12 @@ def _response(body: dict[str, Any], headers: dict[str, str] | None = None) -> Ht
     return HttpResponse(content, body["status"], headers, MEDIA_TYPE)
 
 
-async def on_error(http: HttpRequest, error: Exception) -> HttpResponse:
+async def respond_to_ringi_error(http: HttpRequest, error: Exception) -> HttpResponse:
     """Respond to an error of Ringi."""
     return problem_response(error)
 
 
-async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
+async def respond_to_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
     """Respond to an error of the framework, such as an unknown path or a wrong method."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).name.lower()
@@ -99,11 +99,11 @@ async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
         detail += ": /openapi.json lists the paths"
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers = {"allow": ", ".join(allowed_methods(http))}
+        headers = {"allow": ", ".join(allowed_methods_of_path(http))}
     return _response(problem_document(error.status_code, code, detail), headers)
 
 
-def allowed_methods(http: HttpRequest) -> list[str]:
+def allowed_methods_of_path(http: HttpRequest) -> list[str]:
     """Return all methods of a path: each of its routes knows only its own."""
     matching = [route for route in http.app.routes if route.matches(http.scope)[0] != Match.NONE]
     path = http.scope["path"].removeprefix(http.scope.get("root_path", ""))
@@ -113,7 +113,7 @@ def allowed_methods(http: HttpRequest) -> list[str]:
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
-async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpResponse:
+async def respond_to_invalid_parameter(http: HttpRequest, error: Exception) -> HttpResponse:
     """Respond to an invalid query or path parameter; an unauthenticated caller receives only 401."""
     assert isinstance(error, RequestValidationError)
     try:
@@ -121,7 +121,7 @@ async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpRespo
     except RingiError as refusal:
         return problem_response(refusal)
     found = [
-        FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"], *rule_of(each))
+        FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"], *pydantic_error_rule(each))
         for each in error.errors()
     ]
     return problem_response(InvalidError(found))

@@ -87,11 +87,13 @@ def _failure(thread: thread.Thread) -> dict[str, Any]:
 def audit_event(event: Event) -> AuditEvent:
     """Return an event of the audit trail."""
     hidden = PRIVATE | {"tenant"}
-    changed = {name: for_readers(name, value) for name, value in event.changed.items() if name not in hidden}
+    changed = {
+        name: event_value_for_readers(name, value) for name, value in event.changed.items() if name not in hidden
+    }
     return to_api_model(AuditEvent, event, changed=changed)
 
 
-def for_readers(name: str, value: Any) -> Any:
+def event_value_for_readers(name: str, value: Any) -> Any:
     """Return the new value of a field in an event, as `Request.for_readers` shows the field."""
     if name == "held" and isinstance(value, dict):
         return {key: each for key, each in value.items() if key not in (*WORDS, *SIGN_INS)}
@@ -113,7 +115,7 @@ def request_json(request: Request) -> bytes:
     Args:
         request: The request.
     """
-    return model_json(request.for_readers(), include=PUBLIC)
+    return api_model_json(request.for_readers(), include=PUBLIC)
 
 
 class PublicForm(NamedTuple):
@@ -125,7 +127,7 @@ class PublicForm(NamedTuple):
 
 
 def _form(model: type[BaseModel], made: Callable[[Any], BaseModel] = lambda result: result) -> PublicForm:
-    return PublicForm(model.__name__, lambda result: model_json(made(result)))
+    return PublicForm(model.__name__, lambda result: api_model_json(made(result)))
 
 
 def _page(model: type[BaseModel], item: Callable[[Any], Any] = lambda item: item) -> PublicForm:
@@ -134,7 +136,7 @@ def _page(model: type[BaseModel], item: Callable[[Any], Any] = lambda item: item
 
 PUBLIC_FORMS: dict[Any, PublicForm] = {
     Request: PublicForm("Request", request_json),
-    Page[Request]: PublicForm("RequestPage", lambda page: page_json(map(request_json, page), page.next)),
+    Page[Request]: PublicForm("RequestPage", lambda page: request_page_json(map(request_json, page), page.next)),
     list[Event]: _form(schemas.AuditPage),
     Page[GrantView]: _page(GrantPage),
     Page[Suggestion]: _page(SuggestionPage),
@@ -158,7 +160,7 @@ def feed_event_json(event: Event, request: bytes) -> bytes:
     return _event_json(event, exclude={"request", "gone"})[:-1] + b',"request":' + request + b"}"
 
 
-def gone_json(event: Event) -> bytes:
+def hidden_request_event_json(event: Event) -> bytes:
     """Return an event after which the reader may not read its request: it only states that the request is gone."""
     return _event_json(event, exclude={"request"}, gone=event.record_id)
 
@@ -169,21 +171,21 @@ def tenant_event_json(event: Event, type: TenantEventName) -> bytes:
 
 
 def _event_json(event: Event, *, exclude: set[str], gone: str | None = None, **more: Any) -> bytes:
-    return model_json(to_api_model(schemas.FeedEvent, event, request=None, gone=gone, **more), exclude=exclude)
+    return api_model_json(to_api_model(schemas.FeedEvent, event, request=None, gone=gone, **more), exclude=exclude)
 
 
-def page_json(items: Iterable[bytes], next: str | None) -> bytes:
+def request_page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return a `RequestPage` of encoded requests, in half the time that a model takes."""
-    return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
+    return b'{"items":[' + b",".join(items) + b'],"next":' + plain_json_bytes(next) + b"}"
 
 
 def urgent_page_json(items: Iterable[bytes], next: str | None, urgent: UrgentQuery) -> bytes:
     """Return a `RequestPage` in the order `urgent`, with the times that part it."""
     times = jsonable({"now": urgent.now, "due_soon_until": urgent.due_soon_until})
-    return page_json(items, next)[:-1] + b"," + dump_json(times)[1:]
+    return request_page_json(items, next)[:-1] + b"," + plain_json_bytes(times)[1:]
 
 
-def dump_json(value: object) -> bytes:
+def plain_json_bytes(value: object) -> bytes:
     """Return plain JSON data as UTF-8.
 
     Args:
@@ -195,7 +197,7 @@ def dump_json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def model_json(model: BaseModel, **options: Any) -> bytes:
+def api_model_json(model: BaseModel, **options: Any) -> bytes:
     """Return a model as JSON.
 
     Args:
@@ -206,4 +208,4 @@ def model_json(model: BaseModel, **options: Any) -> bytes:
         return model.model_dump_json(**options).encode()
     except PydanticSerializationError:
         # A stored lone surrogate would fail every list that contains it.
-        return dump_json(model.model_dump(mode="json", **options))
+        return plain_json_bytes(model.model_dump(mode="json", **options))

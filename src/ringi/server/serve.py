@@ -22,7 +22,7 @@ from ringi.audit.seals import Sealer
 from ringi.base.extras import UnsupportedError
 from ringi.base.loops import cancel_all, end_task
 from ringi.base.settings import SettingError
-from ringi.connect import LOOPBACK, home_folder, inbox_on, repeat_work
+from ringi.connect import LOOPBACK, home_folder, open_inbox_on_backend, repeat_work
 from ringi.delivery.deliveries import run_deliveries
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.inbox.inbox import Limits
@@ -33,11 +33,11 @@ from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys, Principal, seal_key
 from ringi.server.auth.links import mint_link
 from ringi.server.components import ServerComponents
-from ringi.server.connections import RESERVED_FILES, UvicornServer, file_limit, uvicorn_config
+from ringi.server.connections import RESERVED_FILES, UvicornServer, raise_open_file_limit, uvicorn_config
 from ringi.server.extension import Extension, served_extensions
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.settings import ServerSettings
-from ringi.server.startup import Meanwhile, collect_rarely, open_when_available, report_not_ready
+from ringi.server.startup import Meanwhile, collect_garbage_rarely, open_store_when_available, serve_not_ready_reports
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
@@ -94,15 +94,15 @@ async def serve_until_signal(
     """
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works only on 127.0.0.1: remove --no-auth, or --host")
-    if files := file_limit():
+    if files := raise_open_file_limit():
         max_connections = max(1, files - RESERVED_FILES)
         settings = replace(settings, max_connections=min(settings.max_connections, max_connections))
     with open_listening_socket(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home_folder())
-        write_tokens(address, keys, person)
-        meanwhile = partial(report_not_ready, listener, settings)
+        write_role_tokens(address, keys, person)
+        meanwhile = partial(serve_not_ready_reports, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
         async with (
             open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
@@ -118,7 +118,7 @@ async def serve_until_signal(
                 await begin(parts["runner"])
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
-            collect_rarely()
+            collect_garbage_rarely()
             sealing = asyncio.create_task(repeat_work(sealer.seal, SEAL_SECONDS))
             try:
                 await server.serve(sockets=[listener])
@@ -143,8 +143,8 @@ async def open_components(
     Raises `UnsupportedError` for agents on a store that has no jobs.
     """
     stop = asyncio.Event()
-    opening = open_when_available(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
-    async with opening as backend, inbox_on(backend, limits=limits) as inbox:
+    opening = open_store_when_available(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
+    async with opening as backend, open_inbox_on_backend(backend, limits=limits) as inbox:
         runner = Worker(backend, inbox, agents_by_name(agents))
         if runner.agents and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
@@ -172,14 +172,14 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
-def write_tokens(address: str, keys: Keys, person: str) -> None:
+def write_role_tokens(address: str, keys: Keys, person: str) -> None:
     """Write one token per role for the people and programs of this machine."""
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
-    write_private(home_folder() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
+    write_private_file(home_folder() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
     """Write a file that only its owner can read, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")

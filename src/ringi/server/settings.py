@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import SettingError, Settings, read_pairs, read_seconds
+from ringi.base.settings import SettingError, Settings, read_seconds_by_name, read_setting_pairs
 from ringi.domain.voting import Tier
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.prices import Prices
@@ -108,8 +108,8 @@ class ServerSettings:
         environment: dict[str, Any] = {
             "session_seconds": found.session_days * 86_400,
             "max_connections": int(found.max_connections),
-            "fresh_sign_in": read_seconds("fresh_sign_in", found.fresh_sign_in, get_args(Tier)),
-            "sign_in_acr": read_pairs("sign_in_acr", found.sign_in_acr, get_args(Tier)),
+            "fresh_sign_in": read_seconds_by_name("fresh_sign_in", found.fresh_sign_in, get_args(Tier)),
+            "sign_in_acr": read_setting_pairs("sign_in_acr", found.sign_in_acr, get_args(Tier)),
             "prices": Prices.load(found.prices),
             **found.model_dump(
                 include={"header_seconds", "body_seconds", "cors_origins", "record_seen", "security_contact"}

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from ringi.connect import Backend, open_backend, resolved_url
+from ringi.connect import Backend, open_backend, resolve_inbox_url
 from ringi.errors import UnavailableError
 from ringi.server.calls import reply
-from ringi.server.connections import protocol_for
+from ringi.server.connections import bounded_protocol_class
 from ringi.server.problems import problem_response
 from ringi.server.schemas import Health
 from ringi.server.settings import ServerSettings
@@ -35,14 +35,14 @@ WAITING = "this server is waiting for its store, which does not respond yet"
 Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
 
 
-def collect_rarely() -> None:
+def collect_garbage_rarely() -> None:
     """Set up the garbage collector of a process that now begins to serve or to work."""
     gc.set_threshold(GC_THRESHOLD)
     gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.
 
 
 @asynccontextmanager
-async def open_when_available(
+async def open_store_when_available(
     url: str | None, *, poll_interval: float, timeout: float | None = None, meanwhile: Meanwhile = nullcontext
 ) -> AsyncIterator[Backend]:
     """Open a store; a remote store is tried within `meanwhile` until it responds.
@@ -58,7 +58,7 @@ async def open_when_available(
         try:
             backend = await open_once()
         except UnavailableError as error:
-            if urlsplit(resolved_url(url)).scheme not in REMOTE:
+            if urlsplit(resolve_inbox_url(url)).scheme not in REMOTE:
                 raise
             async with meanwhile():
                 backend = await _retry(open_once, error, timeout)
@@ -85,10 +85,10 @@ async def _retry(
 
 
 @asynccontextmanager
-async def report_not_ready(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
+async def serve_not_ready_reports(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
     """Report on the server's port that the process is alive and not ready."""
-    limits: dict[str, Any] = {"http": protocol_for(settings), "timeout_graceful_shutdown": 1}
-    config = uvicorn.Config(not_ready, ws="none", lifespan="off", log_level="warning", **limits)
+    limits: dict[str, Any] = {"http": bounded_protocol_class(settings), "timeout_graceful_shutdown": 1}
+    config = uvicorn.Config(answer_not_ready, ws="none", lifespan="off", log_level="warning", **limits)
     server, copy = uvicorn.Server(config), listener.dup()
     serving = asyncio.create_task(server.serve(sockets=[copy]))
     try:
@@ -99,7 +99,7 @@ async def report_not_ready(listener: socket.socket, settings: ServerSettings) ->
         copy.close()
 
 
-async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
+async def answer_not_ready(scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one call."""
     is_alive = scope["path"] == "/healthz"
     answer = reply(Health(status="ok")) if is_alive else problem_response(UnavailableError(WAITING))

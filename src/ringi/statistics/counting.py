@@ -21,7 +21,7 @@ from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.statistics.counts import Audience, DayCounts, audience_of, audience_within_limit
+from ringi.statistics.counts import Audience, DayCounts, audience_from_json, audience_within_limit
 from ringi.statistics.facts import (
     COUNTED,
     IN,
@@ -30,9 +30,9 @@ from ringi.statistics.facts import (
     OUT,
     REASSIGNED,
     SEEN,
-    Facts,
-    audience_in,
-    count_into,
+    EventFacts,
+    count_event_in_day,
+    groups_of_request,
     request_fields_of_event,
 )
 
@@ -46,7 +46,7 @@ HISTORY = 500
 TRIES = 50
 
 
-class Covered(NamedTuple):
+class NewestCountedEvent(NamedTuple):
     """The newest event that is counted."""
 
     position: Position
@@ -54,7 +54,7 @@ class Covered(NamedTuple):
     at: datetime
 
 
-class Head(NamedTuple):
+class CountingProgress(NamedTuple):
     """How far the events of a tenant are counted."""
 
     journal: Journal | None
@@ -63,7 +63,7 @@ class Head(NamedTuple):
     position: Position = START
     first: datetime | None = None
     """The time of the first event of the tenant."""
-    covered: Covered | None = None
+    covered: NewestCountedEvent | None = None
     counts: dict[str, Any] = {}
     """The newest counts by day; a day with a lower number has not added them."""
     months: dict[str, list[list[Any]]] = {}
@@ -73,7 +73,7 @@ class Head(NamedTuple):
 class CountedDays(NamedTuple):
     """The counts of some days, and how far the events are counted."""
 
-    head: Head
+    head: CountingProgress
     days: dict[date, DayCounts]
     is_complete: bool
 
@@ -98,7 +98,7 @@ class CountedDays(NamedTuple):
         for month, audiences in self.head.months.items():
             if month < day.isoformat()[:7]:
                 for groups, entered, left in audiences:
-                    found[audience_of(groups)] += entered - left
+                    found[audience_from_json(groups)] += entered - left
         for each, counts in self.days.items():
             if each < day and each.replace(day=1) == day.replace(day=1):
                 for (audience, _), hour in counts.hours.items():
@@ -172,17 +172,19 @@ class Statistics:
             await self._spread(tenant, head)
         raise ConflictError.too_often(Journal.record, HEAD)
 
-    async def _head(self, tenant: str) -> Head:
+    async def _head(self, tenant: str) -> CountingProgress:
         journal = await find_record(self._store, Journal, Key(tenant, HEAD))
         if journal is None or not journal.totals:
-            return Head(journal)
+            return CountingProgress(journal)
         data = journal.totals
         newest = data["covered"]
-        covered = Covered(newest[0], newest[1], datetime.fromisoformat(newest[2])) if newest else None
+        covered = NewestCountedEvent(newest[0], newest[1], datetime.fromisoformat(newest[2])) if newest else None
         first = data["first"] and datetime.fromisoformat(data["first"])
-        return Head(journal, data["number"], data["position"], first, covered, data["counts"], data["months"])
+        return CountingProgress(
+            journal, data["number"], data["position"], first, covered, data["counts"], data["months"]
+        )
 
-    async def _save(self, tenant: str, head: Head, fresh: _Batch) -> bool:
+    async def _save(self, tenant: str, head: CountingProgress, fresh: _Batch) -> bool:
         """Save the next head; return False if another process was first."""
         covered = fresh.covered or head.covered
         first = head.first or fresh.first
@@ -192,11 +194,11 @@ class Statistics:
             "first": first and first.isoformat(),
             "covered": covered and [*covered[:2], covered.at.isoformat()],
             "counts": {day: counts.dump() for day, counts in fresh.days.items()},
-            "months": with_months(head.months, fresh.days),
+            "months": monthly_queue_changes(head.months, fresh.days),
         }
         try:
             journal = head.journal or self._new(Key(tenant, HEAD))
-            await self._store.put(with_totals(journal, totals), None)
+            await self._store.put(journal_with_totals(journal, totals), None)
         except ConflictError:
             return False
         return True
@@ -206,7 +208,7 @@ class Statistics:
         journal, _ = Journal.begun(key.id, RINGI, {}, by=SYSTEM, now=self._clock(), tenant=key.tenant)
         return journal.model_copy(update={"version": 0, "head": ""})
 
-    async def _spread(self, tenant: str, head: Head) -> None:
+    async def _spread(self, tenant: str, head: CountingProgress) -> None:
         """Add the newest counts to the days that have not added them."""
         for day, counts in head.counts.items():
             await self._add(Key(tenant, f"{HEAD}-{day}"), head.number, DayCounts.load(counts))
@@ -220,7 +222,7 @@ class Statistics:
             counts = DayCounts.load(journal.totals)
             counts.add(more)
             with suppress(ConflictError):
-                await self._store.put(with_totals(journal, {"number": number, **counts.dump()}), None)
+                await self._store.put(journal_with_totals(journal, {"number": number, **counts.dump()}), None)
                 return
         raise ConflictError.too_often(Journal.record, key.id)
 
@@ -228,12 +230,12 @@ class Statistics:
 class _Batch:
     """The events after a head, counted by day."""
 
-    def __init__(self, store: Store, tenant: str, head: Head) -> None:
+    def __init__(self, store: Store, tenant: str, head: CountingProgress) -> None:
         self._store, self._tenant = store, tenant
         self.position = head.position
         self.days: dict[str, DayCounts] = {}
         self.first: datetime | None = None
-        self.covered: Covered | None = None
+        self.covered: NewestCountedEvent | None = None
 
     async def read(self, end: Position, until: float) -> bool:
         """Count events until the end, the size of a batch or a time is reached; return whether the end is."""
@@ -263,7 +265,7 @@ class _Batch:
             return
         last = events[-1]
         self.first = self.first or events[0].at
-        self.covered = Covered(last.position, last.hash, last.at)
+        self.covered = NewestCountedEvent(last.position, last.hash, last.at)
         counted = [each for each in events if each.record == Request.record and each.type in COUNTED]
         # The first event says all of the request, except what was erased.
         unclear = {Key(each.tenant, each.record_id) for each in counted if each.version > 1 or each.is_redacted}
@@ -274,11 +276,11 @@ class _Batch:
         facts = await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted))
         for each in facts:
             if each:
-                count_into(self.days, each)
+                count_event_in_day(self.days, each)
 
     async def _facts(
         self, event: Event, request: Request | None, seen: dict[tuple[str, str], datetime]
-    ) -> Facts | None:
+    ) -> EventFacts | None:
         fields = request_fields_of_event(event, request)
         if not fields:
             return None
@@ -287,22 +289,22 @@ class _Batch:
                 return None
             earlier = [each for each in await self._history(event.record_id) if each.version < event.version]
             named = [each.changed for each in earlier if "groups" in each.changed]
-            return Facts(event, fields, before=audience_in(named[-1])) if named else None
+            return EventFacts(event, fields, before=groups_of_request(named[-1])) if named else None
         responder = request.response.responder if request and request.response else None
         if event.version == 1 or not request or not responder or responder not in request.seen_by:
-            return Facts(event, fields)
+            return EventFacts(event, fields)
         at = seen.get((event.record_id, responder))
         if at is None:
             history = await self._history(event.record_id)
             at = next((each.at for each in history if each.type == SEEN and each.actor == responder), None)
-        return Facts(event, fields, seen_at=at)
+        return EventFacts(event, fields, seen_at=at)
 
     async def _history(self, id: str) -> list[Event]:
         events = await self._store.events(START, HISTORY, tenant=self._tenant, record_id=id)
         return [each for each in events if each.record == Request.record]
 
 
-def with_totals(journal: Journal, totals: dict[str, Any]) -> Journal:
+def journal_with_totals(journal: Journal, totals: dict[str, Any]) -> Journal:
     """Return the next version of a journal, with other totals; it needs no event."""
     return journal.model_copy(update={"totals": totals, "version": journal.version + 1})
 
@@ -312,9 +314,11 @@ def hourly_queue_change(hour: Counter[str]) -> int:
     return hour[IN] + hour[MOVED_IN] - hour[OUT] - hour[MOVED_OUT]
 
 
-def with_months(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) -> dict[str, list[list[Any]]]:
+def monthly_queue_changes(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) -> dict[str, list[list[Any]]]:
     """Return by month how many requests entered and left the queue of each audience."""
-    found = {month: {audience_of(a): [entered, left] for a, entered, left in each} for month, each in months.items()}
+    found = {
+        month: {audience_from_json(a): [entered, left] for a, entered, left in each} for month, each in months.items()
+    }
     for day, counts in days.items():
         month = found.setdefault(day[:7], {})
         known = set(month)
@@ -325,13 +329,13 @@ def with_months(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) 
     return {month: [[audience, *sums] for audience, sums in each.items()] for month, each in sorted(found.items())}
 
 
-def moments_of(since: date, until: date) -> tuple[datetime, datetime]:
+def period_bounds_in_utc(since: date, until: date) -> tuple[datetime, datetime]:
     """Return the begin of the first day and the end of the last one, in UTC."""
     begin, end = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (since, until + timedelta(days=1)))
     return begin, end
 
 
-def day_of(at: datetime) -> date:
+def utc_day_of_time(at: datetime) -> date:
     """Return the day of a time, in UTC."""
     return at.astimezone(UTC).date()
 

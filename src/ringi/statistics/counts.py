@@ -26,7 +26,7 @@ Audience = tuple[str, ...] | None
 """The groups of a request; empty if it is open to all, None if it is open only to one person or to many groups."""
 
 
-class Subject(NamedTuple):
+class CountedSubject(NamedTuple):
     """What is counted together: one row of a day."""
 
     agent: str
@@ -39,10 +39,10 @@ class DayCounts:
     """The counts of one day: by subject, and by audience and hour."""
 
     def __init__(self) -> None:
-        self.rows: dict[Subject, Counter[str]] = {}
+        self.rows: dict[CountedSubject, Counter[str]] = {}
         self.hours: dict[tuple[Audience, int], Counter[str]] = {}
 
-    def count(self, subject: Subject, *names: str) -> None:
+    def count(self, subject: CountedSubject, *names: str) -> None:
         """Count one event under each name."""
         self.rows.setdefault(subject, Counter()).update(names)
 
@@ -58,7 +58,7 @@ class DayCounts:
         for subject, counts in more.rows.items():
             audience = audience_within_limit(known, subject.audience)
             fits = subject in self.rows or len(self.rows) < MAX_ROWS
-            place = subject._replace(audience=audience) if fits else Subject(OTHER, OTHER, audience, OTHER)
+            place = subject._replace(audience=audience) if fits else CountedSubject(OTHER, OTHER, audience, OTHER)
             self.rows.setdefault(place, Counter()).update(counts)
 
     def dump(self) -> dict[str, Any]:
@@ -71,13 +71,13 @@ class DayCounts:
         """Return the counts that `dump` wrote."""
         found = cls()
         for agent, tool, audience, rule, counts in data.get("rows", ()):
-            found.rows[Subject(agent, tool, audience_of(audience), rule)] = Counter(counts)
+            found.rows[CountedSubject(agent, tool, audience_from_json(audience), rule)] = Counter(counts)
         for audience, hour, counts in data.get("hours", ()):
-            found.hours[audience_of(audience), hour] = Counter(counts)
+            found.hours[audience_from_json(audience), hour] = Counter(counts)
         return found
 
 
-def audience_of(groups: list[str] | None) -> Audience:
+def audience_from_json(groups: list[str] | None) -> Audience:
     """Return the audience that JSON data names."""
     return None if groups is None else tuple(groups)
 
@@ -90,12 +90,12 @@ def audience_within_limit(known: set[Audience], audience: Audience) -> Audience:
     return audience
 
 
-def bucket_of(seconds: float) -> str:
+def answer_time_bucket(seconds: float) -> str:
     """Return the name of the bucket of a time."""
     return f"{TIME}{math.ceil(math.log(max(seconds, FASTEST)) / math.log(GROWTH))}"
 
 
-def buckets_in(counts: Counter[str]) -> Iterator[tuple[float, int]]:
+def answer_time_buckets(counts: Counter[str]) -> Iterator[tuple[float, int]]:
     """Yield the time of each bucket in seconds and its count, fastest first."""
     found = {int(name[1:]): number for name, number in counts.items() if name[0] == TIME}
     for index in sorted(found):
@@ -112,7 +112,7 @@ def answer_time_quantile(counts: Counter[str], share: float) -> float | None:
     Returns:
         The time of the answer at that rank, with a relative error of at most `ERROR`.
     """
-    buckets = list(buckets_in(counts))
+    buckets = list(answer_time_buckets(counts))
     rank = math.ceil(share * sum(number for _, number in buckets))
     for seconds, number in buckets:
         rank -= number

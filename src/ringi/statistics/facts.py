@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
-from ringi.statistics.counts import MAX_GROUPS, MAX_NAME, Audience, DayCounts, Subject, bucket_of
+from ringi.statistics.counts import MAX_GROUPS, MAX_NAME, Audience, CountedSubject, DayCounts, answer_time_bucket
 
 CREATED, REASSIGNED, SEEN = "request.created", "request.reassigned", "request.seen"
 COUNTED = frozenset({CREATED, REASSIGNED, *FINAL_EVENTS})
@@ -27,7 +27,7 @@ MOVED_IN, MOVED_OUT = "moved_in", "moved_out"
 DECISIONS = {"approve": "approved", "edit": "edited", "reject": "rejected", "respond": "answered"}
 
 
-class Facts(NamedTuple):
+class EventFacts(NamedTuple):
     """What an event and its record say together."""
 
     event: Event
@@ -46,7 +46,7 @@ def request_fields_of_event(event: Event, request: Request | None) -> Mapping[st
     return request.model_dump(mode="json") if request else {}
 
 
-def count_into(days: dict[str, DayCounts], facts: Facts) -> None:
+def count_event_in_day(days: dict[str, DayCounts], facts: EventFacts) -> None:
     """Count an event in its day.
 
     A planted check is in the queue like any request: leaving it out would tell people which one it is.
@@ -56,9 +56,9 @@ def count_into(days: dict[str, DayCounts], facts: Facts) -> None:
         return
     at = event.at.astimezone(UTC)
     day = days.setdefault(at.date().isoformat(), DayCounts())
-    subject = subject_of(fields)
+    subject = counted_subject_of_request(fields)
     if event.type == REASSIGNED:
-        after = audience_in(event.changed)
+        after = groups_of_request(event.changed)
         if after != facts.before:
             day.count_hour(facts.before, at.hour, MOVED_OUT)
             day.count_hour(after, at.hour, MOVED_IN)
@@ -72,7 +72,7 @@ def count_into(days: dict[str, DayCounts], facts: Facts) -> None:
     day.count(subject, *_end(facts))
 
 
-def _is_rule(facts: Facts) -> bool:
+def _is_rule(facts: EventFacts) -> bool:
     """Return whether the event records a rule that a person has switched on, which nobody was asked about."""
     response = facts.fields.get("response") or {}
     return (facts.event.version, facts.event.type) == (1, "request.completed") and not (
@@ -80,7 +80,7 @@ def _is_rule(facts: Facts) -> bool:
     )
 
 
-def _end(facts: Facts) -> list[str]:
+def _end(facts: EventFacts) -> list[str]:
     if facts.fields.get("check") or facts.fields.get("check_result"):
         # Nothing but its result: its answer decides about no call.
         caught = (facts.fields.get("check_result") or {}).get("caught")
@@ -95,7 +95,7 @@ def _end(facts: Facts) -> list[str]:
     if fields["kind"] in ASKS:
         decision = {"approved": "answered", "rejected": "declined"}.get(decision, decision)
     at, asked = datetime.fromisoformat(response["at"]), datetime.fromisoformat(fields["created_at"])
-    names += [PERSON + decision, bucket_of((at - asked).total_seconds())]
+    names += [PERSON + decision, answer_time_bucket((at - asked).total_seconds())]
     if response["decision"] == "approve":
         base = "seen" if facts.seen_at else "asked"
         is_quick = at - (facts.seen_at or asked) < FAST
@@ -103,19 +103,19 @@ def _end(facts: Facts) -> list[str]:
     return names
 
 
-def subject_of(fields: Mapping[str, Any]) -> Subject:
+def counted_subject_of_request(fields: Mapping[str, Any]) -> CountedSubject:
     """Return the names under which a request is counted."""
     action, policy = fields.get("action") or {}, fields.get("policy") or {}
     tool, rule = str(action.get("name") or ""), str(policy.get("rule") or "")
-    return Subject(
-        shorten_counted_name(agent_in(fields)),
+    return CountedSubject(
+        shorten_counted_name(asking_agent_of_event(fields)),
         shorten_counted_name(tool),
-        audience_in(fields),
+        groups_of_request(fields),
         shorten_counted_name(rule),
     )
 
 
-def agent_in(fields: Mapping[str, Any]) -> str:
+def asking_agent_of_event(fields: Mapping[str, Any]) -> str:
     """Return the name of the agent that asked; empty if a person did."""
     if target := (fields.get("continuation") or {}).get("target"):
         return str(target)
@@ -129,7 +129,7 @@ def agent_in(fields: Mapping[str, Any]) -> str:
     return asked_by.removeprefix(AGENT) if asked_by.startswith(AGENT) else ""
 
 
-def audience_in(fields: Mapping[str, Any]) -> Audience:
+def groups_of_request(fields: Mapping[str, Any]) -> Audience:
     """Return the groups to whom a request is open."""
     groups = sorted({str(name) for name in fields.get("groups") or ()})
     if len(groups) > MAX_GROUPS or (not groups and fields.get("assignee")):

@@ -10,8 +10,8 @@ from typing import Literal
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 from ringi.statistics import facts
-from ringi.statistics.counting import CountedDays, day_of, hourly_queue_change, moments_of
-from ringi.statistics.counts import ERROR, OTHER, Audience, Subject, answer_time_quantile, audience_of
+from ringi.statistics.counting import CountedDays, hourly_queue_change, period_bounds_in_utc, utc_day_of_time
+from ringi.statistics.counts import ERROR, OTHER, Audience, CountedSubject, answer_time_quantile, audience_from_json
 
 Interval = Literal["hour", "day"]
 MAX_NAMES = 100
@@ -114,7 +114,7 @@ class OverviewFigures(StrictModel):
     fast: list[FastApprovals]
 
 
-def period_of(since: datetime | None, until: datetime | None, now: datetime, most: int) -> tuple[date, date]:
+def figures_period(since: datetime | None, until: datetime | None, now: datetime, most: int) -> tuple[date, date]:
     """Return the first and the last day of a period: by default the last seven days.
 
     Args:
@@ -126,8 +126,8 @@ def period_of(since: datetime | None, until: datetime | None, now: datetime, mos
     Raises:
         InvalidError: The period is empty or too long.
     """
-    last = day_of(until or now)
-    first = day_of(since) if since else last - PERIOD
+    last = utc_day_of_time(until or now)
+    first = utc_day_of_time(since) if since else last - PERIOD
     if first > last:
         raise InvalidError.of("since", "give a time before `until`", "since_after_until")
     if (last - first).days >= most:
@@ -137,14 +137,14 @@ def period_of(since: datetime | None, until: datetime | None, now: datetime, mos
 
 def readable_figure_rows(
     counts: CountedDays, since: date, until: date, visible: Visible
-) -> list[tuple[Subject, Counter[str]]]:
+) -> list[tuple[CountedSubject, Counter[str]]]:
     """Return the rows of a period that the caller may read."""
     days = [day for at, day in counts.days.items() if since <= at <= until]
     return [row for day in days for row in day.rows.items() if visible(row[0].audience)]
 
 
 def sum_rows_by_name(
-    rows: Iterable[tuple[Subject, Counter[str]]], names: Callable[[Subject], Iterable[str | None]]
+    rows: Iterable[tuple[CountedSubject, Counter[str]]], names: Callable[[CountedSubject], Iterable[str | None]]
 ) -> dict[str | None, Counter[str]]:
     """Return the sum of the rows under each name."""
     found: dict[str | None, Counter[str]] = {}
@@ -154,7 +154,7 @@ def sum_rows_by_name(
     return found
 
 
-def most_common(
+def names_with_most_counts(
     found: dict[str | None, Counter[str]], weight: Callable[[Counter[str]], int]
 ) -> list[tuple[str | None, Counter[str]]]:
     """Return the names with the most counts first; those beyond the limit are added up as `other`."""
@@ -165,14 +165,14 @@ def most_common(
     return [*ordered[:MAX_NAMES], *([(OTHER, rest)] if rest else [])]
 
 
-def groups_in(subject: Subject) -> list[str | None]:
+def answer_time_groups(subject: CountedSubject) -> list[str | None]:
     """Return the groups under which a row is counted; see `AnswerTimes.group`."""
     if subject.audience is None:
         return [""]
     return [*subject.audience] or [None]
 
 
-def decisions_in(counts: Counter[str]) -> DecisionCounts:
+def decision_counts(counts: Counter[str]) -> DecisionCounts:
     """Return the decisions in a sum of rows."""
     people = {name: counts[facts.PERSON + name] for name in ("approved", "edited", "rejected", "answered", "declined")}
     return DecisionCounts(
@@ -185,21 +185,21 @@ def decisions_in(counts: Counter[str]) -> DecisionCounts:
     )
 
 
-def by_people(counts: Counter[str]) -> int:
+def count_decisions_by_people(counts: Counter[str]) -> int:
     """Return the number of decisions of people."""
     return sum(number for name, number in counts.items() if name.startswith(facts.PERSON))
 
 
 def count_ended_requests(counts: Counter[str]) -> int:
     """Return the number of ended requests."""
-    return sum(dict(decisions_in(counts)).values())
+    return sum(dict(decision_counts(counts)).values())
 
 
 def named_decisions(found: dict[str | None, Counter[str]]) -> list[NamedDecisions]:
     """Return the decisions under each name, those with the most first; without names that nothing was decided about."""
     named = [
-        (str(name), decisions_in(counts))
-        for name, counts in most_common(found, count_ended_requests)
+        (str(name), decision_counts(counts))
+        for name, counts in names_with_most_counts(found, count_ended_requests)
         if count_ended_requests(counts)
     ]
     return [NamedDecisions(name=name, decisions=decisions) for name, decisions in named]
@@ -215,10 +215,10 @@ def fast_approvals(counts: Counter[str]) -> list[FastApprovals]:
     ]
 
 
-def times_of(group: str | None, counts: Counter[str]) -> AnswerTimes:
+def answer_times(group: str | None, counts: Counter[str]) -> AnswerTimes:
     """Return the times to answer of a group."""
     median, p90 = answer_time_quantile(counts, 0.5), answer_time_quantile(counts, 0.9)
-    return AnswerTimes(group=group, answers=by_people(counts), median=median, p90=p90)
+    return AnswerTimes(group=group, answers=count_decisions_by_people(counts), median=median, p90=p90)
 
 
 def queue_points(
@@ -246,7 +246,7 @@ def queue_points(
     return found
 
 
-def figures_of(
+def overview_figures(
     counts: CountedDays,
     since: date,
     until: date,
@@ -268,9 +268,9 @@ def figures_of(
     """
     rows = readable_figure_rows(counts, since, until, visible)
     total = sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())
-    groups = most_common(sum_rows_by_name(rows, groups_in), by_people)
+    groups = names_with_most_counts(sum_rows_by_name(rows, answer_time_groups), count_decisions_by_people)
     queue = queue_points(counts, since, until, by, visible, now)
-    begin, end = moments_of(since, until)
+    begin, end = period_bounds_in_utc(since, until)
     covered = counts.head.covered
     return OverviewFigures(
         since=begin,
@@ -281,18 +281,18 @@ def figures_of(
         share=counts.share_at(now),
         error=round(ERROR, 4),
         queue=queue,
-        pending=pending_now(counts, visible),
+        pending=count_pending_requests(counts, visible),
         oldest=oldest,
-        decisions=decisions_in(total),
+        decisions=decision_counts(total),
         agents=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.agent])),
         tools=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.tool])),
-        times=[times_of(name, each) for name, each in groups if by_people(each)],
+        times=[answer_times(name, each) for name, each in groups if count_decisions_by_people(each)],
         fast=fast_approvals(total),
     )
 
 
-def pending_now(counts: CountedDays, visible: Visible) -> int:
+def count_pending_requests(counts: CountedDays, visible: Visible) -> int:
     """Return the number of requests that are pending after the newest event."""
     audiences = [each for month in counts.head.months.values() for each in month]
-    changes: list[int] = [entered - left for groups, entered, left in audiences if visible(audience_of(groups))]
+    changes: list[int] = [entered - left for groups, entered, left in audiences if visible(audience_from_json(groups))]
     return max(0, sum(changes))

@@ -8,15 +8,15 @@ from importlib.metadata import version
 
 from ringi.base.model import StrictModel
 from ringi.statistics import facts
-from ringi.statistics.counting import CountedDays, moments_of
+from ringi.statistics.counting import CountedDays, period_bounds_in_utc
 from ringi.statistics.counts import ERROR, answer_time_quantile
 from ringi.statistics.figures import (
     FastApprovals,
-    by_people,
-    decisions_in,
+    answer_time_groups,
+    count_decisions_by_people,
+    decision_counts,
     fast_approvals,
-    groups_in,
-    most_common,
+    names_with_most_counts,
     readable_figure_rows,
     sum_rows_by_name,
 )
@@ -90,7 +90,7 @@ def oversight_report(counts: CountedDays, tenant: str, since: date, until: date,
         now: The current time.
     """
     rows = readable_figure_rows(counts, since, until, lambda _: True)
-    begin, end = moments_of(since, until)
+    begin, end = period_bounds_in_utc(since, until)
     covered = counts.head.covered
     return OversightReport(
         tenant=tenant,
@@ -106,13 +106,13 @@ def oversight_report(counts: CountedDays, tenant: str, since: date, until: date,
         total=oversight_row("", sum_rows_by_name(rows, lambda _: [None]).get(None, Counter())),
         rules=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.rule])),
         tools=oversight_rows(sum_rows_by_name(rows, lambda subject: [subject.tool])),
-        groups=oversight_rows(sum_rows_by_name(rows, groups_in)),
+        groups=oversight_rows(sum_rows_by_name(rows, answer_time_groups)),
     )
 
 
 def oversight_rows(found: dict[str | None, Counter[str]]) -> list[OversightRow]:
     """Return a row for each name, those with the most requests first."""
-    return [oversight_row(name, counts) for name, counts in most_common(found, count_handled_requests)]
+    return [oversight_row(name, counts) for name, counts in names_with_most_counts(found, count_handled_requests)]
 
 
 def count_handled_requests(counts: Counter[str]) -> int:
@@ -122,11 +122,11 @@ def count_handled_requests(counts: Counter[str]) -> int:
 
 def oversight_row(name: str | None, counts: Counter[str]) -> OversightRow:
     """Return the row of a sum."""
-    decisions = decisions_in(counts)
+    decisions = decision_counts(counts)
     return OversightRow(
         name=name,
         asked=counts[facts.ASKED],
-        decided_by_people=by_people(counts),
+        decided_by_people=count_decisions_by_people(counts),
         decided_by_policy=decisions.policy_approved + decisions.policy_rejected,
         decided_by_grant=decisions.grant_approved,
         edited=decisions.edited,

@@ -152,7 +152,7 @@ TEXTS: dict[str, dict[str, str]] = {
 }
 
 
-def report_html(report: OversightReport, language: str = "en") -> str:
+def oversight_report_html(report: OversightReport, language: str = "en") -> str:
     """Return the report as a page of HTML; every name is escaped.
 
     Args:
@@ -174,7 +174,7 @@ def report_html(report: OversightReport, language: str = "en") -> str:
     notes = [texts["exact"].format(percent=math.ceil(report.error * 100)), texts["fast"], texts["checks"]]
     notes = notes if report.complete else [f"<strong>{texts['incomplete']}</strong>", *notes]
     groups = [row if row.name != "" else row.model_copy(update={"name": texts["one_person"]}) for row in report.groups]
-    rules = [row.model_copy(update={"name": rule_name(row.name, texts)}) for row in report.rules]
+    rules = [row.model_copy(update={"name": rule_name_html(row.name, texts)}) for row in report.rules]
     tables = {"total": [report.total], "rules": rules, "tools": report.tools, "groups": groups}
     parts = [
         f'<h2>{texts[name]}</h2><div class="wide">{report_table_html(rows, texts)}</div>'
@@ -203,7 +203,7 @@ def row_name_html(row: OversightRow, texts: Mapping[str, str]) -> str:
     return texts["open_to_all"] if row.name is None else escape_name_for_html(row.name) or texts["no_name"]
 
 
-def rule_name(name: str | None, texts: Mapping[str, str]) -> str | None:
+def rule_name_html(name: str | None, texts: Mapping[str, str]) -> str | None:
     """Return the words for a rule without a name, which is known by its position; any other name as it is."""
     position = re.fullmatch(r"rules\[(\d+)\]", name or "")
     if position:

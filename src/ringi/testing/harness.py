@@ -14,7 +14,13 @@ from typing import Any, Self
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
-from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
+from ringi.connect import (
+    Backend,
+    open_agent_stores,
+    open_memory_agent_stores,
+    open_memory_savers,
+    savers_without_langgraph,
+)
 from ringi.contracts.backend import Job, JobHandler, JobNotDueError
 from ringi.delivery.deliveries import reminder_time
 from ringi.delivery.settings import DeliverySettings
@@ -30,7 +36,7 @@ from ringi.inbox.inbox import StoreInbox
 from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, State, agents_by_name
 from ringi.runs.cleanup import is_asked_by
-from ringi.runs.messages import saver_of
+from ringi.runs.messages import saver_with_images
 from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker
 from ringi.testing.clock import ManualClock
@@ -136,7 +142,9 @@ class HarnessInbox(OrderedInbox):
 
     def __init__(self, harness: TestHarness) -> None:
         backend = harness.backend
-        super().__init__(harness, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
+        super().__init__(
+            harness, eraser=Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
+        )
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         """Have the person answer the request, or let time pass, and return the request.
@@ -177,8 +185,8 @@ class TestHarness:
         self.person, self.clock = person or ScriptedPerson(), clock or ManualClock()
         store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
         self._jobs = HarnessJobs(store, notifier)
-        parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
-        stores = agent_stores(AsyncExitStack(), memory_agent_stores)
+        parts = (store, notifier, MemoryStream(), self._jobs, open_memory_savers(store))
+        stores = open_agent_stores(AsyncExitStack(), open_memory_agent_stores)
         self.backend = Backend("memory://", *parts, clock=self.clock, agent_stores=stores)
         self.inbox = HarnessInbox(self)
         self._agents = agents_by_name(agents)
@@ -367,11 +375,13 @@ class TestHarness:
         self.clock.now = max(self.clock.now, end)
 
     async def _due_times(self) -> list[datetime]:
-        return [at for request in await self._pending() for at in (request.expires_at, reminder_of(request)) if at]
+        return [
+            at for request in await self._pending() for at in (request.expires_at, reminder_due_time(request)) if at
+        ]
 
     async def _remind_due(self) -> None:
         for request in await self._pending():
-            if (at := reminder_of(request)) and at <= self.clock():
+            if (at := reminder_due_time(request)) and at <= self.clock():
                 await self.inbox.for_tenant(request.tenant).remind(request.id)
 
     async def _pending(self) -> list[Request]:
@@ -412,13 +422,13 @@ class TestHarness:
         agent = self._agents[thread.agent]
         if not agent.served.description.has_checkpoints:
             return thread.values or {}
-        graph = agent.target.copy({"checkpointer": await saver_of(self.backend, thread)})
+        graph = agent.target.copy({"checkpointer": await saver_with_images(self.backend, thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         state: State = snapshot.values
         return state
 
 
-def reminder_of(request: Request) -> datetime | None:
+def reminder_due_time(request: Request) -> datetime | None:
     """Return the due time of a request's reminder; None after the reminder was sent."""
     if request.due_at is None or request.reminded_at:
         return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ringi.base import JsonObject
 from ringi.contracts import find_record
-from ringi.domain import Key, Request, Thread, parse_body, topic_of
+from ringi.domain import Key, Request, Thread, parse_body, record_topic
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
@@ -74,7 +74,7 @@ class ConversationAccess:
         Raises `ConflictError` if the conversation stays busy for `WAIT_SECONDS`.
         """
         until, notifier = time.monotonic() + WAIT_SECONDS, self._components.backend.notifier
-        async with notifier.subscribe(topic_of(Thread.record, Key(self._principal.tenant, id))) as wakeup:
+        async with notifier.subscribe(record_topic(Thread.record, Key(self._principal.tenant, id))) as wakeup:
             while True:
                 conversation = await self.load(id, agent)
                 try:

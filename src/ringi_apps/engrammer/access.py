@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ringi.base import jsonable
 from ringi.contracts import Backend, Store
-from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
+from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, record_topic
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import (
@@ -201,7 +201,7 @@ class CallerConversations:
             key, left = Key(self._who.tenant, id), until - time.monotonic()
             settled = partial(self._is_settled, key, [request for request in requests if request.thread_id == id])
             # The decisions are stored, and are learned even if this call may wait no longer.
-            if not await poll.until(settled, notifier, topic_of(Thread.record, key), left):
+            if not await poll.until(settled, notifier, record_topic(Thread.record, key), left):
                 return False
         return True
 

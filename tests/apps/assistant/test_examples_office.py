@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ringi.connect import home_folder
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.errors import InvalidError
 from ringi_apps.assistant import InfoHandler
 from ringi_apps.assistant.demo.lookups import INDUSTRY_NAMES, Lookups, info_handlers
@@ -103,7 +103,7 @@ def handlers_of(lookups: Lookups) -> dict[str, InfoHandler]:
 
 async def test_people_can_focus_on_each_industry_with_leads(lookups: Lookups) -> None:
     """The definition of the info repeats the industries that the script and the database have."""
-    infos = toml_of("ringi_apps.assistant.demo", "assistants.toml")["sales"]["infos"]
+    infos = package_toml("ringi_apps.assistant.demo", "assistants.toml")["sales"]["infos"]
     offered = next(each["schema"]["enum"] for each in infos if each["key"] == "focus_industry")
     assert set(offered) == {each["id"] for each in await lookups.industries({})}
     assert offered == list(INDUSTRY_NAMES)

@@ -16,7 +16,7 @@ from tests.apps.assistant.served import GOALS, PROJECTS, Office, served
 from tests.runs.world import before_next_save
 from tests.server.world import World, is_at_rest, until
 
-from ringi.domain.record import Key, topic_of
+from ringi.domain.record import Key, record_topic
 from ringi.domain.thread import Thread
 from ringi_apps.assistant import access
 from ringi_apps.assistant.seed import MemoryDocument
@@ -328,7 +328,7 @@ async def test_a_press_waits_for_what_the_conversation_does_just_now(world: Worl
     await pressed(ann, "refresh:projects")
     await office.fetching.wait()
     waiting = asyncio.create_task(pressed(ann, "ask:goals"))
-    topic = topic_of(Thread.record, Key("default", "c1"))
+    topic = record_topic(Thread.record, Key("default", "c1"))
     await until(lambda: bool(world.backend.notifier._listeners.get(topic)))
     assert not waiting.done()
     office.may_fetch.set()

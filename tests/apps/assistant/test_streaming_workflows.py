@@ -15,7 +15,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from tests.apps.assistant.talk import CHAT, TENANT, ChatDriver
 from tests.runs.world import World, at_work, checked, opened, until, working
 
-from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_in
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_within_items
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob, person_text
 from ringi_apps.assistant.declare_tool import DECLARE
@@ -151,7 +151,7 @@ async def visible_texts(world: World) -> list[str]:
     """Return the texts of the conversation that a view shows."""
     return [
         str(message["content"])
-        for message in messages_of_runs(runs_in(await world.items(CHAT)), ImageLocation("", CHAT))
+        for message in messages_of_runs(runs_within_items(await world.items(CHAT)), ImageLocation("", CHAT))
     ]
 
 

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from ringi.backends import claimed_jobs as jobs
 from ringi.base import failpoints
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.runs import lease
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
@@ -48,5 +48,5 @@ def work(url: str, seconds: float, armed: str) -> None:
 
 async def main(url: str) -> None:
     """Run threads for ever."""
-    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.1) as backend, open_inbox_on_backend(backend) as inbox:
         await Worker(backend, inbox, agents_by_name(engrammer().agents())).work(asyncio.Event())

@@ -8,7 +8,7 @@ from tests.apps.engrammer.learned import GLUE, OIL, SAND, Journal, playbook_erro
 
 from ringi.base.canonical_json import digest
 from ringi.errors import InvalidError
-from ringi.server.problems import document_of
+from ringi.server.problems import problem_document_of_error
 from ringi.testing.clock import NOON
 from ringi_apps.engrammer.entries import MAX_BULLET_LENGTH, BulletChange, Content, Entry, Tag
 from ringi_apps.engrammer.errors import unknown_bullet
@@ -290,7 +290,7 @@ def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
     with playbook_error("consumed") as caught:
         journal.undo(2)
 
-    document = document_of(caught.value)
+    document = problem_document_of_error(caught.value)
     assert {name: document[name] for name in ("status", "code", "version", "op", "bullet")} == {
         "status": 409,
         "code": "consumed",
@@ -298,6 +298,6 @@ def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
         "op": "edit",
         "bullet": "b-00001",
     }
-    assert document_of(unknown_bullet("b-1"))["status"] == 404
+    assert problem_document_of_error(unknown_bullet("b-1"))["status"] == 404
     with playbook_error("not_undoable"):
         journal.undo(9)

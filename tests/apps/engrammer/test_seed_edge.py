@@ -14,7 +14,7 @@ from tests.apps.engrammer.lab import Models, insight
 from tests.apps.engrammer.served import Json, asked, decide, get, once, pending, post, reference, refused, served
 from tests.server.world import LIMIT, World, open_world, until
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.runs.runner import Runner
@@ -64,7 +64,7 @@ async def started(world: World, query: str, id: str = "t-1") -> Json:
 @contextlib.asynccontextmanager
 async def without_worker(world: World, url: str, **settings: Any) -> AsyncIterator[World]:
     """Open a server on the store of another one, without a worker."""
-    async with open_backend(url, poll_interval=3600) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=3600) as backend, open_inbox_on_backend(backend) as inbox:
         runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
         components = ServerComponents(backend, inbox, runner, world.keys, ServerSettings(**settings), deliveries)
         idle = replace(world, inbox=inbox, app=App(components, [EXTENSION]), clients=[])

@@ -13,7 +13,7 @@ from tests.backends.postgres.test_postgres_checkpoints import checkpoints, confi
 from tests.runs.world import at_work, demo
 
 from ringi.backends.fenced_saver import CompactSerializer
-from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, call_async_saver
+from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints, call_async_saver
 from ringi.backends.postgres.newest_checkpoint import CheckpointStatement, NewestCheckpoint, UnknownCheckpointError
 from ringi.base.clock import utc_now
 from ringi.domain.record import Erased
@@ -64,7 +64,7 @@ def sorted_items(value: Any) -> Any:
 
 
 async def test_a_worker_knows_what_the_store_returns_after_each_of_its_writes(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     assert await same_read(saver, own) is None
@@ -80,7 +80,7 @@ async def test_a_worker_knows_what_the_store_returns_after_each_of_its_writes(
 
 
 async def test_a_worker_knows_the_checkpoint_that_it_took_over_with_its_pending_writes(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     earlier, saver = (FencedPostgresSaver(checkpoints, held) for _ in range(2))
     own = checkpoint_thread(held.key)
@@ -96,7 +96,7 @@ async def test_a_worker_knows_the_checkpoint_that_it_took_over_with_its_pending_
 
 
 async def test_writes_that_precede_their_checkpoint_belong_to_it(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     for id, is_known in (("1", False), ("2", True)):
@@ -109,7 +109,7 @@ async def test_writes_that_precede_their_checkpoint_belong_to_it(
 
 
 async def test_a_checkpoint_that_is_written_again_has_its_new_metadata(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     await same_read(saver, own)
@@ -130,7 +130,7 @@ def test_after_a_write_that_is_no_insert_the_store_is_asked() -> None:
 
 @pytest.mark.parametrize("value", [1e22, -0.0])
 async def test_a_number_that_postgresql_changes_is_read_from_the_store(
-    checkpoints: Checkpoints, held: Thread, reads: list[str], value: float
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str], value: float
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     await same_read(saver, own)
@@ -141,7 +141,7 @@ async def test_a_number_that_postgresql_changes_is_read_from_the_store(
 
 
 async def test_a_return_to_an_earlier_checkpoint_is_read_from_the_store(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     earlier, saver = (FencedPostgresSaver(checkpoints, held) for _ in range(2))
     own = checkpoint_thread(held.key)
@@ -159,7 +159,7 @@ async def test_a_return_to_an_earlier_checkpoint_is_read_from_the_store(
 
 
 async def test_after_a_failed_write_the_store_is_read(
-    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, other: asyncpg.Connection, reads: list[str]
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     await same_read(saver, own)
@@ -174,7 +174,7 @@ async def test_after_a_failed_write_the_store_is_read(
 
 
 async def test_a_write_of_another_thread_of_the_process_is_read_from_the_store(
-    checkpoints: Checkpoints, held: Thread, reads: list[str]
+    checkpoints: PostgresCheckpoints, held: Thread, reads: list[str]
 ) -> None:
     saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
     await same_read(saver, own)

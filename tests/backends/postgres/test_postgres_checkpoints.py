@@ -19,9 +19,9 @@ from tests.backends.postgres.test_postgres_runs import KEY, begun
 
 from ringi.backends.fenced_saver import CompactSerializer
 from ringi.backends.postgres import newest_checkpoint
-from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.postgres.newest_checkpoint import record_checkpoint_write, under_fence
+from ringi.backends.postgres.newest_checkpoint import fenced_checkpoint_statements, record_checkpoint_write
 from ringi.base.clock import utc_now
 from ringi.contracts.backend import Wakeup
 from ringi.domain.thread import FenceError, Run, Thread
@@ -39,8 +39,8 @@ async def held(database: PostgresDatabase) -> AsyncIterator[Thread]:
 
 
 @pytest.fixture
-async def checkpoints(database: PostgresDatabase) -> AsyncIterator[Checkpoints]:
-    async with Checkpoints(database) as checkpoints:
+async def checkpoints(database: PostgresDatabase) -> AsyncIterator[PostgresCheckpoints]:
+    async with PostgresCheckpoints(database) as checkpoints:
         yield checkpoints
 
 
@@ -90,7 +90,7 @@ def writes_of(saver: Any) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 async def test_the_rows_are_those_of_langgraphs_own_saver(
-    database: PostgresDatabase, checkpoints: Checkpoints, held: Thread
+    database: PostgresDatabase, checkpoints: PostgresCheckpoints, held: Thread
 ) -> None:
     saver = FencedPostgresSaver(checkpoints, held)
     await saver.aget_tuple(config_of("opens the tables"))
@@ -117,7 +117,7 @@ def comparable(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in without}
 
 
-async def test_the_thread_is_deleted(checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection) -> None:
+async def test_the_thread_is_deleted(checkpoints: PostgresCheckpoints, held: Thread, other: asyncpg.Connection) -> None:
     saver = FencedPostgresSaver(checkpoints, held)
     for thread_id in ("gone", "stays"):
         for method, (place, *args) in writes_of(saver)[:4]:
@@ -132,11 +132,11 @@ def test_a_write_is_one_statement() -> None:
     held, _ = Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now())
     for method, (place, *args) in writes_of(None):
         _, statements = record_checkpoint_write(CompactSerializer(), method, config_of("x", **place), *args)
-        assert len(under_fence(statements, held)) == 1
+        assert len(fenced_checkpoint_statements(statements, held)) == 1
 
 
 async def test_a_write_with_too_many_rows_for_one_statement_is_one_transaction(
-    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+    checkpoints: PostgresCheckpoints, held: Thread, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest_checkpoint, "MAX_PARAMETERS", 20)
     saver, late = (FencedPostgresSaver(checkpoints, held.model_copy(update={"fence": f})) for f in (held.fence, 0))
@@ -150,7 +150,7 @@ async def test_a_write_with_too_many_rows_for_one_statement_is_one_transaction(
 
 @pytest.mark.parametrize("update", [{}, {"fence": 9}, {"owner": "two"}], ids=["renewed", "taken", "same fence"])
 async def test_a_change_of_the_thread_that_commits_first_decides(
-    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection, update: dict[str, Any]
+    checkpoints: PostgresCheckpoints, held: Thread, other: asyncpg.Connection, update: dict[str, Any]
 ) -> None:
     saver = FencedPostgresSaver(checkpoints, held)
     await saver.aget_tuple(config_of("opens the tables"))
@@ -175,7 +175,7 @@ async def test_a_change_of_the_thread_that_commits_first_decides(
 
 
 async def test_a_thread_whose_values_contain_nul_can_be_saved(
-    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection
+    checkpoints: PostgresCheckpoints, held: Thread, other: asyncpg.Connection
 ) -> None:
     body = held.model_copy(update={"values": {"text": "a\0b", "owner": "two"}}).model_dump_json()
     await other.execute("UPDATE threads SET body = $3 WHERE tenant = $1 AND id = $2", *held.key, body)

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from ringi.backends.postgres.agent_stores import PostgresAgentStores
-from ringi.backends.postgres.checkpoints import Checkpoints
+from ringi.backends.postgres.checkpoints import PostgresCheckpoints
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.base.settings import SettingError
 from ringi.connect import open_backend
@@ -20,7 +20,7 @@ SHOW = "SHOW synchronous_commit"
 async def test_each_session_waits_for_the_disk_though_the_server_does_not(database: PostgresDatabase) -> None:
     """The servers of the tests have it off."""
     stores = PostgresAgentStores(database)
-    async with Checkpoints(database) as checkpoints, checkpoints.connection() as of_a_run:
+    async with PostgresCheckpoints(database) as checkpoints, checkpoints.connection() as of_a_run:
         with checkpoints.transaction_now() as of_a_thread, stores._opened().connection() as of_an_agent:
             sessions = [of_a_thread.execute(SHOW).fetchone(), of_an_agent.execute(SHOW).fetchone()]
         found = [await database.fetch(SHOW), await (await of_a_run.execute(SHOW)).fetchall(), sessions]

@@ -14,10 +14,10 @@ from tests.proxy import Proxy
 
 from ringi.audit.verify import verify_store
 from ringi.backends.batcher import StatementBatcher
-from ringi.backends.postgres.changes import change_all
+from ringi.backends.postgres.changes import change_all_requests
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
-from ringi.backends.rows import EVENT_COLUMNS, event_row
+from ringi.backends.rows import EVENT_COLUMNS, event_to_row
 from ringi.contracts.backend import Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key
@@ -125,14 +125,14 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(
 
         for after, why in changed:
             await store.put(after, why)
-        assert all(await change_all(other, [change(after, why) for after, why in changed if why]))
+        assert all(await change_all_requests(other, [change(after, why) for after, why in changed if why]))
 
         for sql in QUERIES:
             assert await database.fetch(sql) == await other.fetch(sql)
 
 
 def change(after: Request, why: Event) -> dict[str, Any]:
-    return dict(zip(EVENT_COLUMNS, event_row(why), strict=True)) | postgres_record_columns(after)
+    return dict(zip(EVENT_COLUMNS, event_to_row(why), strict=True)) | postgres_record_columns(after)
 
 
 @pytest.mark.parametrize("place", [0, 7])
@@ -209,7 +209,7 @@ async def test_a_reply_lost_after_a_common_commit_is_an_acknowledged_change_for_
         asyncio.timeout(LIMIT),
     ):
         # The statement is prepared now, on both connections: the next time one message does it.
-        await asyncio.gather(change_all(behind, []), change_all(behind, []))
+        await asyncio.gather(change_all_requests(behind, []), change_all_requests(behind, []))
         proxy.drops_replies = True
         store_behind = PostgresStore(behind)
         first, *others = (asyncio.create_task(store_behind.put(*answered(request))) for request in requests)

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from tests.backends.postgres.test_postgres_accidents import until
 from tests.proxy import Proxy
 
-from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints
 from ringi.backends.postgres.database import WAIT_SECONDS, PostgresDatabase, StatementWatch
 from ringi.backends.postgres.store import PostgresStore
 from ringi.domain.request import Request
@@ -121,7 +121,7 @@ async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
 ) -> None:
     thread, event = a_thread()
     await PostgresStore(database).put(thread, event)
-    async with Checkpoints(behind) as connections:
+    async with PostgresCheckpoints(behind) as connections:
         saver = FencedPostgresSaver(connections, thread)
 
         async def put(n: int) -> None:
@@ -138,7 +138,7 @@ async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
 async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_confirms(
     database: PostgresDatabase,
 ) -> None:
-    async with Checkpoints(database) as connections, connections.connection() as connection:
+    async with PostgresCheckpoints(database) as connections, connections.connection() as connection:
         with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == WAIT_SECONDS * 1000
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == WAIT_SECONDS

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from tests.proxy import Proxy
 
-from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+from ringi.backends.postgres.checkpoints import FencedPostgresSaver, PostgresCheckpoints
 from ringi.backends.postgres.database import WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.store import PostgresStore
 from ringi.base.clock import utc_now
@@ -61,7 +61,7 @@ async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease
     store = await begun(database)
     other = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
     async with (
-        Checkpoints(database) as checkpoints,
+        PostgresCheckpoints(database) as checkpoints,
         hold_thread_lease(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease,
     ):
         saver = FencedPostgresSaver(checkpoints, lease.thread)
@@ -85,7 +85,7 @@ async def test_connections_that_are_looked_at_for_their_life_hold_up_nobody(
     behind: PostgresDatabase, database: PostgresDatabase, proxy: Proxy
 ) -> None:
     await begun(behind)
-    checkpoints = Checkpoints(behind)
+    checkpoints = PostgresCheckpoints(behind)
     async with checkpoints.connection(), checkpoints.connection() as first_back:
         pid = first_back.info.backend_pid
     await database.fetch("SELECT pg_terminate_backend($1, 5000)", pid)

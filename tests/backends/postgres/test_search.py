@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.orders import listing_of
+from ringi.backends.orders import ordered_listing
 from ringi.backends.postgres.pages import FIRST, search_postgres_text
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -37,5 +37,5 @@ async def test_the_index_is_asked_only_if_many_requests_are_left(
     monkeypatch.setattr("ringi.backends.postgres.pages.NEAR", 0)
     requests = Requests(count)
     database: Any = requests
-    assert await search_postgres_text(database, listing_of(Request, Query(tenant="t", text="refund"))) == []
+    assert await search_postgres_text(database, ordered_listing(Request, Query(tenant="t", text="refund"))) == []
     assert requests.in_two_ways == in_two_ways

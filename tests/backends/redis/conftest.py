@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 
 
 @pytest.fixture(params=["redis_url", "valkey_url"])
@@ -17,14 +17,14 @@ def server_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def server(server_url: str) -> AsyncIterator[Server]:
+async def server(server_url: str) -> AsyncIterator[RedisServer]:
     """An open server."""
-    async with Server(server_url) as server:
+    async with RedisServer(server_url) as server:
         yield server
 
 
 @pytest.fixture
-async def second(server: Server, server_url: str) -> AsyncIterator[Server]:
+async def second(server: RedisServer, server_url: str) -> AsyncIterator[RedisServer]:
     """The same keys, opened as another process does."""
-    async with Server(server_url) as second:
+    async with RedisServer(server_url) as second:
         yield second

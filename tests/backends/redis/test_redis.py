@@ -10,7 +10,7 @@ import pytest
 
 from ringi.backends.redis import pages
 from ringi.backends.redis.lists import Asked
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
 from ringi.contracts.backend import Notifier, Stream
@@ -25,11 +25,11 @@ from ringi.testing.factories import a_request
 
 class TestStore(StoreConformance):
     @pytest.fixture
-    def store(self, server: Server) -> Store:
+    def store(self, server: RedisServer) -> Store:
         return RedisStore(server)
 
     @pytest.fixture
-    def other(self, second: Server) -> Store:
+    def other(self, second: RedisServer) -> Store:
         return RedisStore(second)
 
 
@@ -37,7 +37,7 @@ class TestManyUrgent(UrgencyConformance):
     """The requests with a priority or a tier are too many to be sorted, and more than Redis reads at once."""
 
     @pytest.fixture
-    def store(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> Store:
+    def store(self, server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Store:
         for name, number in (("FEW", 2), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
             monkeypatch.setattr(pages, name, number)
         return RedisStore(server)
@@ -47,7 +47,9 @@ class TestManyUrgent(UrgencyConformance):
         return store
 
 
-async def test_a_page_of_a_rare_agent_reads_only_its_requests(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_of_a_rare_agent_reads_only_its_requests(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, read = RedisStore(server), list[bytes]()
     for n in range(30):
         name = "rare" if n in (5, 25) else "common"
@@ -67,21 +69,21 @@ async def test_a_page_of_a_rare_agent_reads_only_its_requests(server: Server, mo
 
 class TestStream(StreamConformance):
     @pytest.fixture
-    def stream(self, server: Server) -> Stream:
+    def stream(self, server: RedisServer) -> Stream:
         return RedisStream(server)
 
     @pytest.fixture
-    def other(self, second: Server) -> Stream:
+    def other(self, second: RedisServer) -> Stream:
         return RedisStream(second)
 
 
 class TestNotifier(NotifierConformance):
     @pytest.fixture
-    async def notifier(self, server: Server) -> AsyncIterator[Notifier]:
+    async def notifier(self, server: RedisServer) -> AsyncIterator[Notifier]:
         async with RedisNotifier(server, recheck_after=30.0) as notifier:
             yield notifier
 
     @pytest.fixture
-    async def other(self, second: Server) -> AsyncIterator[Notifier]:
+    async def other(self, second: RedisServer) -> AsyncIterator[Notifier]:
         async with RedisNotifier(second, recheck_after=30.0) as other:
             yield other

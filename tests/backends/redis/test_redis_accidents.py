@@ -17,11 +17,11 @@ from tests.mortal_redis import MortalRedis, mortal_redis
 from tests.proxy import Proxy
 
 from ringi.audit.verify import verify_store
-from ringi.backends.redis.server import CONNECTIONS, Server
+from ringi.backends.redis.server import CONNECTIONS, RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisNotifier, RedisStream
 from ringi.base.settings import SettingError
-from ringi.connect import Notify, inbox_on, open_backend, store_inbox
+from ringi.connect import Notify, open_backend, open_inbox_on_backend, store_inbox
 from ringi.contracts.backend import StreamItem, Wakeup
 from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
@@ -48,9 +48,9 @@ async def proxy(server_url: str) -> AsyncIterator[Proxy]:
 
 
 @pytest.fixture
-async def behind(proxy: Proxy, server_url: str) -> AsyncIterator[Server]:
+async def behind(proxy: Proxy, server_url: str) -> AsyncIterator[RedisServer]:
     """The server by way of the proxy."""
-    async with Server(server_url.replace(f":{urlsplit(server_url).port}/", f":{proxy.port}/")) as server:
+    async with RedisServer(server_url.replace(f":{urlsplit(server_url).port}/", f":{proxy.port}/")) as server:
         yield server
 
 
@@ -81,7 +81,7 @@ async def busy(inbox: StoreInbox, acknowledged: list[Request]) -> None:
 @pytest.mark.timeout(120)
 async def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(mortal: MortalRedis) -> None:
     acknowledged: list[Request] = []
-    async with open_backend(mortal.url, notify="polling") as backend, inbox_on(backend) as inbox:
+    async with open_backend(mortal.url, notify="polling") as backend, open_inbox_on_backend(backend) as inbox:
         for _ in range(3):
             before = len(acknowledged)
             async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
@@ -117,7 +117,9 @@ async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> No
             assert await until(is_woken)
 
 
-async def test_a_change_whose_reply_is_lost_is_done_once(behind: Server, server: Server, proxy: Proxy) -> None:
+async def test_a_change_whose_reply_is_lost_is_done_once(
+    behind: RedisServer, server: RedisServer, proxy: Proxy
+) -> None:
     store, direct = RedisStore(behind), RedisStore(server)
     await store_request(store, "before")
     proxy.drops_replies = True
@@ -130,7 +132,7 @@ async def test_a_change_whose_reply_is_lost_is_done_once(behind: Server, server:
     assert [event.record_id for event in await direct.events()] == ["before", "request-1"]
 
 
-async def test_output_whose_reply_is_lost_is_added_once(behind: Server, server: Server, proxy: Proxy) -> None:
+async def test_output_whose_reply_is_lost_is_added_once(behind: RedisServer, server: RedisServer, proxy: Proxy) -> None:
     stream, direct = RedisStream(behind), RedisStream(server)
     await stream.append(KEY, [StreamItem({"n": 1})], fence=1)
     proxy.drops_replies = True
@@ -143,7 +145,9 @@ async def test_output_whose_reply_is_lost_is_added_once(behind: Server, server: 
     assert [item.number for item in await direct.read(KEY)] == [1, 2]
 
 
-async def test_a_move_whose_reply_is_lost_is_no_conflict(behind: Server, server: Server, proxy: Proxy) -> None:
+async def test_a_move_whose_reply_is_lost_is_no_conflict(
+    behind: RedisServer, server: RedisServer, proxy: Proxy
+) -> None:
     store, direct = RedisStore(behind), RedisStore(server)
     await store_request(store)
     tail = await store.tail()
@@ -158,7 +162,7 @@ async def test_a_move_whose_reply_is_lost_is_no_conflict(behind: Server, server:
     assert await direct.cursor("webhooks") == tail
 
 
-async def test_a_connection_that_was_cut_while_idle_costs_nothing(behind: Server, proxy: Proxy) -> None:
+async def test_a_connection_that_was_cut_while_idle_costs_nothing(behind: RedisServer, proxy: Proxy) -> None:
     store = RedisStore(behind)
     await store_request(store, "before")
     proxy.cut()
@@ -166,7 +170,7 @@ async def test_a_connection_that_was_cut_while_idle_costs_nothing(behind: Server
     assert (await store_request(store)).version == 1
 
 
-async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_later(server: Server) -> None:
+async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_later(server: RedisServer) -> None:
     calls: list[int] = []
 
     async def caller() -> None:
@@ -180,7 +184,7 @@ async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_lat
     assert lasts_first < calls.index(2)
 
 
-async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: Server) -> None:
+async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: RedisServer) -> None:
     store = RedisStore(server)
     await store_request(store, "before")
     await server.redis.script_flush()
@@ -191,7 +195,7 @@ async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: Serve
 
 
 async def test_without_memory_nothing_is_half_done(mortal: MortalRedis) -> None:
-    async with Server(mortal.url) as server:
+    async with RedisServer(mortal.url) as server:
         store = RedisStore(server)
         before = await store_request(store, "before")
         await server.redis.config_set("maxmemory", "1")
@@ -220,7 +224,7 @@ async def is_waited_for(inbox: StoreInbox, *requests: Request) -> bool:
     return all(request.topic in inbox.notifier._listeners for request in requests)
 
 
-async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Server, second: Server) -> None:
+async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: RedisServer, second: RedisServer) -> None:
     async with RedisNotifier(server, NEVER) as notifier, RedisNotifier(second, NEVER) as elsewhere:
         inbox, other = StoreInbox(RedisStore(server), notifier), StoreInbox(RedisStore(second), elsewhere)
         async with inbox.feed:
@@ -236,7 +240,7 @@ async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Se
     assert [request.status for request in ended] == ["cancelled"] * 1_000
 
 
-async def test_a_wait_without_messages_wakes_by_polling(behind: Server, server: Server, proxy: Proxy) -> None:
+async def test_a_wait_without_messages_wakes_by_polling(behind: RedisServer, server: RedisServer, proxy: Proxy) -> None:
     async with RedisNotifier(behind, 0.05) as notifier:
         inbox, other = (
             StoreInbox(RedisStore(server), notifier),
@@ -254,7 +258,7 @@ async def test_a_wait_without_messages_wakes_by_polling(behind: Server, server: 
 
 
 async def test_a_notifier_whose_connection_was_lost_wakes_all_and_hears_again(
-    behind: Server, server: Server, proxy: Proxy
+    behind: RedisServer, server: RedisServer, proxy: Proxy
 ) -> None:
     async with (
         RedisNotifier(behind, NEVER) as notifier,
@@ -274,7 +278,7 @@ async def test_a_notifier_whose_connection_was_lost_wakes_all_and_hears_again(
         assert await topic.wait(LIMIT)
 
 
-def listeners_are(server: Server, listeners: int) -> Callable[[], Awaitable[bool]]:
+def listeners_are(server: RedisServer, listeners: int) -> Callable[[], Awaitable[bool]]:
     async def has_so_many() -> bool:
         return [number for _, number in await server.redis.pubsub_numsub(server.key("bell"))] == [listeners]
 
@@ -282,7 +286,7 @@ def listeners_are(server: Server, listeners: int) -> Callable[[], Awaitable[bool
 
 
 async def test_a_connection_that_says_nothing_any_more_is_made_anew(
-    behind: Server, server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    behind: RedisServer, server: RedisServer, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ringi.backends.redis.stream.SILENCE", 0.1)
     async with RedisNotifier(behind, NEVER) as notifier, notifier.subscribe("missed") as missed:
@@ -295,7 +299,7 @@ async def test_a_connection_that_says_nothing_any_more_is_made_anew(
         assert await missed.wait(LIMIT)
 
 
-async def test_a_connection_that_the_driver_makes_anew_is_noticed(server: Server, second: Server) -> None:
+async def test_a_connection_that_the_driver_makes_anew_is_noticed(server: RedisServer, second: RedisServer) -> None:
     async with RedisNotifier(server, NEVER) as notifier, notifier.subscribe("missed") as missed:
         await second.redis.client_kill_filter(_type="pubsub")
 
@@ -322,7 +326,7 @@ async def test_a_store_opens_without_the_redis_that_wakes_it(
 
 
 async def test_a_redis_that_is_away_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    async with Server(f"redis://127.0.0.1:{servers.free_port()}/0") as server:
+    async with RedisServer(f"redis://127.0.0.1:{servers.free_port()}/0") as server:
         with caplog.at_level(logging.WARNING):
             async with RedisNotifier(server, NEVER, must_listen=False) as notifier:
                 for n in range(1, 4):
@@ -376,7 +380,9 @@ async def test_polling_tells_nobody(server_url: str, monkeypatch: pytest.MonkeyP
         assert not await wakeup.wait(0.05)
 
 
-async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(server: Server, second: Server) -> None:
+async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(
+    server: RedisServer, second: RedisServer
+) -> None:
     async with RedisNotifier(server, 0.5) as notifier, RedisNotifier(second, 0.5) as elsewhere:
         inbox, other = StoreInbox(RedisStore(server), notifier), StoreInbox(RedisStore(second), elsewhere)
         async with inbox.feed:
@@ -395,7 +401,7 @@ async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(se
 
 async def test_all_that_it_does_stays_in_one_slot_of_a_cluster() -> None:
     with mortal_redis(servers.redis_program(), "--cluster-enabled", "yes") as node:
-        async with Server(node.url) as server:
+        async with RedisServer(node.url) as server:
             await server.redis.execute_command("CLUSTER ADDSLOTS", *range(16_384))
             store, stream = RedisStore(server), RedisStream(server)
             asked = await until(lambda: store_request(store))
@@ -410,7 +416,7 @@ async def test_all_that_it_does_stays_in_one_slot_of_a_cluster() -> None:
 
 
 async def test_a_server_that_does_not_answer_costs_one_wait_and_not_one_for_each_call(
-    behind: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    behind: RedisServer, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = RedisStore(behind)
     await store_request(store, "before")

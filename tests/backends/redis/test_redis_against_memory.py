@@ -12,7 +12,7 @@ from tests.backends import listing
 from tests.tiers import examples
 
 from ringi.backends.redis import pages
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.testing.machine import InboxMachine
 
@@ -27,7 +27,7 @@ def urls(redis_url: str, valkey_url: str) -> None:
 @asynccontextmanager
 async def emptied(name: str) -> AsyncIterator[RedisStore]:
     """Give a store without anything in it."""
-    async with Server(f"{URLS[name]}?prefix=m{uuid4().hex}") as server:
+    async with RedisServer(f"{URLS[name]}?prefix=m{uuid4().hex}") as server:
         yield RedisStore(server)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ringi.audit.verify import verify_store
-from ringi.backends.redis.lists import on_lists
-from ringi.backends.redis.server import Server, join_redis_name
+from ringi.backends.redis.lists import redis_lists_with_positions
+from ringi.backends.redis.server import RedisServer, join_redis_name
 from ringi.backends.redis.store import RedisStore
 from ringi.domain.record import Erased, Event, Key, Query, Viewer
 from ringi.domain.request import Request
@@ -25,7 +25,7 @@ MANY = 40
 
 
 @pytest.fixture
-def store(server: Server) -> RedisStore:
+def store(server: RedisServer) -> RedisStore:
     return RedisStore(server)
 
 
@@ -37,12 +37,12 @@ def answered(request: Request, by: str = "ann") -> tuple[Request, Event | None]:
     return request.completed(answer_to(request), by=Decider(by, is_admin=True), channel="page", now=NOON)
 
 
-async def calls(server: Server, *commands: str) -> int:
+async def calls(server: RedisServer, *commands: str) -> int:
     statistics = await server.redis.info("commandstats")
     return sum(statistics.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in commands)
 
 
-async def test_reads_and_answers_of_one_moment_take_few_commands(store: RedisStore, server: Server) -> None:
+async def test_reads_and_answers_of_one_moment_take_few_commands(store: RedisStore, server: RedisServer) -> None:
     requests = await asked(store, MANY)
     before = await calls(server, "evalsha", "hmget")
 
@@ -54,7 +54,7 @@ async def test_reads_and_answers_of_one_moment_take_few_commands(store: RedisSto
     assert (await verify_store(store))[1] == []
 
 
-async def test_an_answer_updates_its_lists_in_two_commands(store: RedisStore, server: Server) -> None:
+async def test_an_answer_updates_its_lists_in_two_commands(store: RedisStore, server: RedisServer) -> None:
     request = await store_request(store, groups=("a", "b", "c"))
     before = await calls(server, "zadd", "zrem")
 
@@ -87,7 +87,7 @@ async def test_reads_of_one_moment_return_each_its_own_record(store: RedisStore)
     assert [type(each) for each in found[-2:]] == [NotFoundError, NotFoundError]
 
 
-async def test_a_change_that_fails_does_not_fail_the_others(store: RedisStore, server: Server) -> None:
+async def test_a_change_that_fails_does_not_fail_the_others(store: RedisStore, server: RedisServer) -> None:
     requests = await asked(store, 6)
     await server.redis.delete(server.key("request", "texts"))
     await server.redis.set(server.key("request", "texts"), "not a hash: first versions cannot be stored")
@@ -112,12 +112,12 @@ async def test_a_request_with_thousands_of_groups_is_on_a_list_of_each(store: Re
     assert await store.count(Request, last) == 0
 
 
-async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: Server) -> None:
+async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: RedisServer) -> None:
     request = await store_request(store, groups=('Ann "the {wise}, \\ one" 田中', "b"))
 
     (stored,) = await server.redis.hvals(server.key("request", "filed"))
 
-    lists, marks = on_lists(request)
+    lists, marks = redis_lists_with_positions(request)
     assert stored.decode() == json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
     assert join_redis_name("a\0", '"田') == json.dumps(["a\0", '"田'], separators=(",", ":"))
 
@@ -137,7 +137,7 @@ async def test_an_answer_sends_few_arguments(store: RedisStore, monkeypatch: pyt
     assert len(sent) == 4
 
 
-async def test_an_erased_thread_has_no_text_to_search(store: RedisStore, server: Server) -> None:
+async def test_an_erased_thread_has_no_text_to_search(store: RedisStore, server: RedisServer) -> None:
     thread, event = a_thread("thread-1")
     await store.put(thread, event)
     await store.erase(*thread.redacted(Erased(at=NOON, by="ann", rule="person"), {}), {})

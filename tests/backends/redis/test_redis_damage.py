@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from ringi.audit.verify import verify_store
-from ringi.backends.redis.inspection import field_in, is_filed
+from ringi.backends.redis.inspection import is_record_on_its_lists, redis_field_of_member
 from ringi.backends.redis.lists import redis_record_field
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key, Query
@@ -37,7 +37,7 @@ MARKS = {
 
 
 @pytest.fixture
-async def store(server: Server) -> RedisStore:
+async def store(server: RedisServer) -> RedisStore:
     """Three requests with a deadline."""
     store = RedisStore(server)
     for n in range(1, 4):
@@ -55,7 +55,7 @@ async def ids(store: RedisStore, **query: object) -> list[str]:
 
 
 @pytest.mark.parametrize("score", [7, -7, 0.5, "inf"])
-async def test_a_list_out_of_order_is_named(server: Server, store: RedisStore, score: float | str) -> None:
+async def test_a_list_out_of_order_is_named(server: RedisServer, store: RedisStore, score: float | str) -> None:
     lists = server.key("request", "lists")
     for member in await server.redis.zrange(lists, 0, -1):
         if member.endswith(FIELD):
@@ -68,7 +68,7 @@ async def test_a_list_out_of_order_is_named(server: Server, store: RedisStore, s
 
 @pytest.mark.parametrize("filed", MARKS.values(), ids=MARKS)
 async def test_damaged_marks_are_named_and_hide_no_other_request(
-    server: Server, store: RedisStore, filed: str | bytes
+    server: RedisServer, store: RedisStore, filed: str | bytes
 ) -> None:
     await server.redis.hset(server.key("request", "filed"), FIELD, filed)
     assert await findings(store) == ["request-2: its marks are not what it says"]
@@ -80,7 +80,7 @@ async def test_damaged_marks_are_named_and_hide_no_other_request(
 
 @pytest.mark.parametrize("filed", MARKS.values(), ids=MARKS)
 async def test_a_change_writes_the_damaged_marks_anew_with_its_event(
-    server: Server, store: RedisStore, filed: str | bytes
+    server: RedisServer, store: RedisStore, filed: str | bytes
 ) -> None:
     await server.redis.hset(server.key("request", "filed"), FIELD, filed)
     key = Key("tenant-1", "request-2")
@@ -91,14 +91,14 @@ async def test_a_change_writes_the_damaged_marks_anew_with_its_event(
 
 
 @pytest.mark.parametrize("body", ["", "x", "1 token", "1 token {", f"1 token {DEEP}"], ids=len)
-async def test_a_damaged_record_is_named_and_hides_no_other(server: Server, store: RedisStore, body: str) -> None:
+async def test_a_damaged_record_is_named_and_hides_no_other(server: RedisServer, store: RedisStore, body: str) -> None:
     await server.redis.hset(server.key("request", "bodies"), FIELD, body)
     assert "request-2: it cannot be read" in await findings(store)
     assert await ids(store, tenant="tenant-1") == ["request-1", "request-3"]
     assert await ids(store, expired_at=LATER) == ["request-1", "request-3"]
 
 
-async def test_a_list_with_a_damaged_name_is_named(server: Server, store: RedisStore) -> None:
+async def test_a_list_with_a_damaged_name_is_named(server: RedisServer, store: RedisStore) -> None:
     await server.redis.zadd(server.key("request", "lists"), {DEEP.encode() + b"\0" + b"1" * 18 + FIELD: 0})
     (found,) = await findings(store)
     assert found.startswith("request-2: it stands in a list that is not its own ([[[")
@@ -106,13 +106,13 @@ async def test_a_list_with_a_damaged_name_is_named(server: Server, store: RedisS
 
 
 def test_what_is_nested_too_deep_is_no_mark_and_no_list() -> None:
-    assert not is_filed(DEEP.encode(), ["a"], {})
-    assert field_in(DEEP.encode() + b"\0" + b"1" * 18 + FIELD) == FIELD
+    assert not is_record_on_its_lists(DEEP.encode(), ["a"], {})
+    assert redis_field_of_member(DEEP.encode() + b"\0" + b"1" * 18 + FIELD) == FIELD
 
 
 @pytest.mark.parametrize("part", ["lists", "filed", "texts"])
 async def test_a_key_of_another_type_is_named_and_the_rest_is_checked(
-    server: Server, store: RedisStore, part: str
+    server: RedisServer, store: RedisStore, part: str
 ) -> None:
     journals = server.key("journal", "filed")
     await server.redis.hset(journals, b"journal-1\0tenant-1", "{}")
@@ -122,7 +122,7 @@ async def test_a_key_of_another_type_is_named_and_the_rest_is_checked(
     assert "journal-1: it is filed, and is not there" in found
 
 
-async def test_an_outage_is_no_finding(server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outage_is_no_finding(server: RedisServer, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scan(*_: object, **__: object) -> None:
         raise ConnectionError("refused")
 

@@ -8,7 +8,7 @@ import pytest
 from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
 
-from ringi.backends.redis.server import Server, checked_durability
+from ringi.backends.redis.server import RedisServer, check_redis_durability
 from ringi.base.extras import UnsupportedError
 from ringi.base.settings import SettingError
 from ringi.connect import open_backend
@@ -24,12 +24,12 @@ def mortal(request: pytest.FixtureRequest) -> Iterator[MortalRedis]:
 
 async def durability(url: str, **settings: str) -> str:
     """Return how durable a server with these settings is said to be."""
-    async with Server(url) as server:
+    async with RedisServer(url) as server:
         before = {name: value for word in settings for name, value in (await server.redis.config_get(word)).items()}
         try:
             for name, value in settings.items():
                 await server.redis.config_set(name, value)
-            return await checked_durability(server)
+            return await check_redis_durability(server)
         finally:
             for name, value in before.items():
                 await server.redis.config_set(name, value)
@@ -67,7 +67,7 @@ async def test_a_server_that_deletes_requests_when_memory_is_short_is_refused(mo
 
 
 async def test_of_a_server_that_does_not_tell_the_url_must_say_it(mortal: MortalRedis) -> None:
-    async with Server(mortal.url) as server:
+    async with RedisServer(mortal.url) as server:
         await server.redis.acl_setuser(
             "app",
             enabled=True,
@@ -86,8 +86,8 @@ async def test_of_a_server_that_does_not_tell_the_url_must_say_it(mortal: Mortal
 
 
 async def unchecked(url: str) -> str:
-    async with Server(url) as server:
-        return await checked_durability(server)
+    async with RedisServer(url) as server:
+        return await check_redis_durability(server)
 
 
 @pytest.mark.parametrize("query", ["durability=sometimes", "prefix=", "prefix={a}", "colour=blue", "db=x"])

@@ -8,37 +8,37 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ringi.backends.redis.jobs import RedisJobs
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.stream import RedisNotifier
 from ringi.contracts.backend import Job, Notifier
 from ringi.testing.conformance import JobsConformance
 
 
 @pytest.fixture
-async def notifier(server: Server) -> AsyncIterator[Notifier]:
+async def notifier(server: RedisServer) -> AsyncIterator[Notifier]:
     async with RedisNotifier(server, recheck_after=0.2) as notifier:
         yield notifier
 
 
 @pytest.fixture
-async def second_notifier(second: Server) -> AsyncIterator[Notifier]:
+async def second_notifier(second: RedisServer) -> AsyncIterator[Notifier]:
     async with RedisNotifier(second, recheck_after=0.2) as notifier:
         yield notifier
 
 
 class TestRedisJobs(JobsConformance):
     @pytest.fixture
-    def jobs(self, server: Server, notifier: Notifier) -> RedisJobs:
+    def jobs(self, server: RedisServer, notifier: Notifier) -> RedisJobs:
         return RedisJobs(server, notifier)
 
 
 class TestTwoRedisJobs(TestRedisJobs):
     @pytest.fixture
-    def other(self, second: Server, second_notifier: Notifier) -> RedisJobs:
+    def other(self, second: RedisServer, second_notifier: Notifier) -> RedisJobs:
         return RedisJobs(second, second_notifier)
 
 
-async def test_nothing_is_left_of_what_is_done(server: Server, notifier: Notifier) -> None:
+async def test_nothing_is_left_of_what_is_done(server: RedisServer, notifier: Notifier) -> None:
     jobs, stop, done = RedisJobs(server, notifier), asyncio.Event(), list[str]()
 
     async def handle(job: Job) -> None:
@@ -74,7 +74,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 async def test_a_damaged_job_is_named_kept_and_stops_no_other(
-    server: Server, notifier: Notifier, caplog: pytest.LogCaptureFixture, damaged: str
+    server: RedisServer, notifier: Notifier, caplog: pytest.LogCaptureFixture, damaged: str
 ) -> None:
     bodies, jobs, stop = server.key("jobs", "all"), RedisJobs(server, notifier), asyncio.Event()
     done = list[str]()
@@ -98,7 +98,7 @@ async def test_a_damaged_job_is_named_kept_and_stops_no_other(
 
 
 @pytest.mark.parametrize("held", ["", "x", "5", "x damaged"])
-async def test_a_damaged_lane_is_free(server: Server, notifier: Notifier, held: str) -> None:
+async def test_a_damaged_lane_is_free(server: RedisServer, notifier: Notifier, held: str) -> None:
     jobs, stop, done = RedisJobs(server, notifier), asyncio.Event(), list[str]()
 
     async def handle(job: Job) -> None:

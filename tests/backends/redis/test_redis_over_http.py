@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from tests.server.world import LIMIT, SECRET, World, listening, served
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.server import App, Keys, ServerComponents, ServerSettings
@@ -19,7 +19,10 @@ from ringi.server import App, Keys, ServerComponents, ServerSettings
 @asynccontextmanager
 async def serving(url: str) -> AsyncIterator[World]:
     """Serve requests, and no agents, on a port."""
-    async with open_backend(url, notify="pubsub", poll_interval=3_600) as backend, inbox_on(backend) as inbox:
+    async with (
+        open_backend(url, notify="pubsub", poll_interval=3_600) as backend,
+        open_inbox_on_backend(backend) as inbox,
+    ):
         keys, deliveries = Keys(SECRET), Deliveries(backend, inbox, DeliverySettings())
         app = App(ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries))
         world = World(backend, inbox, None, keys, app)  # type: ignore[arg-type]

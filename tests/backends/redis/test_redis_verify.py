@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from ringi.audit.verify import verify_store
-from ringi.backends.redis.inspection import is_filed
+from ringi.backends.redis.inspection import is_record_on_its_lists
 from ringi.backends.redis.lists import redis_record_field
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key
@@ -26,7 +26,7 @@ FIELD = redis_record_field("tenant-1", "request-1")
 
 
 @pytest.fixture
-async def store(server: Server) -> RedisStore:
+async def store(server: RedisServer) -> RedisStore:
     """Requests in each state and on each sort of list, a thread and a journal."""
     store = RedisStore(server)
     for n in range(1, 4):
@@ -47,53 +47,55 @@ async def findings(store: RedisStore) -> list[str]:
     return [f"{each.key.id}: {each.what}" for each in found]
 
 
-async def test_what_was_written_and_erased_in_good_order_has_no_findings(server: Server, store: RedisStore) -> None:
+async def test_what_was_written_and_erased_in_good_order_has_no_findings(
+    server: RedisServer, store: RedisStore
+) -> None:
     assert await findings(store) == []
 
 
-async def member(server: Server, part: str) -> bytes:
+async def member(server: RedisServer, part: str) -> bytes:
     """Return a member of a list of the first request."""
     members = await server.redis.zrange(server.key("request", "lists"), 0, -1)
     found: bytes = next(each for each in members if part.encode() in each and each.endswith(FIELD))
     return found
 
 
-async def drop_from_a_list(server: Server) -> None:
+async def drop_from_a_list(server: RedisServer) -> None:
     await server.redis.zrem(server.key("request", "lists"), await member(server, '["shown"'))
 
 
-async def drop_the_deadline(server: Server) -> None:
+async def drop_the_deadline(server: RedisServer) -> None:
     await server.redis.zrem(server.key("request", "lists"), await member(server, '["expires"]'))
 
 
-async def put_into_another_list(server: Server) -> None:
+async def put_into_another_list(server: RedisServer) -> None:
     wrong = (await member(server, '["shown"')).replace(b"tenant-1", b"tenant-2", 1)
     await server.redis.zadd(server.key("request", "lists"), {wrong: 0})
 
 
-async def move_the_deadline(server: Server) -> None:
+async def move_the_deadline(server: RedisServer) -> None:
     old = await member(server, '["expires"]')
     head, _, rest = old.partition(b"\0")
     await server.redis.zadd(server.key("request", "lists"), {head + b"\0" + b"9" * 18 + rest[18:]: 0})
 
 
-async def change_the_text(server: Server) -> None:
+async def change_the_text(server: RedisServer) -> None:
     await server.redis.hset(server.key("request", "texts"), FIELD, "x")
 
 
-async def drop_the_marks(server: Server) -> None:
+async def drop_the_marks(server: RedisServer) -> None:
     await server.redis.hdel(server.key("request", "filed"), FIELD)
 
 
-async def delete_the_record(server: Server) -> None:
+async def delete_the_record(server: RedisServer) -> None:
     await server.redis.hdel(server.key("request", "bodies"), FIELD)
 
 
-async def spoil_the_record(server: Server) -> None:
+async def spoil_the_record(server: RedisServer) -> None:
     await server.redis.hset(server.key("request", "bodies"), FIELD, "1 token {")
 
 
-TAMPERINGS: dict[Callable[[Server], Awaitable[None]], str] = {
+TAMPERINGS: dict[Callable[[RedisServer], Awaitable[None]], str] = {
     drop_from_a_list: "request-1: it is missing in a list",
     drop_the_deadline: "request-1: it is missing in a list",
     put_into_another_list: "request-1: it stands in a list that is not its own",
@@ -107,7 +109,7 @@ TAMPERINGS: dict[Callable[[Server], Awaitable[None]], str] = {
 
 @pytest.mark.parametrize("tamper", TAMPERINGS, ids=lambda tamper: tamper.__name__)
 async def test_what_does_not_fit_is_named(
-    server: Server, store: RedisStore, tamper: Callable[[Server], Awaitable[None]]
+    server: RedisServer, store: RedisStore, tamper: Callable[[RedisServer], Awaitable[None]]
 ) -> None:
     await tamper(server)
     found = await findings(store)
@@ -115,7 +117,9 @@ async def test_what_does_not_fit_is_named(
     assert {each.partition(":")[0] for each in found} <= {"request-1", ""}
 
 
-async def test_requests_that_change_while_they_are_compared_are_no_findings(server: Server, store: RedisStore) -> None:
+async def test_requests_that_change_while_they_are_compared_are_no_findings(
+    server: RedisServer, store: RedisStore
+) -> None:
     root = Decider("root", is_admin=True)
 
     async def write() -> None:
@@ -135,5 +139,5 @@ async def test_requests_that_change_while_they_are_compared_are_no_findings(serv
 
 @pytest.mark.parametrize("filed", [b"[]", b"5", b'"x"', b'{"lists":[{}]}', b'{"lists":5}', b"{", b"\xff"])
 def test_damaged_marks_are_not_what_a_record_says(filed: bytes) -> None:
-    assert not is_filed(filed, ["a"], {})
-    assert is_filed(b'{"lists":["a"],"marks":{}}', ["a"], {})
+    assert not is_record_on_its_lists(filed, ["a"], {})
+    assert is_record_on_its_lists(b'{"lists":["a"],"marks":{}}', ["a"], {})

@@ -14,7 +14,7 @@ from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by
 from tests.runs.world import at_work, until
 
 from ringi.backends.sqlite.checkpoints import create_checkpoint_tables
-from ringi.backends.sqlite.database import SqliteDatabase, identity_of, sqlite_read_connection, sqlite_transaction
+from ringi.backends.sqlite.database import SqliteDatabase, file_identity, sqlite_read_connection, sqlite_transaction
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
 from ringi.runs.lease import Lease, LoopWatch
@@ -82,12 +82,12 @@ async def test_no_part_connects_to_other_files(
 ) -> None:
     accident(path)
     log = path.with_name("ringi.db-wal")
-    there = identity_of(path), identity_of(log)
+    there = file_identity(path), file_identity(log)
 
     with pytest.raises(UnavailableError, match="under this process"):
         await part(backend)
 
-    assert (identity_of(path), identity_of(log)) == there
+    assert (file_identity(path), file_identity(log)) == there
 
 
 async def test_agents_stores_that_are_open_write_nothing_into_a_lost_file(backend: Backend, path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_a_lease_is_not_renewed_in_another_file(
             assert looked.wait(10)
     finally:
         logging.getLogger("ringi.runs.lease").removeHandler(handler)
-    assert not identity_of(path)
+    assert not file_identity(path)
 
 
 async def test_a_lost_file_is_logged_once_by_each_part(path: Path, caplog: pytest.LogCaptureFixture) -> None:

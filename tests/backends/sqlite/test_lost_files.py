@@ -16,7 +16,7 @@ import httpx
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.backends.sqlite.database import SqliteDatabase, identity_of
+from ringi.backends.sqlite.database import SqliteDatabase, file_identity
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import open_backend
 from ringi.domain.record import Query
@@ -304,7 +304,7 @@ async def test_no_part_of_the_process_makes_a_new_file_in_the_place_of_the_old(s
         with pytest.raises((RingiError, NotFoundError)):
             await store._database.scrubber.scrub()
 
-    assert not identity_of(path)
+    assert not file_identity(path)
 
 
 async def test_a_server_says_what_happened_to_those_who_answer_and_on_readyz(path: Path) -> None:

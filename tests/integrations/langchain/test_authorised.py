@@ -27,7 +27,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
-from ringi.runtimes.langgraph.graph_run import interrupt_as_question, resume_value
+from ringi.runtimes.langgraph.graph_run import interrupt_as_question, interrupt_resume_value
 from ringi.testing.model import ScriptedModel, scripted_turns
 
 ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}
@@ -237,7 +237,7 @@ def approval(interrupt: Interrupt) -> Any:
     question = interrupt_as_question("tools", interrupt)
     request, _ = Request.asked(question.asks[0], id=interrupt.id, now=utc_now(), by=None)
     answer = Answer(decision="approve", digest=request.digest)
-    return resume_value(question, [request.completed(answer, by="ann", channel="page", now=utc_now())[0]])
+    return interrupt_resume_value(question, [request.completed(answer, by="ann", channel="page", now=utc_now())[0]])
 
 
 def mutation(chance: random.Random, all_tools: list[BaseTool]) -> Change:

@@ -20,7 +20,7 @@ from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.operations import retry_failed_run
-from ringi.runtimes.langgraph.tool_arguments import call_schema, injected_arguments
+from ringi.runtimes.langgraph.tool_arguments import injected_arguments, tool_call_schema
 
 RAN: list[Any] = []
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}, "note": {"type": "string"}}}
@@ -409,14 +409,14 @@ def test_the_schema_of_a_tool_is_made_once(monkeypatch: pytest.MonkeyPatch) -> N
         return make(self, *args)
 
     monkeypatch.setattr(BaseTool, "get_input_schema", counting)
-    first = injected_arguments(pay), call_schema(pay)
+    first = injected_arguments(pay), tool_call_schema(pay)
     count = len(made)
 
-    assert first == (injected_arguments(pay), call_schema(pay)) == (frozenset({"state"}), first[1])
+    assert first == (injected_arguments(pay), tool_call_schema(pay)) == (frozenset({"state"}), first[1])
     assert 0 < len(made) == count
 
     class Other(BaseModel):
         sum: int
 
     pay.args_schema = Other
-    assert list((call_schema(pay) or {})["properties"]) == ["sum"]
+    assert list((tool_call_schema(pay) or {})["properties"]) == ["sum"]

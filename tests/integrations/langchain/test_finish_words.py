@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ringi.base.texts import Language, translate_sentences
 from ringi.domain.ask import Ask
-from ringi.integrations.finish_words import COMPLETE, UPDATE, parse_decision
+from ringi.integrations.finish_words import COMPLETE, UPDATE, parse_finish_decision
 from ringi.integrations.langchain import finish_gate
 
 WORDS = st.sampled_from(sorted(COMPLETE))
@@ -20,12 +20,12 @@ WORDS = st.sampled_from(sorted(COMPLETE))
 
 @pytest.mark.parametrize("text", ["yes", "y", "はい", "是", " YES! ", "はい。", "ｙｅｓ", "Ｙ．", "是！", "\nyes.\n"])
 def test_consent_is_a_word_that_stands_alone(text: str) -> None:
-    assert parse_decision(text) == ("complete", None)
+    assert parse_finish_decision(text) == ("complete", None)
 
 
 @pytest.mark.parametrize("text", ["update", "u", "更新", "UPDATE.", "Ｕ", "更新。"])
 def test_another_task_is_asked_for_by_a_word_that_stands_alone(text: str) -> None:
-    assert parse_decision(text) == ("update", None)
+    assert parse_finish_decision(text) == ("update", None)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_another_task_is_asked_for_by_a_word_that_stands_alone(text: str) -> Non
     ],
 )
 def test_another_task_may_be_named_in_the_same_breath_and_stays_as_it_was_written(text: str, task: str) -> None:
-    assert parse_decision(text) == ("update", task)
+    assert parse_finish_decision(text) == ("update", task)
 
 
 @pytest.mark.parametrize(
@@ -49,26 +49,26 @@ def test_another_task_may_be_named_in_the_same_breath_and_stays_as_it_was_writte
      "いいえ", "不是", "yes\u200b", "「はい」", "はい、でも"],
 )  # fmt: skip
 def test_everything_else_is_unclear(text: str) -> None:
-    assert parse_decision(text) == ("unclear", None)
+    assert parse_finish_decision(text) == ("unclear", None)
 
 
 @given(st.text())
 def test_no_other_text_completes(text: str) -> None:
     letters = "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
     assume(letters not in COMPLETE)
-    assert parse_decision(text).decision != "complete"
+    assert parse_finish_decision(text).decision != "complete"
 
 
 @given(WORDS, st.text().filter(lambda text: any(c.isalnum() for c in unicodedata.normalize("NFKC", text))))
 def test_consent_with_anything_before_or_after_it_does_not_complete(word: str, more: str) -> None:
     for text in (f"{word} {more}", f"{word}, {more}", f"{more} {word}", f"{word}{more}", f"{more}{word}"):
         assume(unicodedata.normalize("NFKC", text).casefold().strip() not in COMPLETE)
-        assert parse_decision(text).decision != "complete"
+        assert parse_finish_decision(text).decision != "complete"
 
 
 @given(st.sampled_from(sorted(UPDATE)), st.text())
 def test_a_named_task_is_kept_to_the_letter_or_asked_for(word: str, task: str) -> None:
-    assert parse_decision(f"{word}:{task}") == (("update", task.strip()) if task.strip() else ("unclear", None))
+    assert parse_finish_decision(f"{word}:{task}") == (("update", task.strip()) if task.strip() else ("unclear", None))
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])
@@ -88,7 +88,7 @@ def test_every_question_of_the_gate_can_be_read_in_other_languages(
 
     monkeypatch.setattr(finish_gate, "ask_question", answer)
     context = {"task": task, **({"reason": reason} if reason else {})}
-    verdict = finish_gate.GateQuestion(context, 1, 50, anew=True, limits=(finish_gate.STEP_LIMIT,)).verdict()
+    verdict = finish_gate.FinishGateQuestion(context, 1, 50, anew=True, limits=(finish_gate.STEP_LIMIT,)).verdict()
 
     assert (verdict.decision, len(asked)) == ("anew", 5)
     texts = []

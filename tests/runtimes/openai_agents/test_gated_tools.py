@@ -18,11 +18,11 @@ from agents.items import ToolApprovalItem
 from tests.runtimes.openai_agents.gated_tools import CASES, effects_of, gated_agent, script_of, work_in_process
 from tests.runtimes.openai_agents.responses_server import MODEL, ResponsesServer, responses_server
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
-from ringi.runtimes.openai_agents.run_state import call_args, shell_or_patch_text
+from ringi.runtimes.openai_agents.run_state import openai_call_arguments, shell_or_patch_text
 from ringi.testing.conformance.running_agents import THREAD, RunningAgent, worker_running_on_store
 
 
@@ -93,7 +93,7 @@ def test_a_command_that_cannot_be_shown_as_code_is_shown_in_the_arguments(comman
     item = ToolApprovalItem(SDKAgent(name="clerk"), call, tool_name="shell")
 
     assert shell_or_patch_text(item) is None
-    assert call_args(item) == {"commands": [command]}
+    assert openai_call_arguments(item) == {"commands": [command]}
 
 
 async def test_a_run_whose_process_was_killed_resumes_in_another(
@@ -104,7 +104,7 @@ async def test_a_run_whose_process_was_killed_resumes_in_another(
     process.start()
     async with gated_agent(kind, tmp_path, provider.url) as agent:
         try:
-            async with open_backend(store, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+            async with open_backend(store, poll_interval=0.05) as backend, open_inbox_on_backend(backend) as inbox:
                 watching = RunningAgent(backend, inbox, Worker(backend, inbox, agents_by_name([agent])))
                 await watching.start(agent, "Do it, please.")
                 (request,) = await watching.pending()

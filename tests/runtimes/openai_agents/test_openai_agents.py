@@ -19,9 +19,9 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # n
 from ringi.base.settings import SettingError  # noqa: E402
 from ringi.errors import NotAuthorizedError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
-from ringi.runs.context import content_digest  # noqa: E402
+from ringi.runs.context import question_content_digest  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
-from ringi.runtimes.openai_agents.output import model_name  # noqa: E402
+from ringi.runtimes.openai_agents.output import openai_model_name  # noqa: E402
 from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
@@ -418,7 +418,7 @@ def named_model() -> Any:
     ],
 )
 def test_usage_has_the_name_of_the_model(model: Any, name: str) -> None:
-    assert model_name(SDKAgent(name="shop", model=model)) == name
+    assert openai_model_name(SDKAgent(name="shop", model=model)) == name
 
 
 async def test_arguments_that_are_no_json_can_only_be_refused() -> None:
@@ -456,7 +456,7 @@ async def test_a_question_can_be_stored() -> None:
     paused = await shop.direct().advance()
 
     assert asked(paused.questions[0]).status == "pending"
-    assert content_digest(paused.questions[0].asks[0]) == paused.questions[0].digests[0]
+    assert question_content_digest(paused.questions[0].asks[0]) == paused.questions[0].digests[0]
 
 
 async def test_the_agent_of_the_how_to_asks() -> None:

@@ -29,7 +29,7 @@ from pydantic_ai.models.test import TestModel
 from tests.raising import raises_code
 
 from ringi.audit.verify import verify_store
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.domain.record import Query, UnreadableError
 from ringi.domain.thread import Run, Thread, conversation_stream
@@ -254,7 +254,7 @@ def bytes_of(folder: Path) -> bytes:
 async def test_an_erasure_removes_the_conversation_and_its_fork(
     url: str, tmp_path: Path, sweep: dict[str, Any]
 ) -> None:
-    async with opened(url) as (store, backend), inbox_on(backend) as inbox:
+    async with opened(url) as (store, backend), open_inbox_on_backend(backend) as inbox:
         await store.save(repeated(SECRET), scope="ann")
         await store.fork("c1", new_conversation_id="c2", scope="bob")
         await store.save(repeated("stays", id="c3"), scope="carl")
@@ -274,7 +274,7 @@ async def test_an_erasure_removes_the_conversation_and_its_fork(
 
 
 async def test_a_conversation_begins_again_after_its_erasure(url: str) -> None:
-    async with opened(url) as (store, backend), inbox_on(backend) as inbox:
+    async with opened(url) as (store, backend), open_inbox_on_backend(backend) as inbox:
         await store.save(repeated("before"), scope="ann")
         old = await store.load("c1")
         assert old
@@ -290,7 +290,7 @@ async def test_a_conversation_begins_again_after_its_erasure(url: str) -> None:
 
 
 async def test_a_save_during_an_erasure_leaves_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(url) as (store, backend), inbox_on(backend) as inbox:
+    async with opened(url) as (store, backend), open_inbox_on_backend(backend) as inbox:
         await store.save(repeated("before"), scope="ann")
         old = await store.load("c1")
         assert old

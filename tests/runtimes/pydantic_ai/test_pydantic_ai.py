@@ -25,7 +25,7 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 from ringi.base.settings import SettingError
 from ringi.errors import NotAuthorizedError
 from ringi.runs.agent import Agent
-from ringi.runs.context import content_digest
+from ringi.runs.context import question_content_digest
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime
 from ringi.testing import ScriptedPerson, TestHarness
 
@@ -410,7 +410,7 @@ async def test_a_question_can_be_stored() -> None:
     paused = await Shop([call()]).direct().advance()
 
     assert asked(paused.questions[0]).status == "pending"
-    assert content_digest(paused.questions[0].asks[0]) == paused.questions[0].digests[0]
+    assert question_content_digest(paused.questions[0].asks[0]) == paused.questions[0].digests[0]
 
 
 async def test_the_agent_of_the_how_to_asks() -> None:

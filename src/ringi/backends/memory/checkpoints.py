@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
 from ringi.contracts.store import Store
 from ringi.domain.thread import Thread
 
@@ -41,7 +41,7 @@ class MemorySaver(InMemorySaver):
         return set(self.serde.loads_typed(saved[0])["channel_versions"].items())
 
 
-def run_to_end(step: Coroutine[Any, Any, T]) -> T:
+def run_without_suspending(step: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never suspends."""
     try:
         step.send(None)
@@ -63,19 +63,19 @@ class FencedMemorySaver(FencedSaver):
         self._inner.serde = self.serde
 
     async def _read(self, method: str, *args: object, **options: object) -> Any:
-        return call_method(self._inner, method, *args, **options)
+        return call_saver_method(self._inner, method, *args, **options)
 
     async def _write(self, method: str, *args: object) -> Any:
         self._refuse_other(await self._store.get(Thread, *self._held.key))
-        return call_method(self._inner, method, *args)
+        return call_saver_method(self._inner, method, *args)
 
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
-        return call_method(self._inner, method, *args, **options)
+        return call_saver_method(self._inner, method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
         # The memory store never suspends, so its coroutine ends at its first step.
-        self._refuse_other(run_to_end(self._store.get(Thread, *self._held.key)))
-        return call_method(self._inner, method, *args)
+        self._refuse_other(run_without_suspending(self._store.get(Thread, *self._held.key)))
+        return call_saver_method(self._inner, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
-from ringi.base.clock import delay_after
+from ringi.base.clock import retry_delay_after
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs, Wakeup
 
@@ -62,7 +62,7 @@ class MemoryJobs(Jobs):
             self._defer(job, error.seconds)
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
-            self._defer(job, delay_after(RETRY_SECONDS, job.attempts))
+            self._defer(job, retry_delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             self._defer(job, 0)
             raise

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ringi.backends.orders import listing_of
-from ringi.backends.rows import audiences_of
+from ringi.backends.orders import ordered_listing
+from ringi.backends.rows import request_audiences
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import Change, R, Store
 from ringi.domain.journal import Journal
-from ringi.domain.memories import person_in
+from ringi.domain.memories import person_of_memory
 from ringi.domain.record import (
     START,
     Event,
@@ -19,7 +19,7 @@ from ringi.domain.record import (
     Position,
     Query,
     Record,
-    parsed_number,
+    parse_position_number,
     query_terms,
 )
 from ringi.domain.request import Request
@@ -73,7 +73,7 @@ class MemoryStore(Store):
         return len(self._listed(kind, query_for_count(query))[: query.limit])
 
     def _listed(self, kind: type[R], query: Query) -> list[R]:
-        listing, sought = listing_of(kind, query), query_terms(query.text or "")
+        listing, sought = ordered_listing(kind, query), query_terms(query.text or "")
         records = (record for record in self._records.values() if isinstance(record, kind))
         matching = (
             record
@@ -85,7 +85,7 @@ class MemoryStore(Store):
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
-        later = (e for e in self._events[parsed_number(after) :] if tenant in (None, e.tenant))
+        later = (e for e in self._events[parse_position_number(after) :] if tenant in (None, e.tenant))
         return [e for e in later if record_id in (None, e.record_id)][:limit]
 
     async def tail(self) -> Position:
@@ -117,7 +117,7 @@ def record_matches_query(record: Record, query: Query) -> bool:
     if query.tenant not in (None, record.tenant):
         return False
     if isinstance(record, Request):
-        return request_matches(record, query)
+        return request_meets_conditions(record, query)
     if isinstance(record, Thread):
         lease, at = record.lease_until, query.unleased_at
         is_free = at is None or (record.status == "running" and (lease is None or lease <= at))
@@ -125,7 +125,7 @@ def record_matches_query(record: Record, query: Query) -> bool:
     return isinstance(record, Journal)
 
 
-def request_matches(request: Request, query: Query) -> bool:
+def request_meets_conditions(request: Request, query: Query) -> bool:
     """Return whether the request meets every condition that the query sets."""
     equal: list[tuple[Any, Any]] = [
         (query.kind, request.kind),
@@ -135,12 +135,12 @@ def request_matches(request: Request, query: Query) -> bool:
         (query.tool, request.action.name if request.action else None),
         (query.agent, request.agent),
         (query.tier, request.tier or "low"),
-        (query.remembered_by, person_in(request)),
+        (query.remembered_by, person_of_memory(request)),
     ]
     return (
         all(wanted in (None, has) for wanted, has in equal)
         and (not query.statuses or request.status in query.statuses)
-        and (query.group is None or f"group:{query.group}" in audiences_of(request))
+        and (query.group is None or f"group:{query.group}" in request_audiences(request))
         and (query.asked_by is None or request.is_from(query.asked_by))
         and (query.viewer is None or request.is_seen_by(query.viewer))
         and (

@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
-from ringi.backends.postgres.checkpoints import driver_errors_as_unavailable, options_of
+from ringi.backends.postgres.checkpoints import driver_errors_as_unavailable, saver_connection_options
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 
 MOST = 4
@@ -62,4 +62,4 @@ class PostgresAgentStores:
             PostgresStore(connection).setup()
 
     def _options(self, **more: str) -> dict[str, Any]:
-        return {"autocommit": True, "row_factory": dict_row, **options_of(self._database, **more)}
+        return {"autocommit": True, "row_factory": dict_row, **saver_connection_options(self._database, **more)}

@@ -88,7 +88,7 @@ FROM free JOIN saved USING (tenant, id)
 ChangeRow = dict[str, Any]
 
 
-async def change_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
+async def change_all_requests(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
     """Apply each change of a request with its event, and return a row for each applied change.
 
     None does not state the reason: the row is locked or has another version, or a change cannot be stored.
@@ -100,7 +100,7 @@ async def change_all(database: PostgresDatabase, changes: Sequence[ChangeRow]) -
 
 
 async def change_all_fenced(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
-    """Apply each change of a thread with its event, and set the fence of its stream; see `change_all`."""
+    """Apply each change of a thread with its event, and set the fence of its stream; see `change_all_requests`."""
     return await apply_each_change(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
 
 

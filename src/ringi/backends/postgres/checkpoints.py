@@ -19,7 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
@@ -27,9 +27,9 @@ from ringi.backends.postgres.newest_checkpoint import (
     LostFence,
     NewestCheckpoint,
     UnknownCheckpointError,
-    load_row,
+    fenced_checkpoint_statements,
+    load_checkpoint_row,
     record_checkpoint_write,
-    under_fence,
 )
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import FenceError, Thread, checkpoint_thread
@@ -78,7 +78,7 @@ LIMIT_SECONDS = 30.0
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
 
-class Checkpoints:
+class PostgresCheckpoints:
     """The connections of all savers of a process, opened on first use."""
 
     def __init__(self, database: PostgresDatabase) -> None:
@@ -119,20 +119,20 @@ class Checkpoints:
         self._database.refuse_if_replaced()
         with (
             driver_errors_as_unavailable(),
-            psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection,
+            psycopg.connect(self._database.url, **saver_connection_options(self._database, **LOCKS)) as connection,
         ):
             yield connection
 
     async def _opened(self) -> AsyncConnectionPool[PsycopgConnection]:
         async with self._opening:
             if not self._pool:
-                await self._make_tables(options_of(self._database))
+                await self._make_tables(saver_connection_options(self._database))
                 pool = AsyncConnectionPool[PsycopgConnection](
                     self._database.url,
                     min_size=0,
                     max_size=self._database.size,
                     timeout=WAIT_SECONDS,
-                    kwargs={"autocommit": True, **options_of(self._database, **LOCKS)},
+                    kwargs={"autocommit": True, **saver_connection_options(self._database, **LOCKS)},
                     configure=self._recognise,
                     open=False,
                 )
@@ -161,7 +161,7 @@ class Checkpoints:
 class FencedPostgresSaver(FencedSaver):
     """A saver with fence check and checkpoint in one transaction."""
 
-    def __init__(self, checkpoints: Checkpoints, held: Thread) -> None:
+    def __init__(self, checkpoints: PostgresCheckpoints, held: Thread) -> None:
         super().__init__(held)
         self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
         self._is_large = False
@@ -190,13 +190,13 @@ class FencedPostgresSaver(FencedSaver):
                 cursor = connection.cursor(binary=True, row_factory=dict_row)
                 await cursor.execute(SELECT_NEWEST.encode(), (config["configurable"]["thread_id"], ""))
                 found.append(await cursor.fetchone())
-        return load_row(found[0], config, self.serde)
+        return load_checkpoint_row(found[0], config, self.serde)
 
     async def _write(self, method: str, *args: Any) -> Any:
         result, statements = await self._recorded(method, *args)
-        fenced = under_fence(statements, self._held)
+        fenced = fenced_checkpoint_statements(statements, self._held)
         failpoint("saver.before_commit")
-        with refusing_lost(self._held), self._newest.writing(method, args, statements):
+        with lost_thread_as_fence_error(self._held), self._newest.writing(method, args, statements):
             async with (
                 self._checkpoints.connection() as connection,
                 connection.transaction() if len(fenced) > 1 else nullcontext(),
@@ -225,13 +225,13 @@ class FencedPostgresSaver(FencedSaver):
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
-            return call_method(PostgresSaver(connection, serde=self.serde), method, *args, **options)
+            return call_saver_method(PostgresSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         self._newest.skip(method, args)
         result, statements = record_checkpoint_write(self.serde, method, *args)
-        fenced = under_fence(statements, self._held)
-        with refusing_lost(self._held), self._checkpoints.transaction_now() as connection:
+        fenced = fenced_checkpoint_statements(statements, self._held)
+        with lost_thread_as_fence_error(self._held), self._checkpoints.transaction_now() as connection:
             for sql, parameters, _ in fenced:
                 connection.execute(sql.encode(), parameters)
         return result
@@ -251,7 +251,7 @@ async def call_async_saver(
     return await getattr(saver, f"a{method}")(*args, **options)
 
 
-def options_of(database: PostgresDatabase, **more: str) -> dict[str, Any]:
+def saver_connection_options(database: PostgresDatabase, **more: str) -> dict[str, Any]:
     """Return the options of a connection outside Ringi's pool."""
     settings = {"search_path": database.schema, **database.session, **more}
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
@@ -261,7 +261,7 @@ def options_of(database: PostgresDatabase, **more: str) -> dict[str, Any]:
 
 
 @contextmanager
-def refusing_lost(held: Thread) -> Iterator[None]:
+def lost_thread_as_fence_error(held: Thread) -> Iterator[None]:
     """Raise `FenceError` if a statement finds that the thread is not held."""
     try:
         yield

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ringi.backends.migrations import Migration, backend_migrations, refuse_unknown_schema
-from ringi.backends.silence import Silence
+from ringi.backends.silence import ServerSilence
 from ringi.base.settings import SettingError
 from ringi.errors import RingiError, UnavailableError
 
@@ -170,7 +170,7 @@ class StatementWatch:
 
     def __init__(self, connect: Callable[[], Awaitable[AsyncpgConnection]]) -> None:
         self._connect = connect
-        self.silence = Silence(self._is_heard)
+        self.silence = ServerSilence(self._is_heard)
 
     @contextmanager
     def over(self, connection: AsyncpgConnection) -> Iterator[None]:

@@ -17,10 +17,10 @@ from ringi.backends.postgres.database import (
     replace_nul_characters,
 )
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, wrong_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, find_wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Record, parse_position_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 
@@ -91,7 +91,7 @@ class InspectedPostgresStore(PostgresStore):
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT * FROM {ALL} WHERE number > $1{extra} ORDER BY number LIMIT $2"
-        rows = await self._database.fetch(sql, parsed_number(after), limit, *chosen.values())
+        rows = await self._database.fetch(sql, parse_position_number(after), limit, *chosen.values())
         return [event_from_row(tuple(row)) for row in rows]
 
     async def tail(self) -> Position:
@@ -124,7 +124,11 @@ class InspectedPostgresStore(PostgresStore):
         source = join if kind is Request else f" FROM {table} r"
         sql = f"SELECT r.*{source} WHERE (r.tenant, r.id) > ($1, $2) ORDER BY r.tenant, r.id LIMIT {CHUNK}"
         rows = await self._database.fetch(sql, *after)
-        findings = [finding for row in rows for finding in wrong_columns(kind, dict(row), expected_columns, is_other)]
+        findings = [
+            finding
+            for row in rows
+            for finding in find_wrong_columns(kind, dict(row), expected_columns, postgres_column_differs)
+        ]
         return findings, (rows[-1]["tenant"], rows[-1]["id"]) if rows else None
 
 
@@ -138,7 +142,7 @@ def expected_columns(record: Record) -> Columns:
     return postgres_record_columns(record) | more
 
 
-def is_other(found: Any, expected: Any) -> bool:
+def postgres_column_differs(found: Any, expected: Any) -> bool:
     """Return whether a column differs; NUL, which PostgreSQL cannot store, matches its replacement."""
     if isinstance(expected, list):
         return sorted(found or []) != sorted(expected)

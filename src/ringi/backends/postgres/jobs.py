@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, job_to_row
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
@@ -90,7 +90,7 @@ class PostgresJobs(ClaimedJobs):
 
     async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
         rows = await self._database.write(CLAIM, self._me, list(kinds), limit, claimed_jobs.CLAIM_SECONDS)
-        return [job_of_row(row) for row in rows]
+        return [job_from_row(row) for row in rows]
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
         seconds = timedelta(seconds=claimed_jobs.CLAIM_SECONDS)

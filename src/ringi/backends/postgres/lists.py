@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ringi.backends.orders import LEAST, Listing, Span, listing_of
+from ringi.backends.orders import LEAST, IndexSpan, OrderedListing, ordered_listing
 from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
     LISTED,
     TABLES,
-    conditions_of,
-    list_partitions,
+    query_conditions,
+    query_partitions,
     required_audiences,
-    required_lists,
-    tool_list,
+    required_index_lists,
+    tool_list_name,
 )
-from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
+from ringi.backends.sql import SqlWhere, order_and_limit_clause, query_urgency_ranks
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds
 from ringi.domain.request import Request
@@ -61,7 +61,7 @@ SELECT body FROM sharers, LATERAL (
 """Finds the tenants with overdue records in one step per tenant, however many records each has."""
 
 
-class Statement(NamedTuple):
+class PostgresStatement(NamedTuple):
     """A statement and its values."""
 
     sql: str
@@ -122,9 +122,9 @@ def query_term_numbers(query: Query) -> list[int]:
     return [index_term_number(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
 
 
-def postgres_matching_lists(listing: Listing) -> list[list[str]]:
+def postgres_matching_lists(listing: OrderedListing) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
-    query, lists = listing.query, required_lists(listing.query) or [[EVERYTHING]]
+    query, lists = listing.query, required_index_lists(listing.query) or [[EVERYTHING]]
     if listing.spans[0].key == "created_at":
         return lists[:1]
     if query.tool is not None:
@@ -134,42 +134,44 @@ def postgres_matching_lists(listing: Listing) -> list[list[str]]:
     return [lists[0], [EVERYTHING]] if by_agent else lists[:1]
 
 
-def index_scan_statement(listing: Listing, spans: Sequence[Span], names: list[str]) -> Statement:
+def index_scan_statement(listing: OrderedListing, spans: Sequence[IndexSpan], names: list[str]) -> PostgresStatement:
     """Return the statement for the bodies of a page in some spans of one index, from the lists with these names."""
     where = PostgresWhere()
-    page, order = scan_lists(where, listing, spans, names)
-    return Statement(f"SELECT ({BODY}) FROM ({page}) AS shown ORDER BY {order}", where.values)
+    page, order = lists_scan_statement(where, listing, spans, names)
+    return PostgresStatement(f"SELECT ({BODY}) FROM ({page}) AS shown ORDER BY {order}", where.values)
 
 
-def scan_lists(where: PostgresWhere, listing: Listing, spans: Sequence[Span], names: list[str]) -> tuple[str, str]:
+def lists_scan_statement(
+    where: PostgresWhere, listing: OrderedListing, spans: Sequence[IndexSpan], names: list[str]
+) -> tuple[str, str]:
     """Return the scan of some lists, each only as far as the page needs, and its order."""
     query, key, is_up = listing.query, spans[0].key, listing.is_ascending
     sources = [f"unnest({where.mark(names)}::text[]) AS a (audience)"]
     where.add("shown.tenant = ? AND shown.audience = a.audience", query.tenant)
     if key == "created_at":
         place = where.place("shown", listing)
-        sources.append(f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)")
+        sources.append(f"unnest({where.mark(query_partitions(query))}::text[]) AS s (shelf)")
         where.add("shown.shelf = s.shelf")
     elif key == "ended_at":
         place = where.place("shown", listing)
         # Not as a column: the index by partition is in another order.
-        where.add("shown.ended_at IS NOT NULL AND shown.shelf || '' = ANY(?::text[])", list_partitions(query))
+        where.add("shown.ended_at IS NOT NULL AND shown.shelf || '' = ANY(?::text[])", query_partitions(query))
     else:
         place = [f"shown.{name}" for name in (key, "created_at", "id")]
-        sources += add_urgent(where, listing, spans, names, ", ".join(place))
+        sources += add_urgent_conditions(where, listing, spans, names, ", ".join(place))
     if not is_up:
         where.add_later("shown", listing)
     if query.ended_since:
         where.add("shown.ended_at >= ?", unix_microseconds(query.ended_since))
-    add_unlisted(where, listing, names)
+    add_unlisted_conditions(where, listing, names)
     order = ", ".join(place if is_up else [f"{each} DESC" for each in place])
     end = f"ORDER BY {order} LIMIT {query.limit:d}"
     each = f"SELECT {', '.join(dict.fromkeys(['shown.tenant', *place]))} FROM shown WHERE {where} {end}"
     return f"SELECT DISTINCT shown.* FROM {', '.join(sources)}, LATERAL ({each}) AS shown {end}", order
 
 
-def add_urgent(
-    where: PostgresWhere, listing: Listing, spans: Sequence[Span], names: list[str], place: str
+def add_urgent_conditions(
+    where: PostgresWhere, listing: OrderedListing, spans: Sequence[IndexSpan], names: list[str], place: str
 ) -> list[str]:
     """Add the conditions of a part of the order `urgent`, and return its further sources."""
     query = listing.query
@@ -179,27 +181,27 @@ def add_urgent(
     if query.agent is not None:
         where.add("shown.agent = ?", query.agent)
     if query.kind is not None:
-        where.add("shown.shelf = ANY(?::text[])", list_partitions(query))
+        where.add("shown.shelf = ANY(?::text[])", query_partitions(query))
     if spans[0].key == "deadline":
-        where.add(f"shown.deadline <= ? AND ({place}) > (?, ?, ?)", spans[0].last, *start_of(spans[0]))
+        where.add(f"shown.deadline <= ? AND ({place}) > (?, ?, ?)", spans[0].last, *index_span_start(spans[0]))
         if query.priority or query.tier:
-            where.add("shown.rank = ANY(?::smallint[])", ranks_of(query))
+            where.add("shown.rank = ANY(?::smallint[])", query_urgency_ranks(query))
         return []
     where.add("(shown.deadline IS NULL OR shown.deadline > ?)", listing.soon)
     # Only one lower bound: by another one, PostgreSQL would begin at its bound and skip up to this one.
     where.add(f"({place}) > (s.first, s.at, s.id) AND shown.rank <= s.last")
-    bounds = zip(*((*start_of(span), span.last) for span in spans), strict=True)
+    bounds = zip(*((*index_span_start(span), span.last) for span in spans), strict=True)
     firsts, ats, ids, lasts = (where.mark(list(parts)) for parts in bounds)
     starts = f"unnest({firsts}::smallint[], {ats}::bigint[], {ids}::text[], {lasts}::smallint[])"
     return [f"{starts} AS s (first, at, id, last)"]
 
 
-def start_of(span: Span) -> tuple[Any, ...]:
+def index_span_start(span: IndexSpan) -> tuple[Any, ...]:
     """Return the key, the time and the id after which a span is read."""
     return span.after or (span.first, LEAST, "")
 
 
-def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> None:
+def add_unlisted_conditions(where: PostgresWhere, listing: OrderedListing, names: list[str]) -> None:
     """Add the conditions of a query that the index of the lists with these names does not answer."""
     query, key, more = listing.query, listing.spans[0].key, where.part()
     for others in required_audiences(query):
@@ -207,7 +209,9 @@ def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> No
             more.add_audience(others)
     # In the order `urgent`, the ranks have the tier, and the lists have the agent.
     equal = ("tool",) if listing.is_ascending else ("tool", "agent", "tier")
-    more.add_equal("requests", query, equal if query.tool is None or names != [tool_list(query.tool)] else equal[1:])
+    more.add_equal(
+        "requests", query, equal if query.tool is None or names != [tool_list_name(query.tool)] else equal[1:]
+    )
     where.add_lookup(f"FROM requests WHERE {SAME.format('requests')}", more)
     if key != "created_at" and query.text:
         texts = where.part()
@@ -215,18 +219,18 @@ def add_unlisted(where: PostgresWhere, listing: Listing, names: list[str]) -> No
         where.add_lookup(TEXT, texts)
 
 
-def scan_for_text(listing: Listing, size: int) -> Statement:
+def text_scan_statement(listing: OrderedListing, size: int) -> PostgresStatement:
     """Return the scan of `size` list entries for a text: position, and body of each match.
 
     The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
     """
     where = PostgresWhere()
     more = listing._replace(query=listing.query.model_copy(update={"limit": size}))
-    some, _ = scan_lists(where, more, listing.spans, postgres_matching_lists(listing)[0])
+    some, _ = lists_scan_statement(where, more, listing.spans, postgres_matching_lists(listing)[0])
     texts = where.part()
     texts.add_text(listing.query)
     numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
-    return Statement(
+    return PostgresStatement(
         f"SELECT CASE WHEN has THEN ({BODY}) END, n, created_at, id, tenant FROM ({numbered}) AS shown,"
         f" LATERAL (SELECT {texts} AS has {TEXT} OFFSET 0) AS texts"
         f" WHERE has OR n = {size:d} ORDER BY created_at DESC, id DESC LIMIT {listing.query.limit:d}",
@@ -234,16 +238,18 @@ def scan_for_text(listing: Listing, size: int) -> Statement:
     )
 
 
-def gather_bodies_statement(kind: type[Record], listing: Listing, terms: Sequence[int] = ()) -> Statement:
+def gather_bodies_statement(
+    kind: type[Record], listing: OrderedListing, terms: Sequence[int] = ()
+) -> PostgresStatement:
     """Return the statement for the bodies of a page from another index, such as that of terms: fast if few match."""
     where, tables = all_query_conditions(kind, listing)
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
     end = order_and_limit_clause(where.place(TABLES[kind.record], listing), listing)
-    return Statement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
+    return PostgresStatement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
 
 
-def all_query_conditions(kind: type[Record], listing: Listing) -> tuple[PostgresWhere, str]:
+def all_query_conditions(kind: type[Record], listing: OrderedListing) -> tuple[PostgresWhere, str]:
     """Return all conditions of a query and its cursor, and the tables to read."""
     where, table = PostgresWhere(), TABLES[kind.record]
     where.add_query(table, listing.query)
@@ -252,24 +258,28 @@ def all_query_conditions(kind: type[Record], listing: Listing) -> tuple[Postgres
     return where, "requests JOIN texts USING (tenant, created_at, id)" if has_text else table
 
 
-def overdue_records_statement(query: Query) -> Statement:
+def overdue_records_statement(query: Query) -> PostgresStatement:
     """Return the statement for the longest overdue records."""
-    where, tables = all_query_conditions(Request, listing_of(Request, query))
+    where, tables = all_query_conditions(Request, ordered_listing(Request, query))
     sql = f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
-    return Statement(sql, where.values)
+    return PostgresStatement(sql, where.values)
 
 
-def tenant_shares_statement(query: Query) -> Statement:
+def tenant_shares_statement(query: Query) -> PostgresStatement:
     """Return the statement for a page of overdue records with a share for each tenant."""
     assert query.expired_at
-    where, _ = all_query_conditions(Request, listing_of(Request, query.model_copy(update={"text": None})))
+    where, _ = all_query_conditions(Request, ordered_listing(Request, query.model_copy(update={"text": None})))
     due = where.mark(unix_microseconds(query.expired_at))
-    return Statement(SHARES.format(where=where, due=due, limit=f"{query.limit:d}"), where.values)
+    return PostgresStatement(SHARES.format(where=where, due=due, limit=f"{query.limit:d}"), where.values)
 
 
-def count_in_lists_statement(query: Query) -> Statement | None:
+def count_in_lists_statement(query: Query) -> PostgresStatement | None:
     """Return the statement that counts matching requests in the lists alone, if these answer all conditions."""
-    (names, *more), asked, where = required_lists(query) or [[EVERYTHING]], conditions_of(query), PostgresWhere()
+    (names, *more), asked, where = (
+        required_index_lists(query) or [[EVERYTHING]],
+        query_conditions(query),
+        PostgresWhere(),
+    )
     if query.tenant is None or more or not (asked <= LISTED or asked <= ENDED):
         return None
     limit, sources = f"LIMIT {query.limit:d}", f"unnest({where.mark(names)}::text[]) AS a (audience)"
@@ -277,11 +287,11 @@ def count_in_lists_statement(query: Query) -> Statement | None:
     if asked <= LISTED:
         # Without an order it would read the whole table for a person without requests.
         where.add("shown.shelf = s.shelf")
-        shelves = f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
+        shelves = f"unnest({where.mark(query_partitions(query))}::text[]) AS s (shelf)"
         each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
         each = f"SELECT each.id FROM {shelves}, LATERAL ({each}) AS each {limit}"
     else:
         where.add("ended_at >= ?", unix_microseconds(query.ended_since) if query.ended_since else 0)
         each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
     found = f"SELECT DISTINCT its.id FROM {sources}, LATERAL ({each}) AS its {limit}"
-    return Statement(f"SELECT count(*) FROM ({found}) AS found", where.values)
+    return PostgresStatement(f"SELECT count(*) FROM ({found}) AS found", where.values)

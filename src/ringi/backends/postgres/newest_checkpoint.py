@@ -38,7 +38,7 @@ FENCED = """SELECT 1 / count(*) FROM (
 ) AS held"""
 WRITTEN = "(SELECT count(*) FROM part_{}) >= 0"
 LostFence = psycopg.errors.DivisionByZero
-"""Raised by a statement of `under_fence` if the thread is not held; then nothing is written."""
+"""Raised by a statement of `fenced_checkpoint_statements` if the thread is not held; then nothing is written."""
 CheckpointRow = dict[str, Any]
 Values = dict[tuple[str, Any], tuple[str, bytes] | None]
 VALUES = "checkpoint_blobs"
@@ -55,10 +55,10 @@ class CheckpointStatement(NamedTuple):
 
     sql: str
     parameters: Sequence[Any]
-    insert: Insert | None = None
+    insert: InsertStatementParts | None = None
 
 
-class Insert(NamedTuple):
+class InsertStatementParts(NamedTuple):
     """The parts of one of LangGraph's `INSERT` statements."""
 
     head: str
@@ -90,7 +90,7 @@ class Insert(NamedTuple):
             yield parameters[start : start + len(self.columns)]
 
 
-class Recorder(psycopg.Connection[DictRow]):
+class StatementRecorder(psycopg.Connection[DictRow]):
     """A connection without a server that records the statements of LangGraph's saver."""
 
     def __init__(self) -> None:
@@ -122,14 +122,14 @@ class Recorder(psycopg.Connection[DictRow]):
 
 
 @cache
-def parse_insert(sql: str) -> Insert | None:
+def parse_insert(sql: str) -> InsertStatementParts | None:
     """Return the parts of an `INSERT` of rows that may be there already; None for any other statement."""
     found = INSERT.fullmatch(sql)
     if not found:
         return None
     columns, key = (tuple(name.strip() for name in found[part].split(",")) for part in ("columns", "key"))
     positions, changes = tuple(map(columns.index, key)), tuple(re.findall(r"(\w+) = EXCLUDED\.\1", found["tail"]))
-    return Insert(found["head"], found["row"], found["tail"], found["table"], columns, positions, changes)
+    return InsertStatementParts(found["head"], found["row"], found["tail"], found["table"], columns, positions, changes)
 
 
 def json_parameter_text(value: Any) -> Any:
@@ -141,12 +141,12 @@ def record_checkpoint_write(
     serde: SerializerProtocol, method: str, *args: Any
 ) -> tuple[Any, list[CheckpointStatement]]:
     """Return the result of a write of LangGraph's own saver, and the statements that it needs."""
-    recorder = Recorder()
+    recorder = StatementRecorder()
     result = getattr(PostgresSaver(recorder, serde=serde), method)(*args)
     return result, recorder.statements
 
 
-def under_fence(statements: Sequence[CheckpointStatement], held: Thread) -> list[CheckpointStatement]:
+def fenced_checkpoint_statements(statements: Sequence[CheckpointStatement], held: Thread) -> list[CheckpointStatement]:
     """Return the statements of one transaction; nearly always it is one, which commits itself.
 
     The last one raises `LostFence` if another worker holds the thread.
@@ -209,7 +209,7 @@ class NewestCheckpoint:
         """Return what LangGraph reads from the store; raise `UnknownCheckpointError` if only the store knows it."""
         if not self._is_known:
             raise UnknownCheckpointError
-        return load_row(self._head and self._stored_row(self._head), config, serde)
+        return load_checkpoint_row(self._head and self._stored_row(self._head), config, serde)
 
     def expect_none(self) -> None:
         """Note that the store has no checkpoint; only before any read or write."""
@@ -342,7 +342,7 @@ class NewestCheckpoint:
         }
 
 
-class StoredRow(Recorder):
+class StoredCheckpointRow(StatementRecorder):
     """A connection without a server that returns the row of the newest checkpoint."""
 
     def __init__(self, row: DictRow | None) -> None:
@@ -359,12 +359,14 @@ class StoredRow(Recorder):
         return self._row
 
 
-def load_row(row: DictRow | None, config: RunnableConfig, serde: SerializerProtocol) -> CheckpointTuple | None:
+def load_checkpoint_row(
+    row: DictRow | None, config: RunnableConfig, serde: SerializerProtocol
+) -> CheckpointTuple | None:
     """Return what LangGraph makes of a row; raise `UnknownCheckpointError` if it reads more than the row."""
-    return PostgresSaver(StoredRow(row), serde=serde).get_tuple(config)
+    return PostgresSaver(StoredCheckpointRow(row), serde=serde).get_tuple(config)
 
 
-def exact_float(text: str) -> float:
+def exact_json_float(text: str) -> float:
     """Return a number of JSON text; raise `UnknownCheckpointError` if PostgreSQL returns another number."""
     # PostgreSQL writes 1e+22 with all its digits, which is an int, and has no negative zero.
     if "e+" in text or (text[0] == "-" and not float(text)):
@@ -372,4 +374,4 @@ def exact_float(text: str) -> float:
     return float(text)
 
 
-EXACT = json.JSONDecoder(parse_float=exact_float)
+EXACT = json.JSONDecoder(parse_float=exact_json_float)

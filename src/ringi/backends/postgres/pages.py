@@ -11,10 +11,10 @@ import asyncio
 from itertools import groupby
 from operator import itemgetter
 
-from ringi.backends.orders import Listing, listing_of
+from ringi.backends.orders import OrderedListing, ordered_listing
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.backends.rows import has_index
+from ringi.backends.rows import query_has_own_index
 from ringi.domain.record import Query, Record, query_terms
 from ringi.domain.request import Request
 
@@ -26,8 +26,8 @@ HEAD_START = 0.02
 
 async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching records, in order."""
-    listing = listing_of(kind, query)
-    if kind is not Request or has_index(query) or query.tenant is None:
+    listing = ordered_listing(kind, query)
+    if kind is not Request or query_has_own_index(query) or query.tenant is None:
         return await read_postgres_bodies(database, lists.gather_bodies_statement(kind, listing))
     if listing.spans[0].key == "created_at" and query_terms(query.text or ""):
         return await search_postgres_text(database, listing)
@@ -39,7 +39,10 @@ async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], q
 
 async def count_postgres_matches(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
-    listing, is_listed = listing_of(kind, query), kind is Request and not has_index(query) and query.tenant is not None
+    listing, is_listed = (
+        ordered_listing(kind, query),
+        kind is Request and not query_has_own_index(query) and query.tenant is not None,
+    )
     if is_listed and query_terms(query.text or ""):
         return len(await search_postgres_text(database, listing))
     statement = lists.count_in_lists_statement(query) if is_listed else None
@@ -50,17 +53,17 @@ async def count_postgres_matches(database: PostgresDatabase, kind: type[Record],
             if is_listed
             else lists.gather_bodies_statement(kind, listing)
         )
-        statement = lists.Statement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
+        statement = lists.PostgresStatement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
     ((number,),) = await database.fetch(statement.sql, *statement.values)
     return int(number)
 
 
-async def read_postgres_bodies(database: PostgresDatabase, statement: lists.Statement) -> list[str]:
+async def read_postgres_bodies(database: PostgresDatabase, statement: lists.PostgresStatement) -> list[str]:
     """Return the bodies that a statement finds."""
     return [body for (body,) in await database.fetch(statement.sql, *statement.values)]
 
 
-async def scan_postgres_lists(database: PostgresDatabase, listing: Listing, names: list[str]) -> list[str]:
+async def scan_postgres_lists(database: PostgresDatabase, listing: OrderedListing, names: list[str]) -> list[str]:
     """Read a page from the lists with these names, a statement for each index.
 
     A request keeps its place for the time that the cursor carries, so the indexes may be read one after the other.
@@ -74,9 +77,9 @@ async def scan_postgres_lists(database: PostgresDatabase, listing: Listing, name
     return found
 
 
-async def search_postgres_text(database: PostgresDatabase, listing: Listing) -> list[str]:
+async def search_postgres_text(database: PostgresDatabase, listing: OrderedListing) -> list[str]:
     """Return the bodies of at most `query.limit` requests with a text, newest first."""
-    scan = ListScan(database, listing)
+    scan = PostgresListScan(database, listing)
     await scan.scan_next(FIRST)
     while not scan.is_done and scan.remaining_estimate <= NEAR:
         await scan.scan_next(scan.remaining_estimate)
@@ -88,10 +91,10 @@ async def search_postgres_text(database: PostgresDatabase, listing: Listing) -> 
     )
 
 
-class ListScan:
+class PostgresListScan:
     """A scan of the lists. A request keeps its position, so it is visited once, even with changes between two steps."""
 
-    def __init__(self, database: PostgresDatabase, listing: Listing) -> None:
+    def __init__(self, database: PostgresDatabase, listing: OrderedListing) -> None:
         self._database, self._listing = database, listing
         self.bodies: list[str] = []
         self.is_done, self._scanned = False, 0
@@ -106,7 +109,7 @@ class ListScan:
         """Scan the next `size` requests."""
         query = self._listing.query
         left = query.model_copy(update={"limit": query.limit - len(self.bodies)})
-        statement = lists.scan_for_text(self._listing._replace(query=left), size)
+        statement = lists.text_scan_statement(self._listing._replace(query=left), size)
         rows = await self._database.fetch(statement.sql, *statement.values)
         self.bodies += [body for body, *_ in rows if body is not None]
         self.is_done = len(self.bodies) == query.limit or not rows or rows[-1][1] < size

@@ -10,28 +10,28 @@ from typing import Any, TypeAlias
 import asyncpg
 from pydantic_core import to_json
 
-from ringi.backends.batcher import Rows, StatementBatcher, pages_in
+from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
 from ringi.backends.claimed_jobs import job_to_row
-from ringi.backends.orders import listing_of
+from ringi.backends.orders import ordered_listing
 from ringi.backends.postgres import lists, pages
-from ringi.backends.postgres.changes import TYPES, change_all, change_all_fenced
+from ringi.backends.postgres.changes import TYPES, change_all_fenced, change_all_requests
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
-from ringi.backends.postgres.stream import ADDED, values_of
+from ringi.backends.postgres.stream import ADDED, stream_item_columns
 from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
     Columns,
-    audiences_of,
     event_from_row,
-    event_row,
+    event_to_row,
     page_of_readable_records,
     record_columns,
-    record_of,
+    record_from_body,
+    request_audiences,
 )
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number, unix_microseconds
+from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
 from ringi.domain.urgency import query_for_count
@@ -53,7 +53,7 @@ class PostgresStore(Store):
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self._changes = StatementBatcher(partial(change_all, database))
+        self._changes = StatementBatcher(partial(change_all_requests, database))
         self._fences = StatementBatcher(partial(change_all_fenced, database))
         self._unsettled = StatementBatcher(partial(read_unsettled_requests, database))
         self._reads = {
@@ -65,7 +65,7 @@ class PostgresStore(Store):
             return await self._put_all((record, event), others)
         columns = postgres_record_columns(record)
         text = new_request_text_row(record)
-        noted = event_row(event) if event else []
+        noted = event_to_row(event) if event else []
         sql = record_write_statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
         alone = partial(self._database.write, sql, *columns.values(), *text, *noted)
         if isinstance(record, Request) and event and record.version > 1:
@@ -92,7 +92,7 @@ class PostgresStore(Store):
             for record, _ in (own, *moment.others)
         ]
         shapes, values, noted = records_write_values(rows, [event for _, event in (*moment.others, own)])
-        values += () if moment.items is None else (thread.fence, *values_of(moment.items))
+        values += () if moment.items is None else (thread.fence, *stream_item_columns(moment.items))
         values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
         sql = records_write_statement(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
         alone = partial(self._database.write, sql, *values)
@@ -108,11 +108,13 @@ class PostgresStore(Store):
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
         columns = postgres_record_columns(record)
-        text = text_row(record) if isinstance(record, Request) else []
+        text = request_text_row(record) if isinstance(record, Request) else []
         payloads = [to_json(payload).decode() for payload in left.values()]
         sql = record_write_statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
         redactions = [record.record, list(left), payloads]
-        await self._write(record, self._database.write(sql, *columns.values(), *text, *event_row(event), *redactions))
+        await self._write(
+            record, self._database.write(sql, *columns.values(), *text, *event_to_row(event), *redactions)
+        )
 
     async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
         try:
@@ -135,13 +137,13 @@ class PostgresStore(Store):
         found = await self._reads[kind.record].result(Key(tenant, id), alone)
         if not found:
             raise NotFoundError(kind.record, id)
-        return record_of(kind, found[0][0])
+        return record_from_body(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
         sql = f"SELECT body FROM {TABLES[kind.record]} JOIN {wanted} USING (tenant, id)"
         rows = await self._database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
-        return [record_of(kind, body) for (body,) in rows]
+        return [record_from_body(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         return await page_of_readable_records(kind, query, partial(self._bodies, kind))
@@ -153,7 +155,7 @@ class PostgresStore(Store):
                 return await pages.read_postgres_bodies(self._database, lists.tenant_shares_statement(query)) or found
             return found
         if kind is Request and is_first_of_thread(query):
-            sql, values = lists.gather_bodies_statement(kind, listing_of(kind, query))
+            sql, values = lists.gather_bodies_statement(kind, ordered_listing(kind, query))
             rows = await self._unsettled.result(query, partial(self._database.fetch, sql, *values))
             return [body for (body,) in rows]
         return await pages.find_postgres_bodies(self._database, kind, query)
@@ -164,7 +166,7 @@ class PostgresStore(Store):
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
-        number = parsed_number(after)
+        number = parse_position_number(after)
         if tenant is None and record_id is None:
             return await self._feed(number, limit)
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
@@ -233,7 +235,7 @@ async def read_unsettled_requests(database: PostgresDatabase, queries: Sequence[
     """Return the first page of each thread's unsettled requests; None for a page of another size than the first."""
     sql = lists.UNSETTLED_OF_THREADS.format(limit=queries[0].limit)
     rows = await database.fetch(sql, [query.tenant for query in queries], [query.thread_id for query in queries])
-    return pages_in(rows, [query.limit for query in queries])
+    return split_batch_pages(rows, [query.limit for query in queries])
 
 
 @cache
@@ -326,7 +328,7 @@ def records_write_values(
     """
     shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
     values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
-    noted = [event_row(event) for event in events if event]
+    noted = [event_to_row(event) for event in events if event]
     return shapes, [*values, *map(list, zip(*noted, strict=True))], noted
 
 
@@ -335,15 +337,15 @@ def postgres_record_columns(record: Record) -> Columns:
     if not isinstance(record, Request):
         return record_columns(record)
     ends = unix_microseconds(record.next_time) if record.next_time else None
-    return record_columns(record) | {"audiences": audiences_of(record), "expires_at": ends}
+    return record_columns(record) | {"audiences": request_audiences(record), "expires_at": ends}
 
 
 def new_request_text_row(record: Record) -> list[Any]:
     """Return the row of searchable text that is written with a record: only a new request has one."""
-    return text_row(record) if isinstance(record, Request) and record.version == 1 else []
+    return request_text_row(record) if isinstance(record, Request) and record.version == 1 else []
 
 
-def text_row(request: Request) -> list[Any]:
+def request_text_row(request: Request) -> list[Any]:
     """Return the searchable text of a request as the values of its row."""
     return [
         *request.key,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from ringi.backends.batcher import Rows, StatementBatcher, pages_in
+from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
@@ -95,7 +95,7 @@ ORDER BY wanted.n, item.number
 """
 
 
-class Addition(NamedTuple):
+class StreamAddition(NamedTuple):
     """New items of one stream."""
 
     key: Key
@@ -117,13 +117,13 @@ class PostgresStream(Stream):
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self._additions = StatementBatcher(partial(append_all, database))
+        self._additions = StatementBatcher(partial(append_to_all_streams, database))
         self._pages = StatementBatcher(partial(read_stream_pages, database))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        events, origins = values_of(items)
+        events, origins = stream_item_columns(items)
         alone = partial(self._database.write, APPEND, *key, fence, events, origins)
-        rows = await self._additions.result(Addition(key, fence, events, origins), alone)
+        rows = await self._additions.result(StreamAddition(key, fence, events, origins), alone)
         if not rows:
             raise FenceError(key.id, fence)
         return int(rows[0][0])
@@ -135,7 +135,7 @@ class PostgresStream(Stream):
         return int(rows[0][0])
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
-        rows = await self._database.write(REPLACE, *key, last, *values_of(items))
+        rows = await self._database.write(REPLACE, *key, last, *stream_item_columns(items))
         if not rows:
             raise ConflictError
         return int(rows[0][0])
@@ -146,7 +146,7 @@ class PostgresStream(Stream):
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
-async def append_all(database: PostgresDatabase, additions: Sequence[Addition]) -> list[Rows | None]:
+async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[StreamAddition]) -> list[Rows | None]:
     """Return the last number of each stream as a row; None for an addition that is to be made alone.
 
     None does not state the reason: a higher fence, two additions to one stream, or values that cannot be stored.
@@ -170,10 +170,10 @@ async def read_stream_pages(database: PostgresDatabase, pages: Sequence[StreamPa
     """Return the rows of each page; None for a page with another limit than the first."""
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
     rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)
-    return pages_in(rows, [page.limit for page in pages])
+    return split_batch_pages(rows, [page.limit for page in pages])
 
 
-def values_of(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
+def stream_item_columns(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
     """Return the events and origins of items as two columns."""
     # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
     events = [COMPACT.encode(item.event) for item in items]

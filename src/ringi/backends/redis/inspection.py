@@ -12,12 +12,12 @@ from ringi.backends.redis.lists import (
     DIGITS,
     RANK,
     RANK_DIGITS,
-    on_lists,
     redis_list_position,
+    redis_lists_with_positions,
     redis_record_field,
 )
-from ringi.backends.redis.server import Server
-from ringi.backends.rows import record_of
+from ringi.backends.redis.server import RedisServer
+from ringi.backends.rows import record_from_body
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key, Record, UnreadableError
@@ -36,10 +36,10 @@ KEYS = {"ended": DIGITS, "expires": DIGITS, DEADLINE: DIGITS, RANK: RANK_DIGITS}
 """The number of digits before the position in the members of some lists."""
 
 
-class Inspection:
+class RedisInspection:
     """Compares one kind of records."""
 
-    def __init__(self, server: Server, kind: type[Record]) -> None:
+    def __init__(self, server: RedisServer, kind: type[Record]) -> None:
         self._server, self._kind = server, kind
         self._bodies, self._filed, self._texts, self._lists = (
             server.key(kind.record, what) for what in ("bodies", "filed", "texts", "lists")
@@ -73,7 +73,7 @@ class Inspection:
     async def _compared(self, fields: Sequence[bytes]) -> tuple[list[Finding], list[bytes]]:
         """Return the differences, and the records that changed meanwhile."""
         (before,) = await self._server.read_together(("hmget", self._bodies, fields))
-        expected = [members_of(record) if (record := self._record(body)) else [] for body in before]
+        expected = [record_list_members(record) if (record := self._record(body)) else [] for body in before]
         wanted = [member for members in expected for member in members] or [b""]
         names = (self._bodies, self._filed, self._texts)
         *now, scores = await self._server.read_together(
@@ -99,8 +99,8 @@ class Inspection:
         wrong = []
         if redis_record_field(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
-        lists, marks = on_lists(record)
-        if not is_filed(filed, lists, marks):
+        lists, marks = redis_lists_with_positions(record)
+        if not is_record_on_its_lists(filed, lists, marks):
             wrong.append("its marks are not what it says")
         if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:
             wrong.append("the text it is searched by is not what it says")
@@ -108,14 +108,14 @@ class Inspection:
 
     async def _misplaced(self, members: Sequence[bytes]) -> list[Finding]:
         """Return the records in a wrong list."""
-        fields = [field_in(member) for member in members]
+        fields = [redis_field_of_member(member) for member in members]
         bodies, scores = await self._server.read_together(
             ("hmget", self._bodies, fields), ("zmscore", self._lists, members)
         )
         found = []
         for member, field, body, score in zip(members, fields, bodies, scores, strict=True):
             record = self._record(body)
-            is_foreign = body is None or (record is not None and member not in members_of(record))
+            is_foreign = body is None or (record is not None and member not in record_list_members(record))
             if score is not None and (is_foreign or score != SCORE):
                 name = member.split(b"\0", 1)[0].decode("utf-8", "replace")[:NAME]
                 where = "in a list that is not its own" if is_foreign else "at a wrong place in a list"
@@ -124,16 +124,16 @@ class Inspection:
 
     def _record(self, body: bytes | None) -> Record | None:
         try:
-            return record_of(self._kind, body.split(b" ", 2)[2]) if body else None
+            return record_from_body(self._kind, body.split(b" ", 2)[2]) if body else None
         except (UnreadableError, IndexError):
             return None
 
 
-async def inspect_redis_records(server: Server) -> AsyncGenerator[Finding, None]:
+async def inspect_redis_records(server: RedisServer) -> AsyncGenerator[Finding, None]:
     """Yield all differences from the records."""
     for kind in (Request, Thread, Journal):
         try:
-            async for finding in Inspection(server, kind).findings():
+            async for finding in RedisInspection(server, kind).findings():
                 yield finding
         except UnavailableError as error:
             if not isinstance(error.__cause__, ResponseError):
@@ -143,12 +143,12 @@ async def inspect_redis_records(server: Server) -> AsyncGenerator[Finding, None]
             yield Finding(kind.record, Key("", ""), "", f"not all of them can be compared with their lists ({why})")
 
 
-def members_of(record: Record) -> list[bytes]:
+def record_list_members(record: Record) -> list[bytes]:
     """Return all list members of a record."""
-    return [head.encode() + redis_list_position(record) for head in on_lists(record)[0]]
+    return [head.encode() + redis_list_position(record) for head in redis_lists_with_positions(record)[0]]
 
 
-def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
+def is_record_on_its_lists(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
     """Return whether a record is filed correctly."""
     try:
         found = json.loads(filed or b"{}")
@@ -158,7 +158,7 @@ def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -
         return False
 
 
-def field_in(member: bytes) -> bytes:
+def redis_field_of_member(member: bytes) -> bytes:
     """Return the storage field of the record that a list member refers to."""
     name, _, rest = member.partition(b"\0")
     try:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import RedisServer
 from ringi.base.extras import UnsupportedError
 from ringi.contracts.backend import Job, Notifier
 from ringi.domain.thread import Thread
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class RedisJobs(ClaimedJobs):
     """A hash of the jobs, and for each kind a sorted set by due time; each step is one script."""
 
-    def __init__(self, server: Server, notifier: Notifier) -> None:
+    def __init__(self, server: RedisServer, notifier: Notifier) -> None:
         super().__init__(notifier)
         self._submit, self._take, self._hold = (server.script(name) for name in ("submit", "claim", "hold"))
         self._keys = [server.key("jobs", name) for name in ("all", "due", "claims", "tries", "lanes")]
@@ -41,7 +41,7 @@ class RedisJobs(ClaimedJobs):
             found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])
         ):
             key, body, kind, lane, tries = found
-            job = job_of(body)
+            job = job_from_redis(body)
             if job and (job.key.encode(), job.kind.encode(), job.partition_key.encode()) == (key, kind, lane):
                 jobs.append(job.model_copy(update={"attempts": int(tries)}))
                 continue
@@ -64,7 +64,7 @@ class RedisJobs(ClaimedJobs):
         await self._hold(self._keys, [self._me, job.key, job.kind, job.partition_key, what, int(seconds * 1e6)])
 
 
-def job_of(body: bytes) -> Job | None:
+def job_from_redis(body: bytes) -> Job | None:
     """Return a stored job; None if it is damaged."""
     try:
         return Job.model_validate_json(body)
@@ -72,6 +72,6 @@ def job_of(body: bytes) -> Job | None:
         return None
 
 
-def redis_savers(held: Thread) -> NoReturn:
+def refuse_redis_checkpoints(held: Thread) -> NoReturn:
     """Raise the error that names the stores with checkpoints."""
     raise UnsupportedError.of_agents("Redis")

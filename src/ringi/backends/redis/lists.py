@@ -13,23 +13,23 @@ from datetime import datetime
 from itertools import product
 from typing import Any, get_args
 
-from ringi.backends.orders import Index, OrderPlace, Span
+from ringi.backends.orders import Index, IndexSpan, OrderPlace
 from ringi.backends.redis.server import join_redis_name
 from ringi.backends.rows import (
     EVERYTHING,
     LISTED,
-    audiences_of,
-    conditions_of,
     index_partitions,
-    required_lists,
-    tool_list,
+    query_conditions,
+    request_audiences,
+    required_index_lists,
+    tool_list_name,
 )
 from ringi.domain.endings import FINAL
 from ringi.domain.journal import Journal
 from ringi.domain.record import Query, Record, query_terms, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.domain.urgency import rank_of
+from ringi.domain.urgency import urgency_rank
 
 DIGITS = 18
 OLDEST = 10**17
@@ -70,22 +70,22 @@ def redis_list_position(record: Record) -> bytes:
 
 def redis_lists_and_marks(record: Record) -> str:
     """Return the lists and marks of a record in the format of the scripts."""
-    lists, marks = on_lists(record)
+    lists, marks = redis_lists_with_positions(record)
     return COMPACT.encode({"lists": lists, "marks": marks})
 
 
-def on_lists(record: Record) -> tuple[list[str], Marks]:
+def redis_lists_with_positions(record: Record) -> tuple[list[str], Marks]:
     """Return the lists of a record, each with the prefix of its position, and its marks."""
     if isinstance(record, Request):
-        return of_request(record)
+        return request_lists_and_marks(record)
     if isinstance(record, Thread):
-        return of_thread(record)
+        return thread_lists_and_marks(record)
     if isinstance(record, Journal):
-        return of_journal(record)
+        return journal_lists_and_marks(record)
     raise TypeError(type(record))
 
 
-def of_thread(thread: Thread) -> tuple[list[str], Marks]:
+def thread_lists_and_marks(thread: Thread) -> tuple[list[str], Marks]:
     """Return a thread's lists and marks."""
     lists = [join_redis_name("shown", thread.tenant, thread.status), join_redis_name("all", thread.status)]
     marks = {join_redis_name("tenant", thread.tenant): "", join_redis_name("status", thread.status): ""}
@@ -94,18 +94,18 @@ def of_thread(thread: Thread) -> tuple[list[str], Marks]:
     return [f"{name}\0" for name in lists], marks
 
 
-def of_journal(journal: Journal) -> tuple[list[str], Marks]:
+def journal_lists_and_marks(journal: Journal) -> tuple[list[str], Marks]:
     """Return a journal's lists and marks."""
     lists = [join_redis_name("shown", journal.tenant), join_redis_name("all")]
     return [f"{name}\0" for name in lists], {join_redis_name("tenant", journal.tenant): ""}
 
 
-def of_request(request: Request) -> tuple[list[str], Marks]:
+def request_lists_and_marks(request: Request) -> tuple[list[str], Marks]:
     """Return a request's lists and marks."""
-    audiences, priority = audiences_of(request), request.priority or "normal"
+    audiences, priority = request_audiences(request), request.priority or "normal"
     partition = f"{request.status} {request.kind} {priority}"
-    tools = [tool_list(request.action.name)] if request.action else []
-    ranked = [*audiences, *tools, agent_list(request.agent)]
+    tools = [tool_list_name(request.action.name)] if request.action else []
+    ranked = [*audiences, *tools, agent_list_name(request.agent)]
     lists = [join_redis_name("shown", request.tenant, name, partition) for name in audiences + tools] + [
         join_redis_name("all", partition)
     ]
@@ -133,14 +133,14 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     deadline = sortable_time_digits(request.deadline) if request.deadline else None
     if not request.is_final:
         heads += [
-            f"{join_redis_name(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in ranked
+            f"{join_redis_name(RANK, request.tenant, name)}\0{urgency_rank(request):0{RANK_DIGITS}d}" for name in ranked
         ]
         heads += [f"{join_redis_name(DEADLINE, request.tenant, name)}\0{deadline}" for name in ranked if deadline]
     timed = {mark: at for _, mark, at in times} | {join_redis_name("deadline"): deadline or LAST}
     return heads, dict.fromkeys(marks, "") | timed
 
 
-def agent_list(agent: str | None) -> str:
+def agent_list_name(agent: str | None) -> str:
     """Return the name under which pending requests of an agent are listed, or those of none."""
     return f"{AGENTS}{agent or ''}"
 
@@ -164,7 +164,7 @@ def redis_deadline_lists(tenant: str) -> tuple[str, str]:
     return join_redis_name("expires"), join_redis_name("expires", tenant)
 
 
-def names_of(kind: type[Record], query: Query) -> list[str]:
+def redis_creation_lists(kind: type[Record], query: Query) -> list[str]:
     """Return the lists by creation time; every matching record is on one of them."""
     parts: Iterable[tuple[str, ...]] = [()]
     if kind is Thread:
@@ -177,7 +177,7 @@ def names_of(kind: type[Record], query: Query) -> list[str]:
             return [join_redis_name("unexecuted", query.tenant)]
         if query.thread_id is not None and query.tenant is not None:
             return [join_redis_name("thread", query.tenant, query.thread_id)]
-        names = (required_lists(query) or [[EVERYTHING]])[0]
+        names = (required_index_lists(query) or [[EVERYTHING]])[0]
         # A sweep skips all ended requests.
         statuses = ("pending",) if query.expired_at else query.statuses or (FINAL if query.ended_since else ())
         shelves = index_partitions(statuses, query.kind, query.priority)
@@ -186,16 +186,16 @@ def names_of(kind: type[Record], query: Query) -> list[str]:
     return [join_redis_name(*head, *part) for part in parts]
 
 
-def is_exact(kind: type[Record], query: Query) -> bool:
+def redis_lists_are_exact(kind: type[Record], query: Query) -> bool:
     """Return whether every entry of the lists by creation time matches, and is on only one of them."""
     if kind is not Request:
         return not (query.unleased_at or query.before)
-    names, *more = required_lists(query) or [[EVERYTHING]]
+    names, *more = required_index_lists(query) or [[EVERYTHING]]
     is_one_list = names == [EVERYTHING] or (len(names) == 1 and query.tenant is not None)
-    return conditions_of(query) <= LISTED and not more and is_one_list
+    return query_conditions(query) <= LISTED and not more and is_one_list
 
 
-def asked_of(kind: type[Record], query: Query) -> Asked:
+def redis_query_conditions(kind: type[Record], query: Query) -> Asked:
     """Return what a record must have: one of the marks of each set, times in ranges, and pieces of text."""
     equal = [("tenant", query.tenant)]
     if kind is Request:
@@ -215,7 +215,7 @@ def asked_of(kind: type[Record], query: Query) -> Asked:
             if query.unsettled
             else []
         )
-        marks += [[join_redis_name("audience", name) for name in names] for names in required_lists(query)]
+        marks += [[join_redis_name("audience", name) for name in names] for names in required_index_lists(query)]
         ranges += (
             [(join_redis_name("ended"), sortable_time_digits(query.ended_since), LAST)] if query.ended_since else []
         )
@@ -226,37 +226,37 @@ def asked_of(kind: type[Record], query: Query) -> Asked:
     return {"marks": marks, "spans": ranges, "pieces": pieces}
 
 
-def bounds_of(tenant: str | None, span: Span) -> tuple[bytes, bytes]:
+def redis_span_bounds(tenant: str | None, span: IndexSpan) -> tuple[bytes, bytes]:
     """Return what follows the name of a list before the first and behind the last member of a span."""
-    first, last = key_digits(span.key, span.first), key_digits(span.key, span.last)
+    first, last = redis_member_key_digits(span.key, span.first), redis_member_key_digits(span.key, span.last)
     if not span.after:
         return first, last + NEWEST
-    after = suffix_of(tenant, span.key, span.after)
+    after = redis_member_suffix(tenant, span.key, span.after)
     return (first, after) if span.is_descending else (after, last + NEWEST)
 
 
-def suffix_of(tenant: str | None, key: Index, place: OrderPlace) -> bytes:
+def redis_member_suffix(tenant: str | None, key: Index, place: OrderPlace) -> bytes:
     """Return what follows the name of a list in a member at a place."""
     if key == "created_at":
         at, id, tenant = place
-        return time_digits(at) + redis_record_field(str(tenant), id)
+        return redis_time_text(at) + redis_record_field(str(tenant), id)
     number, at, id = place
-    return key_digits(key, number) + time_digits(at) + redis_record_field(str(tenant), id)
+    return redis_member_key_digits(key, number) + redis_time_text(at) + redis_record_field(str(tenant), id)
 
 
-def key_digits(key: Index, number: int) -> bytes:
+def redis_member_key_digits(key: Index, number: int) -> bytes:
     """Return the part of a member that is before its position."""
     if key == "created_at":
         return b""
-    return f"{number:0{RANK_DIGITS}d}".encode() if key == "rank" else time_digits(number)
+    return f"{number:0{RANK_DIGITS}d}".encode() if key == "rank" else redis_time_text(number)
 
 
-def time_digits(at: int) -> bytes:
+def redis_time_text(at: int) -> bytes:
     """Return a time in microseconds as the text of a list; a time that no text has counts as the nearest."""
     return f"{min(max(at + OLDEST, 0), int(LAST)):0{DIGITS}d}".encode()
 
 
-def deadline_in(filed: bytes | None) -> str:
+def redis_list_deadline(filed: bytes | None) -> str:
     """Return the deadline of a record as it is filed; the last one for a damaged record."""
     try:
         return str(json.loads(filed or b"")["marks"][join_redis_name("deadline")])

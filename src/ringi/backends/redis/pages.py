@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from itertools import islice
 from typing import Any
 
-from ringi.backends.orders import LEAST, Listing, Span, listing_of
+from ringi.backends.orders import LEAST, IndexSpan, OrderedListing, ordered_listing
 from ringi.backends.redis.lists import (
     DEADLINE,
     DIGITS,
@@ -17,22 +17,22 @@ from ringi.backends.redis.lists import (
     RANK,
     RANK_DIGITS,
     Asked,
-    agent_list,
-    asked_of,
-    bounds_of,
-    deadline_in,
-    is_exact,
-    key_digits,
-    names_of,
+    agent_list_name,
+    redis_creation_lists,
+    redis_list_deadline,
+    redis_lists_are_exact,
+    redis_member_key_digits,
+    redis_member_suffix,
+    redis_query_conditions,
+    redis_span_bounds,
+    redis_time_text,
     sortable_time_digits,
-    suffix_of,
-    time_digits,
 )
-from ringi.backends.redis.server import Server, join_redis_name
-from ringi.backends.rows import EVERYTHING, has_index, page_of_readable_records, required_lists
+from ringi.backends.redis.server import RedisServer, join_redis_name
+from ringi.backends.rows import EVERYTHING, page_of_readable_records, query_has_own_index, required_index_lists
 from ringi.domain.record import Query, Record, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import query_for_count, rank_spans
+from ringi.domain.urgency import query_for_count, urgency_rank_spans
 
 LITTLE = 1_000
 """Maximum positions read from a list by time; with more, matches are close together in the other lists."""
@@ -47,7 +47,7 @@ FIRST_CHUNK, MAX_CHUNK = 64, 500
 """Positions read from each list at first, and at once: a running script blocks all other clients."""
 
 
-class Pages:
+class RedisPages:
     """Reads the lists of one kind of records.
 
     Args:
@@ -56,15 +56,15 @@ class Pages:
         kind: The class of the records.
     """
 
-    def __init__(self, server: Server, keys: Sequence[str], kind: type[Record]) -> None:
+    def __init__(self, server: RedisServer, keys: Sequence[str], kind: type[Record]) -> None:
         self._server, self._keys, self._kind = server, keys, kind
         self._scan, self._counts, self._turns = map(server.script, ("scan", "counts", "turns"))
         self._picked = server.script("pick")
 
     async def find(self, query: Query) -> list[bytes]:
         """Return the bodies of at most `query.limit` matching records, in order."""
-        listing, found = listing_of(self._kind, query), list[bytes]()
-        if listing.spans[0].key != "created_at" and has_index(query):
+        listing, found = ordered_listing(self._kind, query), list[bytes]()
+        if listing.spans[0].key != "created_at" and query_has_own_index(query):
             every = await page_of_readable_records(
                 Request, query_for_count(query).model_copy(update={"limit": EVERY}), self.find
             )
@@ -76,16 +76,16 @@ class Pages:
                 break
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys[3:], [EXPIRING, sortable_time_digits(query.expired_at), query.limit])
-            found = await self._pick(asked_of(self._kind, query), query.limit, turns) or found
+            found = await self._pick(redis_query_conditions(self._kind, query), query.limit, turns) or found
         # A listed record that is missing counts as damaged: the list continues.
         return [redis_record_body(row) if row else b"" for row in found]
 
     async def count(self, query: Query) -> int:
         """Return the number of matching records, up to `query.limit`."""
         number: int = 0
-        if is_exact(self._kind, query):
-            return min(query.limit, sum(await self._sizes(names_of(self._kind, query), EVERY_MEMBER)))
-        async for asked, places in self._candidates(listing_of(self._kind, query)):
+        if redis_lists_are_exact(self._kind, query):
+            return min(query.limit, sum(await self._sizes(redis_creation_lists(self._kind, query), EVERY_MEMBER)))
+        async for asked, places in self._candidates(ordered_listing(self._kind, query)):
             number += await self._pick(asked, query.limit - number, places, only_count=True)
             if number >= query.limit:
                 break
@@ -97,12 +97,16 @@ class Pages:
         fields = [place[DIGITS:] for place in places]
         return await self._picked(self._keys[:3], [wanted, limit, int(only_count), *fields])
 
-    async def _candidates(self, listing: Listing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
+    async def _candidates(self, listing: OrderedListing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
         """Yield the positions of possible matches in order, in chunks, with what their records must have."""
-        query, asked, tenant = listing.query, asked_of(self._kind, listing.query), str(listing.query.tenant)
+        query, asked, tenant = (
+            listing.query,
+            redis_query_conditions(self._kind, listing.query),
+            str(listing.query.tenant),
+        )
         if query.expired_at:
-            due = Span("deadline", LEAST, unix_microseconds(query.expired_at), None)
-            below = bounds_of(tenant, listing.spans[0])[1]
+            due = IndexSpan("deadline", LEAST, unix_microseconds(query.expired_at), None)
+            below = redis_span_bounds(tenant, listing.spans[0])[1]
             async for places in self._scanned([join_redis_name("expires")], listing, due):
                 yield asked, [place for place in places if place < below]
             return
@@ -115,22 +119,24 @@ class Pages:
         for span in listing.spans:
             part = asked
             if span.key == "created_at":
-                names = names_of(self._kind, query)
+                names = redis_creation_lists(self._kind, query)
             elif span.key == "ended_at":
                 names = [join_redis_name("ended", tenant)]
             else:
                 names = [join_redis_name(RANK if span.key == "rank" else DEADLINE, tenant, name) for name in lists]
             if span.key == "rank":
                 # What is due soon is no part of the rest.
-                later = join_redis_name("deadline"), time_digits((listing.soon or 0) + 1).decode(), LAST
+                later = join_redis_name("deadline"), redis_time_text((listing.soon or 0) + 1).decode(), LAST
                 part = {**asked, "spans": [*asked["spans"], later]}
             async for places in self._scanned(names, listing, span):
                 yield part, places
 
-    async def _scanned(self, names: Sequence[str], listing: Listing, span: Span) -> AsyncIterator[list[bytes]]:
+    async def _scanned(
+        self, names: Sequence[str], listing: OrderedListing, span: IndexSpan
+    ) -> AsyncIterator[list[bytes]]:
         """Yield the positions in a span of some lists in order, each once, in chunks."""
-        first, last = bounds_of(str(listing.query.tenant), span)
-        is_down, cut = span.is_descending, len(key_digits(span.key, 0))
+        first, last = redis_span_bounds(str(listing.query.tenant), span)
+        is_down, cut = span.is_descending, len(redis_member_key_digits(span.key, 0))
         size, is_open = min(max(listing.query.limit, FIRST_CHUNK), MAX_CHUNK), True
         while is_open:
             read = await self._read(names, [(first, last)], size, is_down)
@@ -161,17 +167,17 @@ class Pages:
         sizes: list[int] = await self._counts(self._keys[3:], [len(names), *names, *bounds])
         return sizes
 
-    async def _few_ended(self, listing: Listing) -> list[bytes] | None:
+    async def _few_ended(self, listing: OrderedListing) -> list[bytes] | None:
         """Return the positions of all that ended since a time, in the order of creation, unless many."""
         query, span = listing.query, listing.spans[0]
         if span.key != "created_at" or not query.ended_since or query.tenant is None:
             return None
-        since, (_, below) = sortable_time_digits(query.ended_since).encode(), bounds_of(query.tenant, span)
+        since, (_, below) = sortable_time_digits(query.ended_since).encode(), redis_span_bounds(query.tenant, span)
         (found,) = await self._read([join_redis_name("ended", query.tenant)], [(since, NEWEST)], LITTLE + 1)
         places = sorted((each[DIGITS:] for each in found), reverse=True)
         return None if len(places) > LITTLE else [place for place in places if place < below]
 
-    async def _few_urgent(self, listing: Listing, lists: Sequence[str]) -> list[bytes] | None:
+    async def _few_urgent(self, listing: OrderedListing, lists: Sequence[str]) -> list[bytes] | None:
         """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
 
         The lists by deadline do not have them together, and would be read to their ends.
@@ -179,7 +185,10 @@ class Pages:
         query, tenant = listing.query, str(listing.query.tenant)
         if query.priority is None and query.tier is None:
             return None
-        parts = [bounds_of(tenant, Span("rank", *ranks, None)) for ranks in rank_spans(query.priority, query.tier)]
+        parts = [
+            redis_span_bounds(tenant, IndexSpan("rank", *ranks, None))
+            for ranks in urgency_rank_spans(query.priority, query.tier)
+        ]
         names = [join_redis_name(RANK, tenant, name) for name in lists]
         if sum(await self._sizes(names, parts)) > FEW:
             return None
@@ -189,9 +198,9 @@ class Pages:
             return None
         after = listing.after and (
             listing.after[0],
-            suffix_of(tenant, "rank" if listing.after[0] else "deadline", listing.after[1:]),
+            redis_member_suffix(tenant, "rank" if listing.after[0] else "deadline", listing.after[1:]),
         )
-        places = zip(await self._places_of(members, time_digits(listing.soon or 0).decode()), members, strict=True)
+        places = zip(await self._places_of(members, redis_time_text(listing.soon or 0).decode()), members, strict=True)
         return [member[RANK_DIGITS:] for member in listing._replace(after=after).later(places)]
 
     async def _places_of(self, members: Sequence[bytes], soon: str) -> list[tuple[bool, bytes]]:
@@ -200,7 +209,7 @@ class Pages:
             return []
         async with self._server.answering():
             filed = await self._server.redis.hmget(self._keys[1], [each[RANK_DIGITS + DIGITS :] for each in members])
-        deadlines = [deadline_in(each) for each in filed]
+        deadlines = [redis_list_deadline(each) for each in filed]
         return [
             (False, deadline.encode() + member[RANK_DIGITS:]) if deadline <= soon else (True, member)
             for deadline, member in zip(deadlines, members, strict=True)
@@ -208,8 +217,8 @@ class Pages:
 
     async def _shortest(self, query: Query) -> list[str]:
         """Return the lists that have all matches and the fewest others."""
-        by_agent = [[agent_list(query.agent)]] if query.agent is not None else []
-        ways = [*required_lists(query), *by_agent] or [[EVERYTHING]]
+        by_agent = [[agent_list_name(query.agent)]] if query.agent is not None else []
+        ways = [*required_index_lists(query), *by_agent] or [[EVERYTHING]]
         if len(ways) == 1:
             return ways[0]
         ranked = [join_redis_name(RANK, str(query.tenant), name) for names in ways for name in names]

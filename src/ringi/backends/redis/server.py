@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError, ResponseError
 
 from ringi.backends.migrations import refuse_unknown_schema
-from ringi.backends.silence import Silence
+from ringi.backends.silence import ServerSilence
 from ringi.base.settings import SettingError
 from ringi.errors import UnavailableError
 
@@ -43,7 +43,7 @@ STATE_DURABILITY = "state its setting with ?durability=always or ?durability=eve
 NO_EVICTION = "set `maxmemory-policy noeviction`: the current policy deletes requests when memory is short"
 
 
-class Server:
+class RedisServer:
     """A Redis or Valkey server, 6.2 or newer; each change is one atomic script."""
 
     def __init__(self, url: str, *, setting: str = "url", part: str = "the store") -> None:
@@ -73,7 +73,7 @@ class Server:
             raise SettingError(self._setting, f"redis://{self.address}", f"correct it: {error}") from error
         self.redis: Any = Redis.from_pool(pool)
         self._room = asyncio.Semaphore(CONNECTIONS)
-        self._silence = Silence(self._is_heard, self._part)
+        self._silence = ServerSilence(self._is_heard, self._part)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -165,12 +165,12 @@ def join_redis_name(*parts: str) -> str:
     return f"[{','.join(map(encode_basestring_ascii, parts))}]"
 
 
-def new_token() -> str:
+def new_redis_write_token() -> str:
     """Return a unique token of a change: a script that finds its own token changes nothing."""
     return os.urandom(8).hex()
 
 
-async def checked_durability(server: Server) -> str:
+async def check_redis_durability(server: RedisServer) -> str:
     """Return the durability of the server, or raise `SettingError` if it is less than promised.
 
     `always`: acknowledged data is on disk. `everysec`: only if the URL accepts it. If the server does not reveal its
@@ -193,7 +193,7 @@ async def checked_durability(server: Server) -> str:
     return configured
 
 
-async def _configured(server: Server) -> str | None:
+async def _configured(server: RedisServer) -> str | None:
     async with server.answering():
         try:
             settings = await server.redis.config_get("append*")

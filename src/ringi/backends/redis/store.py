@@ -11,12 +11,12 @@ from redis.exceptions import RedisError
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.redis.inspection import inspect_redis_records
 from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_and_marks, redis_record_field
-from ringi.backends.redis.pages import Pages, redis_record_body
-from ringi.backends.redis.server import Server, join_redis_name, new_token
-from ringi.backends.rows import page_of_readable_records, record_of
+from ringi.backends.redis.pages import RedisPages, redis_record_body
+from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_write_token
+from ringi.backends.rows import page_of_readable_records, record_from_body
 from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, parse_position_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
@@ -30,12 +30,14 @@ AT_ONCE = 500
 class RedisStore(Store):
     """A store in a Redis server that writes each change to its append-only file before it replies."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RedisServer) -> None:
         self._server = server
         self._put, self._move = server.script("put"), server.script("move")
         self._listed_events = server.script("events")
         self._events = server.key("events")
-        self._pages = {kind.record: Pages(server, self._keys(kind.record), kind) for kind in (Request, Thread, Journal)}
+        self._pages = {
+            kind.record: RedisPages(server, self._keys(kind.record), kind) for kind in (Request, Thread, Journal)
+        }
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
         self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
@@ -73,7 +75,7 @@ class RedisStore(Store):
             for event in page:
                 if event.record == record.record and event.version in left:
                     bare = event.model_copy(update={"payload": left[event.version]})
-                    yield f"{parsed_number(event.position):0{DIGITS}d}"
+                    yield f"{parse_position_number(event.position):0{DIGITS}d}"
                     yield bare.model_dump_json(exclude={"position"})
             after = page[-1].position
 
@@ -81,13 +83,13 @@ class RedisStore(Store):
         (row,) = await self._reads[kind.record].result(redis_record_field(tenant, id))
         if row is None:
             raise NotFoundError(kind.record, id)
-        return record_of(kind, redis_record_body(row))
+        return record_from_body(kind, redis_record_body(row))
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if not keys:
             return []
         found = await self._rows(kind.record, [redis_record_field(*key) for key in keys])
-        return [record_of(kind, redis_record_body(row)) for (row,) in found if row is not None]
+        return [record_from_body(kind, redis_record_body(row)) for (row,) in found if row is not None]
 
     async def _rows(self, kind: str, fields: Sequence[bytes]) -> list[Rows]:
         async with self._server.answering():
@@ -103,8 +105,8 @@ class RedisStore(Store):
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
-        number = parsed_number(after)
-        name = list_of_events(tenant, record_id) or ""
+        number = parse_position_number(after)
+        name = redis_event_list_name(tenant, record_id) or ""
         found = await self._listed_events([self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit])
         return [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
 
@@ -119,7 +121,7 @@ class RedisStore(Store):
         return str(stored.decode().partition(" ")[2]) if stored else START
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
-        if not await self._move([self._cursors], [name, new_token(), old, new]):
+        if not await self._move([self._cursors], [name, new_redis_write_token(), old, new]):
             raise ConflictError.cursor_moved(name, old)
 
     uninspected = "the lists of events and Redis' own files are not checked here: run redis-check-aof"
@@ -136,7 +138,7 @@ def redis_change_arguments(
     record: Record, event: Event | None, texts: Sequence[str], *, has_next: bool = False
 ) -> list[Any]:
     """Return the arguments of the script that saves a change; with `has_next` it saves it with the one after it."""
-    row = f"{record.version} {new_token()} {record.model_dump_json()}"
+    row = f"{record.version} {new_redis_write_token()} {record.model_dump_json()}"
     content = [redis_lists_and_marks(record)]
     if event:
         content += [event.model_dump_json(exclude={"position"}), *redis_event_lists(event)]
@@ -151,10 +153,10 @@ def new_request_search_text(record: Record) -> list[str]:
 def redis_event_lists(event: Event) -> list[str]:
     """Return the event lists that contain an event."""
     owners = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
-    return [name for tenant, id in owners if (name := list_of_events(tenant, id))]
+    return [name for tenant, id in owners if (name := redis_event_list_name(tenant, id))]
 
 
-def list_of_events(tenant: str | None, record_id: str | None) -> str | None:
+def redis_event_list_name(tenant: str | None, record_id: str | None) -> str | None:
     """Return the event list of a tenant, of a record, or of a tenant's record."""
     parts = {"tenant": tenant, "record": record_id}
     filters = {name: value for name, value in parts.items() if value is not None}

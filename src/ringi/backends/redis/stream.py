@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.redis.server import Server, new_token
+from ringi.backends.redis.server import RedisServer, new_redis_write_token
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
@@ -22,13 +22,13 @@ SILENCE = 5.0
 class RedisStream(Stream):
     """A stream in which an item's number is its position in the list."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RedisServer) -> None:
         self._server = server
         self._append, self._delete, self._read = (server.script(name) for name in ("append", "delete", "read"))
         self._replace = server.script("replace")
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        last = int(await self._append(self._keys(key), [fence, new_token(), *texts_of(items)]))
+        last = int(await self._append(self._keys(key), [fence, new_redis_write_token(), *stream_items_as_text(items)]))
         if last < 0:
             raise FenceError(key.id, fence)
         return last
@@ -40,7 +40,9 @@ class RedisStream(Stream):
         return last
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
-        number = int(await self._replace(self._keys(key), [last, new_token(), *texts_of(items)]))
+        number = int(
+            await self._replace(self._keys(key), [last, new_redis_write_token(), *stream_items_as_text(items)])
+        )
         if number < 0:
             raise ConflictError
         return number
@@ -54,7 +56,7 @@ class RedisStream(Stream):
         return [self._server.key("fence", *key), self._server.key("stream", *key)]
 
 
-def texts_of(items: Sequence[StreamItem]) -> list[str]:
+def stream_items_as_text(items: Sequence[StreamItem]) -> list[str]:
     """Return items as the elements of a list."""
     return [COMPACT.encode([item.event, item.origin]) for item in items]
 
@@ -62,7 +64,7 @@ def texts_of(items: Sequence[StreamItem]) -> list[str]:
 class RedisNotifier(BroadcastNotifier):
     """A notifier with one channel for all topics."""
 
-    def __init__(self, server: Server, recheck_after: float, *, must_listen: bool = True) -> None:
+    def __init__(self, server: RedisServer, recheck_after: float, *, must_listen: bool = True) -> None:
         super().__init__(recheck_after, must_listen=must_listen)
         self._server, self._channel = server, server.key("bell")
 

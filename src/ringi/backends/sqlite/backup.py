@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from ringi.backends.sqlite.inspection import NO_FILE, ReadOnlyDatabase
+from ringi.backends.sqlite.inspection import NO_FILE, ReadOnlySqlite
 from ringi.base.settings import SettingError
 from ringi.errors import ConflictError
 
@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 @contextmanager
-def draft_of(target: Path) -> Iterator[Path]:
+def backup_draft_file(target: Path) -> Iterator[Path]:
     """Yield the name of a new file next to the target; a remaining file is deleted at the end."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
@@ -37,7 +37,7 @@ def copy_sqlite_store(source: Path, draft: Path, progress: Progress) -> None:
     """Copy a store as of one moment into an empty file, and flush it to disk."""
     if not source.exists():
         raise SettingError("url", f"sqlite:///{source}", NO_FILE)
-    with closing(ReadOnlyDatabase(source).connect()) as reading, closing(sqlite3.connect(draft)) as writing:
+    with closing(ReadOnlySqlite(source).connect()) as reading, closing(sqlite3.connect(draft)) as writing:
         # Inside a transaction the copy does not restart with each concurrent change.
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -69,7 +69,7 @@ def flush_file_to_disk(path: Path) -> None:
 
 
 @contextmanager
-def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
+def set_replaced_store_aside(target: Path, now: datetime) -> Iterator[Path | None]:
     """Lock the store to be replaced; yield the name of its backup, if the store exists.
 
     Raises `ConflictError` while a process has it open.
@@ -102,7 +102,7 @@ def is_store_file_empty(path: Path) -> bool:
     """Return whether a store is missing or empty."""
     if not path.exists() or not path.stat().st_size:
         return not Path(f"{path}-wal").exists()
-    with closing(ReadOnlyDatabase(path).connect()) as connection:
+    with closing(ReadOnlySqlite(path).connect()) as connection:
         try:
             return not connection.execute("SELECT 1 FROM events LIMIT 1").fetchall()
         except sqlite3.DatabaseError:

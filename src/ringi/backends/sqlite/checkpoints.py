@@ -14,8 +14,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
-from ringi.backends.rows import record_of
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
+from ringi.backends.rows import record_from_body
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
@@ -70,7 +70,7 @@ class FencedSqliteSaver(FencedSaver):
     async def _read(self, method: str, *args: object, **options: object) -> Any:
         await create_checkpoint_tables(self._database)
         return await self._database.read(
-            lambda connection: call_method(self._saver(connection), method, *args, **options)
+            lambda connection: call_saver_method(self._saver(connection), method, *args, **options)
         )
 
     async def _write(self, method: str, *args: object) -> Any:
@@ -79,7 +79,7 @@ class FencedSqliteSaver(FencedSaver):
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
         self._refuse_other(self._now(connection))
-        result = call_method(self._saver(connection), method, *args)
+        result = call_saver_method(self._saver(connection), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
 
@@ -88,7 +88,7 @@ class FencedSqliteSaver(FencedSaver):
 
     def _read_now(self, method: str, *args: object, **options: object) -> Any:
         with sqlite_read_connection(self._database) as connection:
-            return call_method(self._saver(connection), method, *args, **options)
+            return call_saver_method(self._saver(connection), method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
         with sqlite_transaction(self._database) as connection:
@@ -101,7 +101,7 @@ class FencedSqliteSaver(FencedSaver):
     def _now(self, connection: sqlite3.Connection) -> Thread | None:
         sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
         row = connection.execute(sql, self._held.key).fetchone()
-        return record_of(Thread, row[0]) if row else None
+        return record_from_body(Thread, row[0]) if row else None
 
 
 async def create_checkpoint_tables(database: SqliteDatabase) -> None:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import backend_migrations, refuse_unknown_schema
-from ringi.backends.sqlite.scrubber import Scrubber
+from ringi.backends.sqlite.scrubber import ErasureScrubber
 from ringi.base.settings import SettingError
 from ringi.contracts.store import ClosedError
 from ringi.errors import UnavailableError
@@ -37,7 +37,7 @@ class FileGuard:
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self._path, self._connect = path, connect
-        self._opened = identity_of(path)
+        self._opened = file_identity(path)
         self._wal_path, self._wal, self._size = path, self._opened, 0
         self._why: str | None = None
         self._losing = threading.Lock()
@@ -48,7 +48,7 @@ class FileGuard:
         # SQLite names the log after the target of a link.
         (_, _, name), *_ = writing.execute("PRAGMA database_list").fetchall()
         self._wal_path = Path(f"{name}-wal")
-        self._wal = identity_of(self._wal_path)
+        self._wal = file_identity(self._wal_path)
         self.check()
 
     def refuse_if_lost(self) -> None:
@@ -68,7 +68,7 @@ class FileGuard:
         if found.st_size < self._size and self._is_cut_short(found.st_size):
             return self._lose(f"{self._path.name} was cut short")
         self._size = found.st_size
-        if identity_of(self._wal_path) != self._wal:
+        if file_identity(self._wal_path) != self._wal:
             self._lose(f"{self._wal_path.name} was deleted or replaced")
 
     def connect(self) -> sqlite3.Connection:
@@ -100,8 +100,8 @@ class FileGuard:
             return
         self._is_rescued = True
         for connection in connections:
-            keep_log(connection)
-        is_log_deleted = identity_of(self._path) == self._opened and identity_of(self._wal_path) is None
+            keep_sqlite_log(connection)
+        is_log_deleted = file_identity(self._path) == self._opened and file_identity(self._wal_path) is None
         if not is_log_deleted:
             return
         try:
@@ -136,7 +136,7 @@ class FileGuard:
             return True
 
 
-def identity_of(path: Path) -> Identity | None:
+def file_identity(path: Path) -> Identity | None:
     """Return the device and inode of a file; None if there is none."""
     try:
         found = path.stat()
@@ -145,7 +145,7 @@ def identity_of(path: Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def keep_log(connection: sqlite3.Connection) -> None:
+def keep_sqlite_log(connection: sqlite3.Connection) -> None:
     """Prevent a closing connection from writing to the file and from deleting its log."""
     if sys.version_info >= (3, 12):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
@@ -262,7 +262,7 @@ class DatabaseTask(Generic[T]):
             self.future.set_result(self.result)  # type: ignore[arg-type]
 
 
-def settle_all(batch: Sequence[DatabaseTask[Any]]) -> None:
+def settle_database_tasks(batch: Sequence[DatabaseTask[Any]]) -> None:
     """Deliver all results, on the loop's own thread."""
     for task in batch:
         task.settle()
@@ -354,7 +354,7 @@ class TaskThread:
 
     def _settle(self, batch: Sequence[DatabaseTask[Any]]) -> None:
         try:
-            self._loop.call_soon_threadsafe(settle_all, batch)
+            self._loop.call_soon_threadsafe(settle_database_tasks, batch)
         except RuntimeError:  # The loop is closed: no caller waits for the results.
             return
 
@@ -389,7 +389,9 @@ class WriterThread(TaskThread):
     def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> int:
         try:
             self._guard.refuse_if_lost()
-            return self._commit(connection, batch, run_bare) or self._commit(connection, batch, run_apart)
+            return self._commit(connection, batch, run_task_without_savepoint) or self._commit(
+                connection, batch, run_task_in_savepoint
+            )
         except (sqlite3.Error, UnavailableError) as error:
             refuse_task_batch(batch, self._guard.explained(error))
             if connection.in_transaction:
@@ -410,7 +412,7 @@ class WriterThread(TaskThread):
         return done
 
 
-def run_bare(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
+def run_task_without_savepoint(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     """Run a task without its own savepoint, and return whether it succeeded.
 
     A savepoint around each task would cost as much as the task, and nearly all succeed.
@@ -421,10 +423,10 @@ def run_bare(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     return not task.error
 
 
-def run_apart(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
+def run_task_in_savepoint(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     """Run a task so that its failure rolls back only the task itself."""
     connection.execute("SAVEPOINT task")
-    if not run_bare(connection, task):
+    if not run_task_without_savepoint(connection, task):
         connection.execute("ROLLBACK TO task")
     connection.execute("RELEASE task")
     return True
@@ -442,12 +444,12 @@ class SqliteDatabase:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
         self.has_checkpoints = False
-        self.scrubber = Scrubber(self)
+        self.scrubber = ErasureScrubber(self)
 
     async def __aenter__(self) -> Self:
         if sqlite3.sqlite_version_info < OLDEST:
             raise SettingError("sqlite", sqlite3.sqlite_version, "Ringi needs SQLite 3.35 or newer")
-        if not has_module(SEARCH):
+        if not has_sqlite_module(SEARCH):
             raise SettingError("sqlite", sqlite3.sqlite_version, f"this build has no {SEARCH}: use one of python.org's")
         self._prepare_folder()
         self._fair_lock = FairLock(self.path)
@@ -550,7 +552,7 @@ class SqliteDatabase:
         return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
 
 
-def has_module(name: str) -> bool:
+def has_sqlite_module(name: str) -> bool:
     """Return whether SQLite was built with a module of this name."""
     with closing(sqlite3.connect(":memory:")) as connection:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = ?", [name]).fetchall())

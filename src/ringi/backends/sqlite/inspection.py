@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from ringi.backends.migrations import backend_migrations, refuse_other_schema
-from ringi.backends.rows import TABLES, Columns, wrong_columns
-from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work, identity_of
+from ringi.backends.rows import TABLES, Columns, find_wrong_columns
+from ringi.backends.sqlite.database import BUSY_SECONDS, SqliteDatabase, TaskThread, Work, file_identity
 from ringi.backends.sqlite.lists import sqlite_index_terms
 from ringi.backends.sqlite.store import SqliteStore, sqlite_record_columns
 from ringi.base.settings import SettingError
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, UnreadableError, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Record, UnreadableError, parse_position_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
@@ -61,11 +61,11 @@ WHERE r.place IS NULL OR r.status <> 'pending' OR r.tenant <> u.tenant OR r.rank
 """
 
 
-class ReadOnlyDatabase(SqliteDatabase):
+class ReadOnlySqlite(SqliteDatabase):
     """A read-only file, even without write permission; it must exist, and have the version of this program."""
 
     async def __aenter__(self) -> Self:
-        if not identity_of(self.path):
+        if not file_identity(self.path):
             raise self._refused(NO_FILE)
         connection = self.connect()
         try:
@@ -118,7 +118,7 @@ class ReadOnlyDatabase(SqliteDatabase):
         return SettingError("url", f"sqlite:///{self.path}", why)
 
 
-class InspectedStore(SqliteStore):
+class InspectedSqliteStore(SqliteStore):
     """Reads the readable parts of a file with damaged pages or rows, and checks redundant data."""
 
     uninspected = ""
@@ -135,14 +135,14 @@ class InspectedStore(SqliteStore):
                 return await self.events(after, max(1, limit // 8), tenant=tenant, record_id=record_id)
             if record_id is not None:
                 raise
-            number = parsed_number(after)
-            next = await self._database.read(lambda c: next_readable(c, "events", "position", number))
+            number = parse_position_number(after)
+            next = await self._database.read(lambda c: next_readable_position(c, "events", "position", number))
             raise UnreadableError("event", str(next - 1), str(error)) from error
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
         for what in await self._database.read(check_sqlite_integrity):
             yield Finding("store", NOWHERE, "", what)
-        filed = Filed()
+        filed = IndexTermSum()
         for kind in (Request, Thread, Journal):
             place = -LAST
             while place < LAST:
@@ -151,7 +151,7 @@ class InspectedStore(SqliteStore):
                 )
                 for finding in findings:
                     yield finding
-        for look in (find_wrong_sqlite_lists, lambda c: [] if filed.sum == terms_sum(c) else [SEARCH]):
+        for look in (find_wrong_sqlite_lists, lambda c: [] if filed.sum == read_index_term_sum(c) else [SEARCH]):
             try:
                 for finding in await self._database.read(look):
                     yield finding
@@ -159,7 +159,7 @@ class InspectedStore(SqliteStore):
                 yield Finding("store", NOWHERE, "", f"its lists cannot be read ({error})")
 
 
-class Filed:
+class IndexTermSum:
     """One order-independent number for all index terms of the requests."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ def check_sqlite_integrity(connection: sqlite3.Connection) -> list[str]:
     return [f"SQLite's integrity check: {text}" for text in rows if text != "ok"]
 
 
-def next_readable(connection: sqlite3.Connection, table: str, column: str, after: int) -> int:
+def next_readable_position(connection: sqlite3.Connection, table: str, column: str, after: int) -> int:
     """Return the first readable position after an unreadable one; `LAST` if there is none."""
 
     def is_readable(place: int) -> bool:
@@ -203,7 +203,7 @@ def next_readable(connection: sqlite3.Connection, table: str, column: str, after
 
 
 def compare_rows_with_records(
-    connection: sqlite3.Connection, kind: type[Record], after: int, filed: Filed
+    connection: sqlite3.Connection, kind: type[Record], after: int, filed: IndexTermSum
 ) -> tuple[list[Finding], int]:
     """Compare the columns of some rows with their records; return the differences, and the next position."""
     table = TABLES[kind.record]
@@ -219,11 +219,11 @@ def compare_rows_with_records(
             continue
         findings = [finding for row in rows for finding in find_row_differences(kind, row, filed)]
         return findings, rows[-1]["row"] if rows else LAST
-    next = next_readable(connection, table, "rowid", after)
+    next = next_readable_position(connection, table, "rowid", after)
     return [Finding(kind.record, NOWHERE, "", f"rows cannot be read up to row {next} ({why})")], next - 1
 
 
-def find_row_differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
+def find_row_differences(kind: type[Record], row: dict[str, Any], filed: IndexTermSum) -> list[Finding]:
     """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
 
     def expected(record: Record) -> Columns:
@@ -231,10 +231,10 @@ def find_row_differences(kind: type[Record], row: dict[str, Any], filed: Filed) 
             filed.sum += sum(hash((term, row["row"])) for term in set(sqlite_index_terms(record).split()))
         return sqlite_record_columns(record)
 
-    return wrong_columns(kind, row, expected, ne)
+    return find_wrong_columns(kind, row, expected, ne)
 
 
-def terms_sum(connection: sqlite3.Connection) -> int:
+def read_index_term_sum(connection: sqlite3.Connection) -> int:
     """Return one number for all terms in the search index, in the form of `Filed`."""
     connection.execute("CREATE VIRTUAL TABLE temp.filed USING fts5vocab(main, search, instance)")
     try:

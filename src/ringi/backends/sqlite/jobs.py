@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, job_to_row
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
@@ -52,12 +52,12 @@ class SqliteJobs(ClaimedJobs):
         await self.submit_all([job])
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        rows = job_rows(jobs)
+        rows = submitted_job_rows(jobs)
         if await self._database.write(lambda connection: connection.executemany(SUBMIT, rows).rowcount):
             self._notifier.wake(TOPIC)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
-        now = now_us()
+        now = now_in_microseconds()
         values = {"worker": worker, "offers": offers, "now": now, "until": now + int(seconds * 1e6)}
         values["oldest"] = now - int(ANNOUNCEMENT_KEPT_SECONDS * 1e6)
 
@@ -69,34 +69,34 @@ class SqliteJobs(ClaimedJobs):
 
     async def announced(self, ended_within: float = 0.0) -> list[str]:
         sql = "SELECT offers FROM workers WHERE until > ? ORDER BY since DESC, name"
-        since = now_us() - int(ended_within * 1e6)
+        since = now_in_microseconds() - int(ended_within * 1e6)
         return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [since]).fetchall())]
 
     async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
-        now = now_us()
+        now = now_in_microseconds()
         values = {"me": self._me, "kinds": json.dumps(list(kinds)), "now": now, "limit": limit}
         if not await self._database.read(lambda c: c.execute(FREE, {**values, "limit": 1}).fetchone()):
             return []
         values["until"] = now + int(claimed_jobs.CLAIM_SECONDS * 1e6)
         rows = await self._database.write(lambda c: c.execute(CLAIM, values).fetchall())
-        return [job_of_row(row) for row in rows]
+        return [job_from_row(row) for row in rows]
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
         sql = "UPDATE jobs SET claimed_until = ? WHERE key IN (SELECT value FROM json_each(?)) AND claimed_by = ?"
         keys = json.dumps([job.key for job in jobs])
-        await self._execute(sql, (now_us() + int(claimed_jobs.CLAIM_SECONDS * 1e6), keys, self._me))
+        await self._execute(sql, (now_in_microseconds() + int(claimed_jobs.CLAIM_SECONDS * 1e6), keys, self._me))
 
     async def _finish(self, job: Job) -> bool:
         def change(connection: sqlite3.Connection) -> bool:
             connection.execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))
-            others = connection.execute(OTHERS, (job.partition_key, job.key, now_us()))
+            others = connection.execute(OTHERS, (job.partition_key, job.key, now_in_microseconds()))
             return others.fetchone() is not None
 
         return await self._database.write(change)
 
     async def _free(self, job: Job, seconds: float) -> None:
         sql = "UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = ? WHERE key = ? AND claimed_by = ?"
-        await self._execute(sql, (now_us() + int(seconds * 1e6), job.key, self._me))
+        await self._execute(sql, (now_in_microseconds() + int(seconds * 1e6), job.key, self._me))
 
     async def _execute(self, sql: str, values: Sequence[object]) -> None:
         def change(connection: sqlite3.Connection) -> None:
@@ -105,11 +105,11 @@ class SqliteJobs(ClaimedJobs):
         await self._database.write(change)
 
 
-def now_us() -> int:
+def now_in_microseconds() -> int:
     """Return the time in microseconds since 1970: one machine, one clock."""
     return int(time.time() * 1e6)
 
 
-def job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:
+def submitted_job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:
     """Return the values of `SUBMIT` for jobs that are due now."""
-    return [(*job_to_row(job), now_us()) for job in jobs]
+    return [(*job_to_row(job), now_in_microseconds()) for job in jobs]

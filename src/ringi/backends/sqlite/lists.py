@@ -18,18 +18,18 @@ from itertools import chain, cycle, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
-from ringi.backends.orders import LEAST, MOST, Listing, Span, listing_of
+from ringi.backends.orders import LEAST, MOST, IndexSpan, OrderedListing, ordered_listing
 from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
     LISTED,
     TABLES,
-    conditions_of,
-    has_index,
-    list_partitions,
-    required_lists,
+    query_conditions,
+    query_has_own_index,
+    query_partitions,
+    required_index_lists,
 )
-from ringi.backends.sql import SqlWhere, order_and_limit_clause, ranks_of
+from ringi.backends.sql import SqlWhere, order_and_limit_clause, query_urgency_ranks
 from ringi.contracts.backend import RESUME, RUN
 from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_terms, unix_microseconds
 from ringi.domain.request import Request
@@ -93,7 +93,7 @@ class SqliteWhere(SqlWhere):
         self.add(f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN {AMONG})", json.dumps(names))
 
 
-def free_place(connection: sqlite3.Connection, created_at: int) -> int:
+def free_list_position(connection: sqlite3.Connection, created_at: int) -> int:
     """Return a position for a new request; negative and unordered if its microsecond is full."""
     first = created_at * SLOTS
     sql = "SELECT max(place) FROM requests WHERE place BETWEEN ? AND ?"
@@ -131,34 +131,34 @@ def find_sqlite_bodies(connection: sqlite3.Connection, kind: type[Record], query
 
 def find_sqlite_rows(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[IndexRow]:
     """Return the rows of at most `query.limit` matching records, in order."""
-    scan = Scan(connection, kind, listing_of(kind, query))
-    if kind is not Request or has_index(query):
+    scan = SqliteIndexScan(connection, kind, ordered_listing(kind, query))
+    if kind is not Request or query_has_own_index(query):
         return scan.in_order()
     with sqlite_snapshot(connection):
         few = scan.few()
-        return scan.in_order(*few) if few else first_to_finish(scan.ways())
+        return scan.in_order(*few) if few else first_search_to_finish(scan.ways())
 
 
 def find_overdue_bodies(connection: sqlite3.Connection, query: Query) -> list[str]:
     """Return the bodies of the longest overdue records; if they exceed a page, a share for each tenant."""
-    found = longest_overdue(connection, query)
+    found = find_longest_overdue(connection, query)
     if query.tenant is not None or len(found) < query.limit:
         return found
     assert query.expired_at
     tenants = connection.execute(SHARERS, [unix_microseconds(query.expired_at), query.limit]).fetchall()
     share = max(1, query.limit // max(1, len(tenants)))
     of_each = (query.model_copy(update={"tenant": tenant, "limit": share}) for (tenant,) in tenants)
-    return [body for mine in of_each for body in longest_overdue(connection, mine)] or found
+    return [body for mine in of_each for body in find_longest_overdue(connection, mine)] or found
 
 
-def longest_overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
+def find_longest_overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
     """Return the bodies of the longest overdue records."""
-    where = where_of(Request, listing_of(Request, query))
+    where = sqlite_query_conditions(Request, ordered_listing(Request, query))
     sql = f"SELECT body FROM requests WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
     return [body for (body,) in connection.execute(sql, where.values)]
 
 
-def where_of(kind: type[Record], listing: Listing) -> SqliteWhere:
+def sqlite_query_conditions(kind: type[Record], listing: OrderedListing) -> SqliteWhere:
     """Return all conditions of a query, and that records are behind the previous page."""
     where = SqliteWhere()
     where.add_query(TABLES[kind.record], listing.query)
@@ -168,18 +168,18 @@ def where_of(kind: type[Record], listing: Listing) -> SqliteWhere:
 
 def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
-    if kind is not Request or has_index(query):
-        where = where_of(kind, listing_of(kind, query))
+    if kind is not Request or query_has_own_index(query):
+        where = sqlite_query_conditions(kind, ordered_listing(kind, query))
         return count_statement_rows(
             connection, f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}", where.values, query.limit
         )
-    audience, *more = required_lists(query) or [[EVERYTHING]]
-    where, asked = SqliteWhere(), conditions_of(query)
+    audience, *more = required_index_lists(query) or [[EVERYTHING]]
+    where, asked = SqliteWhere(), query_conditions(query)
     where.add(f"audience IN {AMONG}", json.dumps(audience))
     if query.tenant is not None:
         where.add("tenant = ?", query.tenant)
     if not more and asked <= LISTED:
-        where.add(f"shelf IN {AMONG}", json.dumps(list_partitions(query)))
+        where.add(f"shelf IN {AMONG}", json.dumps(query_partitions(query)))
         return count_statement_rows(
             connection, f"SELECT DISTINCT place FROM shown WHERE {where}", where.values, query.limit
         )
@@ -206,7 +206,7 @@ def sqlite_snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def first_to_finish(scans: Sequence[Generator[None, None, list[IndexRow]]]) -> list[IndexRow]:
+def first_search_to_finish(scans: Sequence[Generator[None, None, list[IndexRow]]]) -> list[IndexRow]:
     """Return the result of the first way to finish: all find the same, but one may take a million steps."""
     for scan in cycle(scans):
         try:
@@ -217,13 +217,13 @@ def first_to_finish(scans: Sequence[Generator[None, None, list[IndexRow]]]) -> l
     return []
 
 
-class Scan:
+class SqliteIndexScan:
     """Finds a page of one listing on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection, kind: type[Record], listing: Listing) -> None:
+    def __init__(self, connection: sqlite3.Connection, kind: type[Record], listing: OrderedListing) -> None:
         self._connection, self._listing, table = connection, listing, TABLES[kind.record]
         self._is_up = listing.is_ascending
-        head, where = SqliteWhere(), where_of(kind, listing)
+        head, where = SqliteWhere(), sqlite_query_conditions(kind, listing)
         place = head.place(table, listing)
         self._sql = f"SELECT {', '.join(place)}, body FROM {table} {{}} WHERE {where} {{}}"
         self._values = head.values + where.values
@@ -248,7 +248,7 @@ class Scan:
             agent = f"INDEXED BY urgent_by_agent WHERE audience = '{EVERYTHING}' AND tenant = ? AND agent = ?"
             ways.append((agent, [query.tenant, query.agent]))
         if self._is_up and (query.priority is not None or query.tier is not None):
-            ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({str(ranks_of(query))[1:-1]})"
+            ranked = f"WHERE audience IN {AMONG} AND tenant = ? AND rank IN ({str(query_urgency_ranks(query))[1:-1]})"
             ways.append((ranked, [json.dumps(sqlite_matching_lists(query)[0]), query.tenant]))
         for where, values in ways:
             sql = f"SELECT place FROM urgent {where}"
@@ -261,14 +261,14 @@ class Scan:
         query, spans = self._listing.query, self._listing.spans
         lists = sqlite_matching_lists(query)
         ways = [self._chosen(spans, names) for names in lists]
-        newest = spans if spans[0].key == "created_at" else [Span("created_at", LEAST, MOST, None)]
+        newest = spans if spans[0].key == "created_at" else [IndexSpan("created_at", LEAST, MOST, None)]
         if self._is_up and (query.text or query.kind):
             ways += [self._chosen(newest, names) for names in lists]
         if query.tenant is not None and query.text and self._terms:
             ways.append(self._chosen(newest, None))
         return ways
 
-    def _chosen(self, spans: list[Span], names: list[str] | None) -> Generator[None, None, list[IndexRow]]:
+    def _chosen(self, spans: list[IndexSpan], names: list[str] | None) -> Generator[None, None, list[IndexRow]]:
         """Find the page among the requests in spans of some lists, or of the terms, as far as needed.
 
         In spans of another order all are read: fast if few match.
@@ -279,7 +279,7 @@ class Scan:
         while some := list(islice(keys, size)):
             found += self._rows(f"AND place IN {AMONG}", json.dumps([key[-1] for key in some]))
             is_full = is_own and len(found) >= self._listing.query.limit
-            if is_full and (self._is_up or is_before(self._first(found)[-1], some[-1])):
+            if is_full and (self._is_up or is_row_before_key(self._first(found)[-1], some[-1])):
                 break
             size = min(size + size // 2, MAX_CHUNK)
             yield
@@ -300,7 +300,7 @@ class Scan:
     def _rows(self, more: str, *values: Any) -> list[IndexRow]:
         return self._connection.execute(self._sql.format("NOT INDEXED", more), [*self._values, *values]).fetchall()
 
-    def _keys(self, span: Span, names: list[str] | None) -> Iterator[IndexKey]:
+    def _keys(self, span: IndexSpan, names: list[str] | None) -> Iterator[IndexKey]:
         """Yield the keys of a span of some lists in order, each once."""
         is_down, (low, high) = span.is_descending, index_span_bounds(span)
         rows, sources = self._sources(span, names, high)
@@ -308,7 +308,7 @@ class Scan:
         walks = [self._walk(sql, values, low, high, is_down) for values in sources]
         return walks[0] if len(walks) == 1 else map(itemgetter(0), groupby(merge(*walks, reverse=is_down)))
 
-    def _sources(self, span: Span, names: list[str] | None, high: IndexKey) -> tuple[str, Sequence[Sequence[Any]]]:
+    def _sources(self, span: IndexSpan, names: list[str] | None, high: IndexKey) -> tuple[str, Sequence[Sequence[Any]]]:
         """Return the table and the conditions of the parts of an index to walk, and the values of each part."""
         query, where = self._listing.query, SqliteWhere()
         if names is None:
@@ -317,7 +317,7 @@ class Scan:
         if query.tenant is None:
             return "requests WHERE true", [[]]
         if span.key == "created_at":
-            lists = json.dumps(names), json.dumps(list_partitions(query))
+            lists = json.dumps(names), json.dumps(query_partitions(query))
             pairs = self._connection.execute(STARTED, (*lists, query.tenant, high[0])).fetchall()
             return f"shown WHERE {SHELF.format('?', '?')}", [(*pair, query.tenant) for pair in pairs]
         where.add("audience = ? AND tenant = ?", None, query.tenant)
@@ -330,7 +330,7 @@ class Scan:
             where.add("deadline IS NOT NULL")
             if query.priority is not None or query.tier is not None:
                 # The plus keeps the index by rank from being used.
-                where.add(f"+rank IN ({str(ranks_of(query))[1:-1]})")
+                where.add(f"+rank IN ({str(query_urgency_ranks(query))[1:-1]})")
         elif span.key == "rank":
             where.add("(deadline IS NULL OR deadline > ?)", self._listing.soon)
         table = "ended" if span.key == "ended_at" else "urgent"
@@ -359,7 +359,7 @@ def index_walk_statement(order: tuple[str, ...], is_down: bool) -> str:
     return f"SELECT {names} FROM {{}} AND ({names}) > ({marks}) AND ({names}) < ({marks}) ORDER BY {end} LIMIT ?"
 
 
-def index_span_bounds(span: Span) -> tuple[IndexKey, IndexKey]:
+def index_span_bounds(span: IndexSpan) -> tuple[IndexKey, IndexKey]:
     """Return the keys between which a span is."""
     if not span.is_descending:
         low = (*span.after, MOST) if span.after else (span.first, LEAST, "", LEAST)
@@ -369,7 +369,7 @@ def index_span_bounds(span: Span) -> tuple[IndexKey, IndexKey]:
     return (*[span.first][: len(key)], -1), (*key, place)
 
 
-def is_before(row: IndexRow, key: IndexKey) -> bool:
+def is_row_before_key(row: IndexRow, key: IndexKey) -> bool:
     """Return whether a row is before all that follow a key in a descending index."""
     last = (*key[:-1], key[-1] // SLOTS + 1)
     return row[: len(last)] >= last
@@ -377,5 +377,5 @@ def is_before(row: IndexRow, key: IndexKey) -> bool:
 
 def sqlite_matching_lists(query: Query) -> list[list[str]]:
     """Return sets of lists that each have every match; any may be the shortest."""
-    lists = required_lists(query) or [[EVERYTHING]]
+    lists = required_index_lists(query) or [[EVERYTHING]]
     return lists[: 1 if query.tool is None else 2]

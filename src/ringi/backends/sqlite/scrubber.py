@@ -32,7 +32,7 @@ class ScrubbedFile(Protocol):
     def connect(self) -> sqlite3.Connection: ...
 
 
-class Scrubber:
+class ErasureScrubber:
     """Scrubs once for all concurrent erasures."""
 
     def __init__(self, file: ScrubbedFile) -> None:
@@ -68,7 +68,7 @@ class Scrubber:
             await asyncio.gather(before, return_exceptions=True)
         self._has_begun = True
         upto = await self._file.read(newest_unscrubbed_erasure)
-        for step in (merge_terms, give_back_pages):
+        for step in (merge_term_index, return_pages_to_disk):
             while await self._file.write(step):
                 pass
         if await self._empty_log():
@@ -94,19 +94,19 @@ def newest_unscrubbed_erasure(connection: sqlite3.Connection) -> str | None:
     return str(row[0]) if row else None
 
 
-def give_back_pages(connection: sqlite3.Connection) -> bool:
+def return_pages_to_disk(connection: sqlite3.Connection) -> bool:
     """Return some free pages to the disk; return whether more are left. An older file keeps them."""
-    before = free_pages(connection)
+    before = count_free_pages(connection)
     connection.execute(f"PRAGMA incremental_vacuum({GIVEN_BACK})").fetchall()
-    return 0 < free_pages(connection) < before
+    return 0 < count_free_pages(connection) < before
 
 
-def free_pages(connection: sqlite3.Connection) -> int:
+def count_free_pages(connection: sqlite3.Connection) -> int:
     """Return the number of free pages."""
     return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
-def merge_terms(connection: sqlite3.Connection) -> bool:
+def merge_term_index(connection: sqlite3.Connection) -> bool:
     """Merge a part of the term index, which removes deleted terms; return whether more is left."""
     before = connection.total_changes
     connection.execute("INSERT INTO search (search, rank) VALUES ('merge', ?)", [-MERGED])

@@ -12,28 +12,28 @@ from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
     Columns,
-    audiences_of,
     event_from_row,
-    event_row,
+    event_to_row,
     page_of_readable_records,
     record_columns,
-    record_of,
+    record_from_body,
+    request_audiences,
 )
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.backends.sqlite.jobs import SUBMIT, job_rows
+from ringi.backends.sqlite.jobs import SUBMIT, submitted_job_rows
 from ringi.backends.sqlite.lists import (
     count_sqlite_matches,
     find_sqlite_bodies,
-    free_place,
+    free_list_position,
     sqlite_index_terms,
     sqlite_terms_of_text,
 )
 from ringi.backends.sqlite.scrubber import MARK_PENDING
-from ringi.backends.sqlite.stream import save_items, stream_item_rows
+from ringi.backends.sqlite.stream import append_stream_items, stream_item_rows
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number, unix_microseconds
+from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
@@ -61,7 +61,7 @@ class SqliteStore(Store):
             sqlite_record_change(thread, moment.event),
             [sqlite_record_change(*other) for other in moment.others],
         )
-        output, jobs = None if items is None else stream_item_rows(items), job_rows(moment.jobs)
+        output, jobs = None if items is None else stream_item_rows(items), submitted_job_rows(moment.jobs)
 
         def save_all(connection: sqlite3.Connection) -> None:
             try:
@@ -71,7 +71,7 @@ class SqliteStore(Store):
                 raise OtherConflictError from None
             save_sqlite_record(connection, own)
             if output is not None:
-                save_items(connection, thread.key, output, thread.fence)
+                append_stream_items(connection, thread.key, output, thread.fence)
             connection.executemany(SUBMIT, jobs)
 
         await self._database.write(save_all)
@@ -99,12 +99,12 @@ class SqliteStore(Store):
         found = await self._database.look(lambda c: c.execute(sql, (tenant, id)).fetchall())
         if not found:
             raise NotFoundError(kind.record, id)
-        return record_of(kind, found[0][0])
+        return record_from_body(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
         bodies = await self._database.read(lambda c: [row for key in keys for row in c.execute(sql, key)])
-        return [record_of(kind, body) for (body,) in bodies]
+        return [record_from_body(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         return await page_of_readable_records(
@@ -119,13 +119,13 @@ class SqliteStore(Store):
     ) -> list[Event]:
         chosen = {"tenant": tenant, "record_id": record_id}
         extra = [f"AND {name} = ?" for name, value in chosen.items() if value is not None]
-        values = [parsed_number(after), *(value for value in chosen.values() if value is not None), limit]
+        values = [parse_position_number(after), *(value for value in chosen.values() if value is not None), limit]
         sql = f"{SELECT_EVENT} WHERE position > ? {' '.join(extra)} ORDER BY position LIMIT ?"
         return [event_from_row(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
 
     async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:
         sql = "SELECT position, hash FROM events WHERE position > ? ORDER BY position LIMIT ?"
-        values = parsed_number(after), limit
+        values = parse_position_number(after), limit
         rows = await self._database.read(lambda c: c.execute(sql, values).fetchall())
         return [(str(position), str(hash)) for position, hash in rows]
 
@@ -152,7 +152,7 @@ class SqliteStore(Store):
         await self._database.write(move)
 
 
-class RecordChange(NamedTuple):
+class SqliteRecordChange(NamedTuple):
     """The data of a record's next version: its columns, the event's row, and a new request's search columns."""
 
     table: str
@@ -171,15 +171,15 @@ def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
         connection.execute("UPDATE requests SET search = ? WHERE place = ?", (request.search_text, place))
 
 
-def sqlite_record_change(record: Record, event: Event | None) -> RecordChange:
+def sqlite_record_change(record: Record, event: Event | None) -> SqliteRecordChange:
     """Return the data to write, ready for any connection."""
     terms = sqlite_index_terms(record) if isinstance(record, Request) and record.version == 1 else None
-    return RecordChange(
-        TABLES[record.record], sqlite_record_columns(record), event_row(event) if event else None, terms
+    return SqliteRecordChange(
+        TABLES[record.record], sqlite_record_columns(record), event_to_row(event) if event else None, terms
     )
 
 
-def save_sqlite_record(connection: sqlite3.Connection, change: RecordChange) -> None:
+def save_sqlite_record(connection: sqlite3.Connection, change: SqliteRecordChange) -> None:
     """Write the next version and its event, or raise `ConflictError`."""
     saved = (insert_sqlite_record if change.columns["version"] == 1 else update_sqlite_record)(
         connection, change.table, change.columns
@@ -195,7 +195,7 @@ def save_sqlite_record(connection: sqlite3.Connection, change: RecordChange) -> 
 def insert_sqlite_record(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
     """Insert a record unless its key is taken."""
     if table == "requests":
-        columns = {"place": free_place(connection, columns["created_at"]), **columns}
+        columns = {"place": free_list_position(connection, columns["created_at"]), **columns}
     names, marks = ", ".join(columns), ", ".join("?" for _ in columns)
     sql = f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (tenant, id) DO NOTHING"
     return connection.execute(sql, list(columns.values()))
@@ -213,7 +213,7 @@ def sqlite_record_columns(record: Record) -> Columns:
     """Return the stored columns of a record."""
     if not isinstance(record, Request):
         return record_columns(record)
-    columns = record_columns(record) | {"audiences": to_json(audiences_of(record)).decode()}
+    columns = record_columns(record) | {"audiences": to_json(request_audiences(record)).decode()}
     # The time of a request without a hold or an escalation never changes, and its index only has pending requests.
     if record.version == 1 or record.hold or record.escalation:
         at = record.next_time or record.expires_at

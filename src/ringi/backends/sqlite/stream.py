@@ -40,11 +40,11 @@ class SqliteStream(Stream):
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
         rows = stream_item_rows(items)
-        return await self._database.write(lambda connection: save_items(connection, key, rows, fence))
+        return await self._database.write(lambda connection: append_stream_items(connection, key, rows, fence))
 
     async def delete(self, key: Key, *, fence: int) -> int:
         def forget(connection: sqlite3.Connection) -> int:
-            last = take_fence(connection, key, fence)
+            last = raise_stream_fence(connection, key, fence)
             connection.execute(DELETE_ITEMS, key)
             return last
 
@@ -61,7 +61,7 @@ class SqliteStream(Stream):
             if number != last:
                 raise ConflictError
             connection.execute(DELETE_ITEMS, key)
-            return save_items(connection, key, rows, fence)
+            return append_stream_items(connection, key, rows, fence)
 
         number = await self._database.write(put_in_place)
         await self._database.scrubber.scrub_if_owed()
@@ -79,14 +79,16 @@ def stream_item_rows(items: Sequence[StreamItem]) -> list[tuple[str, str | None]
     return [(COMPACT.encode(item.event), item.origin) for item in items]
 
 
-def save_items(connection: sqlite3.Connection, key: Key, rows: Sequence[tuple[str, str | None]], fence: int) -> int:
+def append_stream_items(
+    connection: sqlite3.Connection, key: Key, rows: Sequence[tuple[str, str | None]], fence: int
+) -> int:
     """Append items, and return the number of the last one; raise `FenceError` for an old fence."""
-    last = take_fence(connection, key, fence, len(rows))
+    last = raise_stream_fence(connection, key, fence, len(rows))
     connection.executemany(INSERT_ITEM, [(*key, n, *row) for n, row in enumerate(rows, last - len(rows) + 1)])
     return last
 
 
-def take_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int = 0) -> int:
+def raise_stream_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int = 0) -> int:
     """Raise the stream's fence and advance its last number by `more`; return the number, or raise `FenceError`."""
     row = connection.execute(TAKE_FENCE, (*key, more, fence)).fetchone()
     if row is None:

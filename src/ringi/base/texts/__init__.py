@@ -86,13 +86,13 @@ def fields_text(found: Sequence[FieldError], language: str) -> str:
     """Return the texts for errors of fields as one line; English names each value and its correction."""
     reader = _reader(language)
     lines = [
-        f"{field_name(each.field, reader)}: {each.message if reader == 'en' else field_error_text(each, reader)}"
-        for each in found
+        f"{field_display_name(e.field, reader)}: {e.message if reader == 'en' else field_error_text(e, reader)}"
+        for e in found
     ]
     return "; ".join(line.removeprefix(": ") for line in lines)
 
 
-def field_name(path: str, language: Language) -> str:
+def field_display_name(path: str, language: Language) -> str:
     """Return the name of a field for people; a path without one in the catalogue is returned without `data`."""
     return str(text_catalogue(language)["names"].get(path, path.removeprefix("data.")))
 

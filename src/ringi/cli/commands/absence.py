@@ -9,7 +9,7 @@ import typer
 from ringi.base.canonical_json import jsonable
 from ringi.cli.format.output import escape_hidden_characters, listing_text
 from ringi.cli.format.requests import local_time_text
-from ringi.cli.options import Unknown, parsed_time
+from ringi.cli.options import Unknown, parse_time_option
 from ringi.cli.session import CommandSession, MemberSession, NamedSession
 from ringi.cli.texts import cli_text
 from ringi.inbox.api import Inbox
@@ -22,7 +22,7 @@ def away(
     unknown: Unknown = False,
 ) -> None:
     """Name a deputy, who sees and answers until a time what is open to you."""
-    at = parsed_time("until", until)
+    at = parse_time_option("until", until)
     absence = session.work(lambda inbox: inbox.people.leave(deputy, at, by=session.person, unknown=unknown)).absence
     assert absence
     names = {"name": escape_hidden_characters(absence.person), "deputy": escape_hidden_characters(absence.deputy)}

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from ringi.cli.error_texts import cli_error_text
-from ringi.cli.options import Unknown, parsed_json, read_file, split_names
+from ringi.cli.options import Unknown, parse_json_option, read_file_option, split_names
 from ringi.cli.session import MemberSession, NamedSession, person_with_groups
 from ringi.cli.texts import cli_text
-from ringi.cli.verbs import RequestArgument, command_for
+from ringi.cli.verbs import RequestArgument, command_of_verb
 from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
@@ -44,10 +44,10 @@ def respond(
     ] = None,
 ) -> None:
     """Answer a request."""
-    answers, edited = parsed_json("data", data), parsed_json("args", args)
+    answers, edited = parse_json_option("data", data), parse_json_option("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
-    body |= {"grant": parsed_json("grant", grant), "override": override}
-    parsed, files = Answer.parse(body), [read_file(each) for each in file or ()]
+    body |= {"grant": parse_json_option("grant", grant), "override": override}
+    parsed, files = Answer.parse(body), [read_file_option(each) for each in file or ()]
 
     async def answer(inbox: Inbox) -> Request:
         current = digest or (await inbox.get(id)).digest
@@ -70,10 +70,10 @@ def respond(
     session.change(answer)
 
 
-undo = command_for(Inbox.undo)
-claim = command_for(Inbox.claim)
-release = command_for(Inbox.release)
-cancel = command_for(Inbox.cancel)
+undo = command_of_verb(Inbox.undo)
+claim = command_of_verb(Inbox.claim)
+release = command_of_verb(Inbox.release)
+cancel = command_of_verb(Inbox.cancel)
 
 
 def reassign(

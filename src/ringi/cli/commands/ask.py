@@ -12,7 +12,7 @@ from ringi.cli.format.requests import (
     request_as_public_json,
     request_line,
 )
-from ringi.cli.options import parsed_json, read_json_option
+from ringi.cli.options import parse_json_option, read_json_option
 from ringi.cli.session import NamedSession
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import Ask, Priority
@@ -85,7 +85,7 @@ def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
         raise InvalidError.of("action", "name the action with --action", "required")
     if name is not None and not set("={(").isdisjoint(name):
         raise InvalidError.of("action", f"{name!r} is more than a name: give the arguments in --args, as JSON")
-    return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
+    return None if name is None else {"name": name, "args": {} if args is None else parse_json_option("args", args)}
 
 
 async def _ask(inbox: Inbox, asked: Ask, by: str | None, wait: bool) -> Request:

@@ -16,11 +16,11 @@ from ringi.cli.texts import cli_text, environment_language
 from ringi.domain.checks import CheckReport, CheckShare
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import StoreInbox
-from ringi.policy.rules import read_data
+from ringi.policy.rules import read_policy_file
 from ringi.statistics import Statistics
-from ringi.statistics.figures import MAX_DAYS, period_of
+from ringi.statistics.figures import MAX_DAYS, figures_period
 from ringi.statistics.report import OversightReport, oversight_report
-from ringi.statistics.report_html import report_html
+from ringi.statistics.report_html import oversight_report_html
 
 DAY = ["%Y-%m-%d"]
 SECONDS = 1.0
@@ -46,7 +46,7 @@ def report(
     async def work(inbox: StoreInbox) -> OversightReport:
         now = inbox.clock()
         first, last = (each and each.replace(tzinfo=UTC) for each in (since, until))
-        days = period_of(first, last, now, MAX_DAYS["day"])
+        days = figures_period(first, last, now, MAX_DAYS["day"])
         statistics = Statistics(inbox.store, inbox.clock)
         with show_progress(cli_text("reading_trail")):
             while not (counts := await statistics.count(session.tenant, *days, seconds=SECONDS)).is_complete:
@@ -57,7 +57,7 @@ def report(
     if session.json:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:
-        sys.stdout.write(report_html(found, environment_language()))
+        sys.stdout.write(oversight_report_html(found, environment_language()))
 
 
 def list_checks(session: CommandSession, context: typer.Context) -> None:
@@ -65,7 +65,7 @@ def list_checks(session: CommandSession, context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
     report = session.work(lambda inbox: inbox.checks.report())
-    session.say(report.model_dump(mode="json"), report_text(report))
+    session.say(report.model_dump(mode="json"), checks_report_text(report))
     if report.has_alarm:
         raise typer.Exit(1)
 
@@ -79,21 +79,21 @@ def plant_checks(
     ] = None,
 ) -> None:
     """Plant requests that can never run, to measure whether people notice them."""
-    wanted, part = read_check_recipes(file, tool), share_of(share)
+    wanted, part = read_check_recipes(file, tool), parse_share(share)
     ids = session.work(lambda inbox: inbox.checks.plant(wanted, by=session.by, share=part))
     session.say({"ids": ids}, "\n".join(ids) or cli_text("nothing_planted"))
 
 
 def read_check_recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
     """Return the recipes in a file, or only those of one tool."""
-    data = read_data(file, "checks")
+    data = read_policy_file(file, "checks")
     found = data.get(KEY) if isinstance(data, dict) else data
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise InvalidError.of("checks", f"{file} has no list of recipes: write one")
     return [each for each in found if tool in (None, each.get("tool"))]
 
 
-def share_of(text: str | None) -> float | None:
+def parse_share(text: str | None) -> float | None:
     """Return a share such as `1%` or `0.01` as a number."""
     if text is None:
         return None
@@ -103,7 +103,7 @@ def share_of(text: str | None) -> float | None:
         raise InvalidError.of("share", f"{text!r} is not a share: write 1% or 0.01") from None
 
 
-def report_text(report: CheckReport) -> str:
+def checks_report_text(report: CheckReport) -> str:
     """Return the shares and the newest checks as tables."""
     columns = ("id", "tool", "since", "by", "status", "why")
     rows = [

@@ -12,7 +12,7 @@ import typer
 from ringi.audit.verify import Finding, verify_store
 from ringi.backends.sqlite import backup as copies
 from ringi.base.settings import SettingError
-from ringi.cli.commands.upkeep import finding_line
+from ringi.cli.commands.upkeep import audit_finding_line
 from ringi.cli.format.output import print_json_or_text, show_progress
 from ringi.cli.options import AsJson, StoreUrl
 from ringi.cli.session import run_on_event_loop
@@ -41,9 +41,9 @@ def backup(
         raise SettingError("FILE", str(file), "the file exists: choose another name, or pass --force")
     if target.resolve() == source.resolve():
         raise SettingError("FILE", str(file), "this file is the store itself: choose another name")
-    with show_progress(cli_text("copying")) as report, copies.draft_of(target) as draft:
-        copies.copy_sqlite_store(source, draft, page_progress(report))
-        count = verify_copy(file, draft, report)
+    with show_progress(cli_text("copying")) as report, copies.backup_draft_file(target) as draft:
+        copies.copy_sqlite_store(source, draft, show_copy_progress(report))
+        count = verify_backup_copy(file, draft, report)
         copies.put_finished_backup(draft, target)
     print_json_or_text({"file": str(target), "events": count}, cli_text("backed_up", file=file, count=count), json_)
 
@@ -67,10 +67,10 @@ def restore(
     if not is_empty and not force:
         raise copies.backup_refusal_error(target, NOT_EMPTY)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with show_progress(cli_text("copying")) as report, copies.draft_of(target) as draft:
-        copies.copy_sqlite_store(file.absolute(), draft, page_progress(report))
-        count = verify_copy(file, draft, report)
-        with copies.set_aside(target, datetime.now(UTC)) as old_store:
+    with show_progress(cli_text("copying")) as report, copies.backup_draft_file(target) as draft:
+        copies.copy_sqlite_store(file.absolute(), draft, show_copy_progress(report))
+        count = verify_backup_copy(file, draft, report)
+        with copies.set_replaced_store_aside(target, datetime.now(UTC)) as old_store:
             copies.put_finished_backup(draft, target)
         if old_store and is_empty:
             old_store.unlink()
@@ -83,12 +83,12 @@ def restore(
     )
 
 
-def page_progress(report: Report) -> copies.Progress:
+def show_copy_progress(report: Report) -> copies.Progress:
     """Return a callback that shows the progress of a copy."""
     return lambda copied, total: report(cli_text("copied", copied=f"{copied:,}", total=f"{total:,}"))
 
 
-def verify_copy(file: Path, draft: Path, report: Report) -> int:
+def verify_backup_copy(file: Path, draft: Path, report: Report) -> int:
     """Verify a copy and return its number of events; raise `ConflictError` with the findings."""
 
     async def work() -> tuple[int, list[Finding]]:
@@ -96,7 +96,7 @@ def verify_copy(file: Path, draft: Path, report: Report) -> int:
             return await verify_store(store, lambda done: report(translate_cli_error(done)), stream)
 
     count, findings = run_on_event_loop(work())
-    problems = "; ".join(map(finding_line, findings[:MAX_FINDINGS])) or ("" if count else "it has no events")
+    problems = "; ".join(map(audit_finding_line, findings[:MAX_FINDINGS])) or ("" if count else "it has no events")
     if problems:
         raise copies.backup_refusal_error(file, problems)
     return count

@@ -11,10 +11,10 @@ from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError, Settings
 from ringi.cli.format.output import (
     escape_hidden_characters,
+    escape_hidden_in_lines,
     listing_text,
     print_json_or_text,
     show_progress,
-    visible_lines,
 )
 from ringi.cli.format.requests import local_time_text
 from ringi.cli.options import AsJson
@@ -23,7 +23,7 @@ from ringi.cli.texts import cli_count_text, cli_text, translate_cli_error
 from ringi.connect import Backend
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.attempts import Delivery
-from ringi.domain.events import host_of
+from ringi.domain.events import displayable_host
 from ringi.domain.record import Query
 from ringi.inbox.inbox import StoreInbox
 
@@ -104,7 +104,7 @@ class EndpointTest(NamedTuple):
         key = "tested" if self.outcome.is_delivered else "tested.failed"
         values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
         first = cli_text(key, why=why, seconds=seconds, **values)
-        return "\n".join([first, *(f"  {line}" for line in visible_lines(self.reply).splitlines())])
+        return "\n".join([first, *(f"  {line}" for line in escape_hidden_in_lines(self.reply).splitlines())])
 
 
 async def _test_endpoints(name: str | None) -> list[EndpointTest]:
@@ -120,7 +120,8 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     async with WebhookClient(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
     return [
-        EndpointTest(each.name, host_of(str(each.url)), outcome) for each, outcome in zip(chosen, outcomes, strict=True)
+        EndpointTest(each.name, displayable_host(str(each.url)), outcome)
+        for each, outcome in zip(chosen, outcomes, strict=True)
     ]
 
 

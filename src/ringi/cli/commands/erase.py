@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringi.cli.format.output import escape_hidden_characters, show_progress
-from ringi.cli.options import parsed_time
+from ringi.cli.options import parse_time_option
 from ringi.cli.session import CommandSession, NamedSession, run_on_event_loop
 from ringi.cli.texts import cli_count_text, cli_text, translate_cli_error
 from ringi.connect import open_backend
@@ -46,7 +46,7 @@ def erase(
         raise InvalidError.of("namespace", "only with --agent NAME")
     if agent or all_agents:
         return _erase_store(session, agent, namespace, yes)
-    by, day = session.by, parsed_time("before", before) if before else None
+    by, day = session.by, parse_time_option("before", before) if before else None
     is_dry = not ids and not yes
     with show_progress(cli_text("erasing" if yes else "counting")) as report:
 

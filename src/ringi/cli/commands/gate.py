@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from ringi.base.extras import raise_missing_extra
 from ringi.base.settings import SettingError
-from ringi.cli.commands.hook import InProject, Yes, write_change
+from ringi.cli.commands.hook import InProject, Yes, show_and_write_change
 from ringi.cli.session import run_on_event_loop
 from ringi.policy.rules import PolicyFile
 
@@ -107,7 +107,7 @@ def install_gate(
     program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
     path = mcp_config_file(client, Path.cwd() if project else None)
     for change in changes_that_add_gates(client, path, program, str(policy if project else policy.absolute())):
-        write_change(change, yes)
+        show_and_write_change(change, yes)
 
 
 def uninstall_gate(client: GateClientArgument, project: InProject = True, yes: Yes = False) -> None:
@@ -115,7 +115,7 @@ def uninstall_gate(client: GateClientArgument, project: InProject = True, yes: Y
     from ringi.gateways.mcp_gate.install import changes_that_remove_gates, mcp_config_file
 
     for change in changes_that_remove_gates(client, mcp_config_file(client, Path.cwd() if project else None)):
-        write_change(change, yes)
+        show_and_write_change(change, yes)
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -26,7 +26,7 @@ def grants(session: CommandSession) -> None:
         (
             each.id,
             each.grant.tool,
-            scope_text(each.grant),
+            grant_scope_text(each.grant),
             f"{each.uses}/{each.grant.max_uses}",
             local_time_text(each.grant.until),
             each.granted_by,
@@ -45,7 +45,7 @@ def revoke(
     session.say({"id": id}, cli_text("revoked", id=id))
 
 
-def scope_text(grant: Grant) -> str:
+def grant_scope_text(grant: Grant) -> str:
     """Return what limits the calls of a grant, in one line."""
     if grant.where is None:
         args = cli_text("grant.same_args")
@@ -81,7 +81,7 @@ def accept_suggestion(
         return await inbox.suggestions.accept(id, by=person, one_in=one_in)
 
     rule = session.work(switch_on)
-    session.say(request_as_public_json(rule), switched_on_text(rule))
+    session.say(request_as_public_json(rule), active_rule_text(rule))
 
 
 def suggestion_text(rule: Suggestion) -> str:
@@ -96,7 +96,7 @@ def suggestion_text(rule: Suggestion) -> str:
     return "\n  ".join([f"{rule.id}  {escape_hidden_characters(' · '.join(each for each in scope if each))}", *figures])
 
 
-def switched_on_text(rule: Request) -> str:
+def active_rule_text(rule: Request) -> str:
     """Return what a rule approves from now on, and how to end it."""
     grant = rule.response.grant if rule.response else None
     assert grant

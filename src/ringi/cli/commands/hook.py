@@ -80,7 +80,7 @@ def install_hooks(
     command = [program, "hook", client, *(word for option, value in options if value for word in (option, value))]
     command += ["--confirm-stop"] * confirm_stop
     path = hook_config_file(client, Path.cwd() if project else None)
-    write_change(change_that_adds_hooks(client, path, command, timeout, confirms=confirm_stop), yes)
+    show_and_write_change(change_that_adds_hooks(client, path, command, timeout, confirms=confirm_stop), yes)
     if client == "codex":
         typer.echo(cli_text("hook.trust"), err=True)
 
@@ -89,18 +89,18 @@ def uninstall_hooks(client: HookClientArgument, project: InProject = True, yes: 
     """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
     from ringi.gateways.hooks.install import change_that_removes_hooks, hook_config_file
 
-    write_change(change_that_removes_hooks(hook_config_file(client, Path.cwd() if project else None)), yes)
+    show_and_write_change(change_that_removes_hooks(hook_config_file(client, Path.cwd() if project else None)), yes)
 
 
-def write_change(change: FileChange, yes: bool) -> None:
+def show_and_write_change(change: FileChange, yes: bool) -> None:
     """Show a change of a file, ask, and write it."""
-    from ringi.cli.format.output import escape_hidden_characters, visible_lines
+    from ringi.cli.format.output import escape_hidden_characters, escape_hidden_in_lines
     from ringi.cli.texts import cli_text
 
     if not change.diff:
         typer.echo(cli_text("config.same", file=escape_hidden_characters(str(change.path))))
         return
-    typer.echo(visible_lines(change.diff))
+    typer.echo(escape_hidden_in_lines(change.diff))
     if not yes:
         typer.confirm(cli_text("config.write", file=escape_hidden_characters(str(change.path))), abort=True)
     change.write()

@@ -21,12 +21,12 @@ def mcp(url: Asks = None) -> None:
     The client starts this command. Over HTTP, `ringi serve` offers the same tools under `/mcp`.
     """
     page = None
-    with diverted_stdout():
-        from ringi.gateways.mcp.server import process_server
+    with divert_stdout():
+        from ringi.gateways.mcp.server import mcp_process_server
 
         with suppress(SettingError):
             page = server_address()
-        server = process_server(url, page)
+        server = mcp_process_server(url, page)
     run_on_event_loop(serve_mcp_stdio(server))
 
 
@@ -35,11 +35,11 @@ async def serve_mcp_stdio(server: Any) -> None:
     try:
         await server.run_stdio_async()
     except* RingiError as errors:
-        raise first_of(errors) from None
+        raise first_nested_error(errors) from None
 
 
 @contextmanager
-def diverted_stdout() -> Iterator[None]:
+def divert_stdout() -> Iterator[None]:
     """Send what is printed to stderr, at the level of the file: on stdout the client expects the protocol only."""
     sys.stdout.flush()
     wire = os.dup(1)
@@ -52,7 +52,7 @@ def diverted_stdout() -> Iterator[None]:
         os.close(wire)
 
 
-def first_of(error: BaseException) -> BaseException:
+def first_nested_error(error: BaseException) -> BaseException:
     """Return the first error in nested groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -15,9 +15,9 @@ from ringi.cli.format.output import print_json_or_text, terminal_table
 from ringi.cli.options import AsJson
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import parse_body
-from ringi.domain.conditions import MISSING, argument_of
+from ringi.domain.conditions import MISSING, argument_at_path
 from ringi.errors import InvalidError
-from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_named
+from ringi.policy.rules import OTHERWISE, AutoApproval, Effect, Policy, Rule, is_tool_named_by_rule
 
 HOLDS = {True: "✓", False: "✗", None: "?"}
 COLUMNS = ("line", "tool", "effect", "rule", "why")
@@ -90,7 +90,7 @@ def _test(policy: Policy, number: int, call: RecordedCall) -> TestedCall:
 
 def _conditions(rule: Rule, call: RecordedCall) -> str:
     """Return the conditions of a rule and of its automatic approvals, each with its value and whether it holds."""
-    found = [", ".join(name for name in rule.tools if is_named(call.tool, name))]
+    found = [", ".join(name for name in rule.tools if is_tool_named_by_rule(call.tool, name))]
     found += _results(rule, call)
     found += [f"{auto.name}: {', '.join(_results(auto, call)) or HOLDS[True]}" for auto in rule.auto_approve]
     return " · ".join(found)
@@ -98,7 +98,8 @@ def _conditions(rule: Rule, call: RecordedCall) -> str:
 
 def _results(rule: Rule | AutoApproval, call: RecordedCall) -> list[str]:
     return [
-        f"{path}={json.dumps(None if (value := argument_of(values, path)) is MISSING else value, ensure_ascii=False)} "
+        f"{path}="
+        f"{json.dumps(None if (value := argument_at_path(values, path)) is MISSING else value, ensure_ascii=False)} "
         f"{json.dumps(condition.model_dump(mode='json'), ensure_ascii=False)} {HOLDS[condition.holds(value)]}"
         for where, values in ((rule.where, call.args), (rule.facts, call.facts))
         for path, condition in where.items()

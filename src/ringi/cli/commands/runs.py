@@ -77,13 +77,13 @@ def pause(
     """Pause an agent, or all agents: their runs wait, and no approved call begins."""
     new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
     paused = session.work(lambda inbox: inbox.pauses.begin(new.reason, by=session.by, agent=new.agent, until=new.until))
-    session.say(paused.model_dump(mode="json"), table_of([paused]))
+    session.say(paused.model_dump(mode="json"), pauses_table([paused]))
 
 
 def pauses(session: CommandSession) -> None:
     """List the pauses in force."""
     found = session.work(lambda inbox: inbox.pauses.list())
-    session.say_list(found, table_of(found))
+    session.say_list(found, pauses_table(found))
 
 
 def unpause(
@@ -94,7 +94,7 @@ def unpause(
     session.say({"id": id}, cli_text("unpaused", id=id))
 
 
-def table_of(found: list[Pause]) -> str:
+def pauses_table(found: list[Pause]) -> str:
     """Return pauses as a table."""
     rows = [
         (

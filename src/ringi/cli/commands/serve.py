@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from ringi.base.extras import MissingExtraError
-from ringi.cli.agents import SAMPLES, ask_samples, demo_agents, load_agents, need_langgraph
+from ringi.cli.agents import SAMPLES, ask_demo_samples, demo_agents, load_agents, require_langgraph
 from ringi.cli.error_texts import cli_error_text
 from ringi.cli.format.output import print_json_or_text
 from ringi.cli.options import Agents, AsJson, Host, MaxFields, PollInterval, Port, StoreTimeout, StoreUrl
-from ringi.cli.session import CommandSession, person_name, run_on_event_loop
+from ringi.cli.session import CommandSession, process_user_name, run_on_event_loop
 from ringi.cli.texts import cli_text
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox.inbox import Limits
@@ -44,7 +44,7 @@ def demo(
     from ringi.server.settings import ServerSettings
 
     try:
-        need_langgraph("demo")
+        require_langgraph("demo")
         agents = demo_agents(model)
     except MissingExtraError as error:
         if model is not None:
@@ -52,7 +52,7 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             if samples:
-                CommandSession(url=url).work_on_store(ask_samples, creates=True)
+                CommandSession(url=url).work_on_store(ask_demo_samples, creates=True)
             extras = ",".join(frameworks.missing_extras())
             why = cli_text("no_agents", count=len(SAMPLES) if samples else 0, why=cli_error_text(error))
             sys.stderr.write(f"{why}\n{cli_text('more_agents', extras=extras)}\n")
@@ -108,7 +108,7 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
             opened = cli_text("running.sign_in", address=address)
         print_json_or_text({"url": address}, cli_text("running", opened=opened), json_)
 
-    options = {"settings": settings, "person": person_name(), "announce": announce}
+    options = {"settings": settings, "person": process_user_name(), "announce": announce}
     run_on_event_loop(
         serve_until_signal(agents, extensions=served_extensions(has_agents=bool(agents)), **options, **place)
     )
@@ -119,7 +119,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
 
     from ringi.delivery.deliveries import run_deliveries
     from ringi.server.serve import open_components
-    from ringi.server.startup import collect_rarely
+    from ringi.server.startup import collect_garbage_rarely
 
     ended, task, is_ready = asyncio.Event(), asyncio.current_task(), False
 
@@ -134,7 +134,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
     with suppress(asyncio.CancelledError):
         async with opening as (parts, work), run_deliveries(parts["backend"], parts["inbox"]):
             is_ready = True
-            collect_rarely()
+            collect_garbage_rarely()
             print_json_or_text(
                 {"working": [agent.name for agent in agents]}, cli_text("working", count=len(agents)), json_
             )

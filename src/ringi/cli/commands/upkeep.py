@@ -14,12 +14,12 @@ from ringi.audit import seals
 from ringi.audit.verify import Finding
 from ringi.audit.verify import verify_store as verify_store
 from ringi.base.canonical_json import jsonable
-from ringi.base.settings import SettingError, Settings, read_setting_variable, variable_of, without_password
+from ringi.base.settings import SettingError, Settings, read_setting_variable, setting_variable_name, without_password
 from ringi.cli.format.output import escape_hidden_characters, print_json_or_text, show_progress, terminal_table
 from ringi.cli.options import AsJson, StoreUrl, Tenant, split_names
-from ringi.cli.session import CommandSession, person_name, run_on_event_loop
+from ringi.cli.session import CommandSession, process_user_name, run_on_event_loop
 from ringi.cli.texts import cli_text, translate_cli_error
-from ringi.connect import Backend, home_folder, open_backend, open_to_verify, resolved_url
+from ringi.connect import Backend, home_folder, open_backend, open_to_verify, resolve_inbox_url
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import RingiError, UnavailableError
@@ -48,9 +48,9 @@ def config(json_: AsJson = False) -> None:
     for name, field in Settings.model_fields.items():
         value = getattr(found, name) if field.repr or not read_setting_variable(name) else "…"
         if name == "url" or "://" in read_setting_variable(name):
-            value = without_password(read_setting_variable(name) or resolved_url(None))
+            value = without_password(read_setting_variable(name) or resolve_inbox_url(None))
         origin = "environment" if read_setting_variable(name) else "default"
-        rows.append({"name": variable_of(name), "value": jsonable(value), "origin": origin})
+        rows.append({"name": setting_variable_name(name), "value": jsonable(value), "origin": origin})
     lines = [(row["name"], setting_as_text(row["value"]), cli_text(f"config.{row['origin']}")) for row in rows]
     print_json_or_text({"items": rows}, terminal_table(("", "", ""), lines).lstrip(), json_)
 
@@ -92,7 +92,7 @@ def verify(
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     wrong = len(findings) + len(verdict.findings)
     data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
-    text = [*map(finding_line, findings), *map(translate_cli_error, verdict.findings)]
+    text = [*map(audit_finding_line, findings), *map(translate_cli_error, verdict.findings)]
     text.append(cli_text("verified", count=count, wrong=wrong))
     if expect:
         data |= {"seals": verdict._asdict()}
@@ -106,7 +106,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def finding_line(finding: Finding) -> str:
+def audit_finding_line(finding: Finding) -> str:
     """Return a finding as a line of text."""
     tenant, id = finding.key
     name = f"{finding.record} {tenant}/{id}" if id else finding.record
@@ -169,7 +169,7 @@ def link(
     from ringi.server.auth.authenticator import Keys, Principal
     from ringi.server.auth.links import mint_link
 
-    who = Principal(tenant, role, name or person_name(), split_names(groups))
+    who = Principal(tenant, role, name or process_user_name(), split_names(groups))
     server = server or server_address()
     address = mint_link(Keys.load(home_folder()), server, who, minutes)
     print_json_or_text({"link": address, "minutes": minutes, **who._asdict()}, address, json_)
@@ -215,10 +215,10 @@ def token_revoke(
 
     async def work(backend: Backend, inbox: StoreInbox) -> tuple[Revocation, list[Ended]]:
         revocations = Revocations(backend)
-        revocation = Revocation(**revoked, at=revocations.now(), by=person_name())
+        revocation = Revocation(**revoked, at=revocations.now(), by=process_user_name())
         await revocations.revoke(revocation)
         is_all = name and role in (None, "person", "admin")
-        return revocation, await end_all(inbox, str(name), person_name()) if is_all else []
+        return revocation, await end_all(inbox, str(name), process_user_name()) if is_all else []
 
     revocation, ended = session.work_on_backend(work, creates=True)
     text = cli_text("revoked.token" if token else "revoked.all", name=escape_hidden_characters(revocation.name))

@@ -15,7 +15,7 @@ import typer
 
 from ringi.base.settings import SettingError
 from ringi.cli.options import split_names
-from ringi.cli.session import CommandSession, MemberSession, existing_store, run_on_event_loop
+from ringi.cli.session import CommandSession, MemberSession, existing_store_url, run_on_event_loop
 from ringi.cli.texts import cli_text
 from ringi.connect import store_inbox
 from ringi.domain.record import Event
@@ -64,7 +64,7 @@ async def _print_events(session: CommandSession) -> None:
             if event.record == Request.record and event.tenant == session.tenant:
                 queue.put_nowait(event)
 
-    url = existing_store(session.url)
+    url = existing_store_url(session.url)
     async with store_inbox(url, tenant=session.tenant) as inbox, inbox.feed.follow(enqueue):
         session.say({"watching": url}, "")
         while True:

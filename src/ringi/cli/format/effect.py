@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_value
+from ringi.cli.format.output import escape_hidden_characters, json_value_for_people, mark_mixed_alphabets
 from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 
@@ -49,7 +49,7 @@ def quantity_with_unit(card: dict[str, Any], name: str, text: str | None = None)
         text: The text of a value that is no number; None for its JSON.
     """
     value, unit = card[name], card.get("unit") or ""
-    written = visible_value(value) if text is None else text
+    written = json_value_for_people(value) if text is None else text
     if isinstance(value, int | float) and not isinstance(value, bool):
         number = Decimal(str(value))
         whole, _, fraction = f"{number:f}".partition(".")
@@ -61,4 +61,8 @@ def quantity_with_unit(card: dict[str, Any], name: str, text: str | None = None)
 
 
 def _value(value: object) -> str:
-    return mark_mixed_alphabets(escape_hidden_characters(value)) if isinstance(value, str) else visible_value(value)
+    return (
+        mark_mixed_alphabets(escape_hidden_characters(value))
+        if isinstance(value, str)
+        else json_value_for_people(value)
+    )

@@ -29,7 +29,7 @@ JOINING = re.compile("[\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 
 def print_json_or_text(data: object, text: str, as_json: bool) -> None:
     """Print data as one line of JSON, or text."""
-    sys.stdout.write((visible_json(data) if as_json else text) + "\n")
+    sys.stdout.write((ascii_json_line(data) if as_json else text) + "\n")
     sys.stdout.flush()
 
 
@@ -92,7 +92,7 @@ def terminal_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 @cache
-def is_hidden(character: str) -> bool:
+def is_hidden_character(character: str) -> bool:
     """Return whether a terminal hides this character, or terminals disagree about its width."""
     category = unicodedata.category(character)
     return category in HIDDEN_CATEGORIES or bool(INVISIBLE.match(character) or JOINING.match(character))
@@ -106,24 +106,26 @@ def escape_hidden_characters(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     text = re.sub("\r\n", "\n", text)
-    characters = (c if c in keep or not is_hidden(c) else f"\\u{{{ord(c):x}}}" for c in _without_color_selectors(text))
+    characters = (
+        c if c in keep or not is_hidden_character(c) else f"\\u{{{ord(c):x}}}" for c in _without_color_selectors(text)
+    )
     return "".join(characters)
 
 
-def visible_lines(text: str) -> str:
+def escape_hidden_in_lines(text: str) -> str:
     """Return a text of several lines with hidden characters escaped and tabs expanded."""
     return escape_hidden_characters(text, keep="\n\t").expandtabs(4)
 
 
-def visible_json(data: object) -> str:
+def ascii_json_line(data: object) -> str:
     """Return data as one line of JSON in ASCII, which each code page and each terminal shows as it is."""
     return json.dumps(data)
 
 
-def visible_value(value: object) -> str:
+def json_value_for_people(value: object) -> str:
     """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
     if isinstance(value, str):
-        return mark_mixed_alphabets(f'"{visible_lines(value)}"')
+        return mark_mixed_alphabets(f'"{escape_hidden_in_lines(value)}"')
     return mark_mixed_alphabets(escape_hidden_characters(json.dumps(value, ensure_ascii=False, indent=2), keep="\n"))
 
 

@@ -12,10 +12,15 @@ from typing import Any, Literal, NamedTuple
 
 from ringi.base.texts import reason_text, translate_sentences
 from ringi.cli.format.effect import effect_line, quantity_with_unit
-from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_lines, visible_value
-from ringi.cli.texts import cli_text, environment_language, text_or
+from ringi.cli.format.output import (
+    escape_hidden_characters,
+    escape_hidden_in_lines,
+    json_value_for_people,
+    mark_mixed_alphabets,
+)
+from ringi.cli.texts import cli_text, cli_text_or, environment_language
 from ringi.domain.ask import Response
-from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
+from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import CARD
@@ -65,10 +70,10 @@ def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     if not request.response:
         return cli_text(f"status.{request.status}")
-    return cli_text(f"decided{kind_suffix(request)}.{request.response.decision}")
+    return cli_text(f"decided{decision_text_suffix(request)}.{request.response.decision}")
 
 
-def kind_suffix(request: Request) -> str:
+def decision_text_suffix(request: Request) -> str:
     """Return the suffix of the texts for a request's decisions: forms and the finish gate have their own."""
     if request.kind == "finish":
         return "_finish"
@@ -99,7 +104,7 @@ def _ending(request: Request, events: Sequence[Event]) -> str:
     detail = (
         "_fallback" if request.fallback is not None and request.status == "expired" else "_because" if reason else ""
     )
-    values = {"name": actor_text(last.actor), "reason": reason, "value": visible_value(request.fallback)}
+    values = {"name": actor_text(last.actor), "reason": reason, "value": json_value_for_people(request.fallback)}
     return cli_text(f"ended.{request.status}{detail}", at=local_time_text(last.at), **values)
 
 
@@ -109,7 +114,7 @@ def actor_text(name: str) -> str:
         return cli_text("earlier_approval", id=escape_hidden_characters(name.removeprefix(f"{POLICY}{GRANT}")))
     if name.startswith(POLICY):
         return _rule(name.removeprefix(POLICY))
-    return text_or(f"actor.{name}", escape_hidden_characters(name))
+    return cli_text_or(f"actor.{name}", escape_hidden_characters(name))
 
 
 def _rule(name: str) -> str:
@@ -137,13 +142,13 @@ def age_text(since: datetime, now: datetime) -> str:
     return next((f"{seconds // size} {name}" for size, name in units if seconds >= size), f"{seconds} s")
 
 
-def about_line(request: Request, now: datetime) -> str:
+def request_about_line(request: Request, now: datetime) -> str:
     """Return the agent, the tool, the declared amount or target, the age and what is at stake, in one line."""
     card = request.card
     amount = quantity_with_unit(card, "amount") if "amount" in card else ""
-    target = visible_value(card["target"]) if "target" in card and not amount else ""
+    target = json_value_for_people(card["target"]) if "target" in card and not amount else ""
     tool = escape_hidden_characters(request.action.name) if request.action else ""
-    stake = text_or(f"tier.{request.tier}", "") if request.tier else ""
+    stake = cli_text_or(f"tier.{request.tier}", "") if request.tier else ""
     parts = (
         escape_hidden_characters(request.agent or asking_agent_text(request)),
         tool,
@@ -218,7 +223,7 @@ def held_answer_text(request: Request) -> str:
     """Return who has just answered, and when it takes effect; empty if no answer is held."""
     if not (own := request.held):
         return ""
-    decision = cli_text(f"decided{kind_suffix(request)}.{own.decision}")
+    decision = cli_text(f"decided{decision_text_suffix(request)}.{own.decision}")
     return cli_text("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
 
 
@@ -229,7 +234,7 @@ def _voter(vote: Vote | Response) -> str:
 
 def _vote(vote: Vote) -> str:
     text = cli_text("voted", what=cli_text(f"agreed.{vote.decision}"), name=_voter(vote), at=local_time_text(vote.at))
-    return f"{text}: {visible_value(vote.args)}" if vote.args is not None else text
+    return f"{text}: {json_value_for_people(vote.args)}" if vote.args is not None else text
 
 
 def claim_text(request: Request, now: datetime) -> str:
@@ -262,7 +267,7 @@ def request_text_sections(request: Request) -> Iterator[TextSection]:
         facts = [
             f"{name}  {line}"
             for name, value in named.items()
-            for line in mark_mixed_alphabets(visible_lines(str(value))).split("\n")
+            for line in mark_mixed_alphabets(escape_hidden_in_lines(str(value))).split("\n")
         ]
         yield TextSection("action", cli_text("finish"), facts)
     if request.action:
@@ -278,7 +283,7 @@ def request_text_sections(request: Request) -> Iterator[TextSection]:
     if request.description:
         description = _own_words(request, "description", request.description)
         yield TextSection(
-            "agent", cli_text("agent_words"), mark_mixed_alphabets(visible_lines(description)).split("\n")
+            "agent", cli_text("agent_words"), mark_mixed_alphabets(escape_hidden_in_lines(description)).split("\n")
         )
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
         if isinstance(reason := context.get("reason"), str):
@@ -301,7 +306,7 @@ def request_history_text(events: Sequence[Event]) -> list[str]:
 
 def _step_text(event: Event) -> str:
     name = event.type.partition(".")[2]
-    return cli_text("step", what=text_or(f"event.{name}", name), name=actor_text(event.actor))
+    return cli_text("step", what=cli_text_or(f"event.{name}", name), name=actor_text(event.actor))
 
 
 def full_request_text(request: Request, events: Sequence[Event]) -> str:
@@ -321,36 +326,42 @@ def full_request_text(request: Request, events: Sequence[Event]) -> str:
 
 def display_block_lines(block: Block) -> list[str]:
     """Return a display block as lines of text."""
-    lines = [escape_hidden_characters(summary_of(block, {kind: cli_text(f"block.{kind}") for kind in KINDS}))]
+    lines = [
+        escape_hidden_characters(display_block_summary(block, {kind: cli_text(f"block.{kind}") for kind in KINDS}))
+    ]
     match block:
         case Table(columns=columns, rows=rows):
             cells = [
                 [escape_hidden_characters(column) for column in columns],
-                *([cell_text(cell) for cell in row] for row in rows),
+                *([table_cell_text(cell) for cell in row] for row in rows),
             ]
             return lines + ["  " + " | ".join(cell.replace("\n", " ") for cell in row) for row in cells]
         case Code(text=text):
-            return [*lines, *_indented(mark_mixed_alphabets(visible_lines(text)))]
+            return [*lines, *_indented(mark_mixed_alphabets(escape_hidden_in_lines(text)))]
         case Diff(before=before, after=after):
             return [
                 *lines,
-                *_indented(mark_mixed_alphabets("\n".join(_changes(visible_lines(before), visible_lines(after))))),
+                *_indented(
+                    mark_mixed_alphabets(
+                        "\n".join(_changes(escape_hidden_in_lines(before), escape_hidden_in_lines(after)))
+                    )
+                ),
             ]
         case Link(url=url):
             return [*lines, f"  {mark_mixed_alphabets(escape_hidden_characters(url))}"]
     return lines
 
 
-def cell_text(cell: object) -> str:
+def table_cell_text(cell: object) -> str:
     """Return the text of a table cell; empty if it has no value."""
     if isinstance(cell, str):
         return mark_mixed_alphabets(escape_hidden_characters(cell))
-    return "" if cell is None else visible_value(cell)
+    return "" if cell is None else json_value_for_people(cell)
 
 
 def values_text(values: Mapping[str, object]) -> list[str]:
     """Return names and values; further lines of a value are indented."""
-    return [line for name, value in values.items() for line in _value(name, *visible_value(value).split("\n"))]
+    return [line for name, value in values.items() for line in _value(name, *json_value_for_people(value).split("\n"))]
 
 
 def _own_words(request: Request, part: Literal["title", "description", "reason"], text: str) -> str:
@@ -396,26 +407,26 @@ def _form(request: Request) -> Iterator[str]:
     if request.form:
         yield from ("", cli_text("form"))
         for field in request.form.fields:
-            choices = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
+            choices = ", ".join(json_value_for_people(option.value) for option in getattr(field, "options", ()))
             options = f": {choices}" if choices else ""
             needed = f", {cli_text('required')}" if field.required else ""
             yield f"  {field.name}  {field.type}{needed}  {escape_hidden_characters(field.label)}{options}"
     if request.data_schema is not None:
-        yield from ("", cli_text("form"), *_indented(visible_value(request.data_schema)))
+        yield from ("", cli_text("form"), *_indented(json_value_for_people(request.data_schema)))
     if request.answer_schema is not None:
         yield from ("", cli_text("answers"), *_answers(request, request.answer_schema))
     if response := request.response:
         values = [*values_text(response.data or {}), *values_text(response.args or {})]
         yield from ("", cli_text("answer"), *(f"  {line}" for line in values))
-        yield from _indented(visible_lines(response.message or ""))
+        yield from _indented(escape_hidden_in_lines(response.message or ""))
 
 
 def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
     for decision, button in request.actions.items():
         if button.value is not None:
-            yield f"  {cli_text('sends', decision=decision, value=visible_value(button.value))}"
+            yield f"  {cli_text('sends', decision=decision, value=json_value_for_people(button.value))}"
     key = "sends_fitting" if schema else "sends_any"
-    yield f"  {cli_text(key, option=DATA_OPTION, schema=visible_value(schema))}"
+    yield f"  {cli_text(key, option=DATA_OPTION, schema=json_value_for_people(schema))}"
 
 
 def _indented(text: str) -> Iterator[str]:

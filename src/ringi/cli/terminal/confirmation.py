@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from ringi.cli.format.output import escape_hidden_characters
 from ringi.domain.ask import GATED, Kind
-from ringi.domain.conditions import argument_of
+from ringi.domain.conditions import argument_at_path
 from ringi.domain.request import Request
 from ringi.domain.voting import CONFIRMED
 
@@ -21,7 +21,7 @@ NEXT_ORDER = 7
 """The number of orders to the next one: no order comes again before all others."""
 
 
-class Fact(NamedTuple):
+class ConfirmationFact(NamedTuple):
     """A fact about a call, and three other values that look like it."""
 
     subject: str
@@ -37,17 +37,17 @@ class Fact(NamedTuple):
         return tuple(values[place] for place in ORDERS[seed * NEXT_ORDER % len(ORDERS)])
 
 
-def is_confirmed(request: Request) -> bool:
+def needs_confirmation_step(request: Request) -> bool:
     """Return whether an approval takes one more step: by the tier alone, never by the priority."""
     return request.tier in CONFIRMED and bool(request.action or request.kind in GATED)
 
 
-def seed_of(request: Request) -> int:
+def request_digest_number(request: Request) -> int:
     """Return a number from the digest of a request."""
     return int(request.digest[-8:], 16)
 
 
-def fact_of(request: Request, args: Mapping[str, Any]) -> Fact | None:
+def confirmation_fact(request: Request, args: Mapping[str, Any]) -> ConfirmationFact | None:
     """Return the fact to ask about before a call that cannot be undone; None for other requests.
 
     It comes from the call and the card of the tool's author, never from the agent's words: the amount or the target
@@ -57,15 +57,15 @@ def fact_of(request: Request, args: Mapping[str, Any]) -> Fact | None:
         request: The request.
         args: The arguments with which the call would run.
     """
-    if request.tier != "irreversible" or not is_confirmed(request):
+    if request.tier != "irreversible" or not needs_confirmation_step(request):
         return None
     if not request.action:
         return _fact("kind", "", request.kind, get_args(Kind))
     facts = _facts(request, args)
     if not facts:
         return _fact("tool", "", escape_hidden_characters(request.action.name), TOOLS)
-    subject, name, value = facts[seed_of(request) % len(facts)]
-    before, limit = argument_of(request.action.args, name), request.card.get("limit")
+    subject, name, value = facts[request_digest_number(request) % len(facts)]
+    before, limit = argument_at_path(request.action.args, name), request.card.get("limit")
     pool = [before, *([limit] if subject == "amount" else []), *args.values()]
     alike = [_text(each) for each in pool if _is_fact(each) and isinstance(each, str) == isinstance(value, str)]
     return _fact(subject, escape_hidden_characters(name), _text(value), [*alike, *_variants(_text(value))])
@@ -73,15 +73,17 @@ def fact_of(request: Request, args: Mapping[str, Any]) -> Fact | None:
 
 def _facts(request: Request, args: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     named: Mapping[str, str] = request.card.get("arguments") or {}
-    declared = [(subject, path, argument_of(args, path)) for subject, path in named.items()]
+    declared = [(subject, path, argument_at_path(args, path)) for subject, path in named.items()]
     for facts in (declared, [("argument", name, value) for name, value in args.items()]):
         if found := [fact for fact in facts if _is_fact(fact[2])]:
             return found
     return []
 
 
-def _fact(subject: str, name: str, right: str, pool: Any) -> Fact:
-    return Fact(subject, name, right, tuple(islice((each for each in dict.fromkeys(pool) if each != right), 3)))
+def _fact(subject: str, name: str, right: str, pool: Any) -> ConfirmationFact:
+    return ConfirmationFact(
+        subject, name, right, tuple(islice((each for each in dict.fromkeys(pool) if each != right), 3))
+    )
 
 
 def _is_fact(value: object) -> bool:

@@ -21,7 +21,12 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from ringi.base.validation import MAX_WHOLE_NUMBER
-from ringi.cli.format.output import escape_hidden_characters, mark_mixed_alphabets, visible_lines, visible_value
+from ringi.cli.format.output import (
+    escape_hidden_characters,
+    escape_hidden_in_lines,
+    json_value_for_people,
+    mark_mixed_alphabets,
+)
 from ringi.cli.keys import terminal_keys_of_area
 from ringi.cli.texts import cli_text
 from ringi.errors import FieldError, InvalidError
@@ -201,12 +206,12 @@ class FieldBox(Vertical):
 
     def relabel(self, label: str) -> None:
         """Change the label; it may have several lines."""
-        self.query_one(".label", Static).update(Content(visible_lines(label)))
+        self.query_one(".label", Static).update(Content(escape_hidden_in_lines(label)))
 
     def complain(self, error: str) -> None:
         """Show an error, or clear it."""
         self.error = error
-        notes = [Content(note) for note in (visible_lines(self.note), *self._changes()) if note]
+        notes = [Content(note) for note in (escape_hidden_in_lines(self.note), *self._changes()) if note]
         content = [*notes, Content.styled(f"✗ {escape_hidden_characters(error)}", "bold $error")] if error else notes
         self.query_one(".notes", Static).update(Content("\n").join(content))
         self.query_one(".notes").display = bool(content)
@@ -231,11 +236,11 @@ class FieldBox(Vertical):
         content = self.content
         if self.is_changed and self.before is not None:
             try:
-                after = visible_value(self._read(content))
-                yield cli_text("becomes", before=visible_value(self.before), after=after)
+                after = json_value_for_people(self._read(content))
+                yield cli_text("becomes", before=json_value_for_people(self.before), after=after)
             except ValueError as error:
                 yield str(error)
-        if isinstance(content, str) and (escaped := visible_lines(content)) != content.expandtabs(4):
+        if isinstance(content, str) and (escaped := escape_hidden_in_lines(content)) != content.expandtabs(4):
             yield cli_text("with_hidden", text=mark_mixed_alphabets(escaped))
         elif isinstance(content, str) and (noted := mark_mixed_alphabets(content)) != content:
             yield noted
@@ -255,7 +260,7 @@ def read_field_boxes(boxes: Iterable[FieldBox]) -> dict[str, Any]:
     return values
 
 
-def form_box(field: types.Field) -> FieldBox:
+def form_field_box(field: types.Field) -> FieldBox:
     """Return the box of a form field."""
     default: Any = field.default
     hint, read = field.placeholder or "", parse_typed_number if isinstance(field, types.Number) else None
@@ -286,7 +291,7 @@ def form_box(field: types.Field) -> FieldBox:
     return FieldBox(field.name, label, make, default, read=read, before=field.default, note=field.help or "")
 
 
-def value_box(path: str, name: str, value: object) -> FieldBox:
+def json_value_box(path: str, name: str, value: object) -> FieldBox:
     """Return the box to edit a value: a text as it is, everything else as JSON."""
     if isinstance(value, str):
         return FieldBox(
@@ -314,10 +319,10 @@ def parse_typed_number(text: str) -> int | float | None:
     plain = "".join(map(_narrow, text)).strip()
     if plain and not NUMBER.fullmatch(plain):
         raise ValueError(cli_text("no_number", text=cli_text("quoted", text=escape_hidden_characters(text))))
-    return exact_number(plain) if plain else None
+    return exact_literal_number(plain) if plain else None
 
 
-def exact_number(text: str) -> int | float:
+def exact_literal_number(text: str) -> int | float:
     """Return the number of a literal; raise `ValueError` if JSON would carry another one."""
     number = int(text) if len(text) < LONGEST_NUMBER and text.lstrip("+-").isdigit() else float(text)
     is_safe = isinstance(number, float) or abs(number) <= MAX_WHOLE_NUMBER
@@ -337,7 +342,7 @@ def _narrow(letter: str) -> str:
 def parse_typed_json(text: str) -> Any:
     """Return the JSON value in a text; every number is the one that was typed."""
     try:
-        return json.loads(text, parse_int=exact_number, parse_float=exact_number)
+        return json.loads(text, parse_int=exact_literal_number, parse_float=exact_literal_number)
     except json.JSONDecodeError as error:
         raise ValueError(cli_text("no_json", why=error, line=error.lineno, column=error.colno)) from error
 

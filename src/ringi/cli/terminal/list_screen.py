@@ -15,10 +15,10 @@ from textual.widgets.option_list import Option
 
 from ringi.cli.format.output import escape_hidden_characters
 from ringi.cli.format.requests import (
-    about_line,
     claim_text,
     deadline_text,
     held_answer_text,
+    request_about_line,
     request_end_text,
     title_of_request,
 )
@@ -173,7 +173,7 @@ class ListScreen(InboxScreen):
         cells = ((title, rest), (cli_text(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
         row = "  ".join(_fitted(text, width) for text, width in cells)
         mark = MARK if request is self.chosen else " "
-        about = Content.styled(_fitted(f"{mark}  {about_line(request, now)}", width).rstrip(), "dim")
+        about = Content.styled(_fitted(f"{mark}  {request_about_line(request, now)}", width).rstrip(), "dim")
         first = Content.styled(_fitted(f"{mark}{row}".rstrip(), width), "dim" if request.is_final else "")
         return Content("\n").join((first, about))
 

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from ringi.cli.error_texts import cli_error_text
 from ringi.domain.record import Event, Key, Query, normalize_for_search
 from ringi.domain.request import Request
-from ringi.domain.urgency import UrgencySection, own_query, urgent_query
+from ringi.domain.urgency import UrgencySection, query_for_tenant, urgent_query
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.inbox.inbox import StoreInbox
@@ -32,7 +32,7 @@ class RequestList:
         self.listed: dict[str, Request] = {}
         self.news: dict[str, Request] = {}
         self.waiting = 0
-        self.urgent = urgent_query(own_query(self._query(PAGE), inbox.tenant, inbox.clock()))
+        self.urgent = urgent_query(query_for_tenant(self._query(PAGE), inbox.tenant, inbox.clock()))
         self.has_more = False
         self._reads: list[dict[str, Request]] = []
         """The requests that changed during each read of the list that is under way: its reply may be older."""
@@ -56,7 +56,7 @@ class RequestList:
     async def reload(self) -> None:
         """Read the list again: add new requests and remove ended ones."""
         query = self._query(PAGE + 1)
-        self.urgent = urgent_query(own_query(query, self.inbox.tenant, self.inbox.clock()))
+        self.urgent = urgent_query(query_for_tenant(query, self.inbox.tenant, self.inbox.clock()))
         with self._changed_meanwhile() as changed:
             found = await self.inbox.search(query.model_copy(update={"now": self.urgent.now}))
         self.has_more = len(found) > PAGE

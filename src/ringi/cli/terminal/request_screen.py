@@ -16,14 +16,14 @@ from textual.reactive import var
 from textual.widgets import Button, Footer, Input, Static
 
 from ringi.cli.error_texts import cli_error_text, cli_field_error_text
-from ringi.cli.format.output import escape_hidden_characters, visible_value
+from ringi.cli.format.output import escape_hidden_characters, json_value_for_people
 from ringi.cli.format.requests import (
     TextSection,
     claim_text,
     deadline_text,
     decision_name,
+    decision_text_suffix,
     ended_check_text,
-    kind_suffix,
     request_end_text,
     request_history_text,
     request_origin_text,
@@ -32,16 +32,21 @@ from ringi.cli.format.requests import (
     voting_text,
 )
 from ringi.cli.keys import terminal_keys_of_area
-from ringi.cli.terminal.confirmation import Fact, fact_of, is_confirmed, seed_of
+from ringi.cli.terminal.confirmation import (
+    ConfirmationFact,
+    confirmation_fact,
+    needs_confirmation_step,
+    request_digest_number,
+)
 from ringi.cli.terminal.fields import (
     FieldBox,
     MessageArea,
-    form_box,
+    form_field_box,
+    json_value_box,
     one_line_input,
     parse_typed_json,
     read_field_boxes,
     several_lines_input,
-    value_box,
 )
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import AGAIN, RequestList
@@ -83,8 +88,8 @@ class RequestScreen(InboxScreen):
         super().__init__(requests)
         self.request, self.leave, self.message = request, leave, ""
         self.form = request_form(request)
-        self.fields = form_boxes(request, self.form)
-        self.edits = edit_boxes(request)
+        self.fields = answer_field_boxes(request, self.form)
+        self.edits = action_edit_boxes(request)
         self.texts: dict[Mode, FieldBox] = {
             "reject": FieldBox(
                 ":reject", cli_text("message.reject"), partial(several_lines_input, area=MessageArea), ""
@@ -96,7 +101,7 @@ class RequestScreen(InboxScreen):
         }
         self.boxes = [*self.edits, *self.fields, *self.texts.values()]
         self.decision: Decision = "approve"
-        self.fact: Fact | None = None
+        self.fact: ConfirmationFact | None = None
         self._wrong = 0
         self._sending, self._ready = False, True
 
@@ -106,13 +111,13 @@ class RequestScreen(InboxScreen):
         yield Static(id="standing")
         with VerticalScroll(id="sheet"):
             yield Static(Content.styled(title_of_request(self.request), "bold"))
-            yield from (section_box(part) for part in parts if part.source == "action")
+            yield from (request_section_box(part) for part in parts if part.source == "action")
             with Vertical(id="edits") as edits:
                 edits.border_title = cli_text("finish" if self.request.kind == "finish" else "facts")
                 if self.request.action:
                     yield Static(Content.styled(escape_hidden_characters(self.request.action.name), "bold"))
                 yield from self.edits
-            yield from (section_box(part) for part in parts if part.source != "action")
+            yield from (request_section_box(part) for part in parts if part.source != "action")
             yield from self.fields
             yield Static(id="history")
         with Vertical(id="panel"):
@@ -240,16 +245,16 @@ class RequestScreen(InboxScreen):
         if not self.fact:
             return await self._send(self.decision)
         typed = unicodedata.normalize("NFKC", box.content).strip()
-        choices = self.fact.choices(seed_of(self.request) + self._wrong)
+        choices = self.fact.choices(request_digest_number(self.request) + self._wrong)
         if typed in ("1", "2", "3", "4") and choices[int(typed) - 1] == self.fact.right:
             return await self._send(self.decision)
         self._wrong += 1
         self._ask_fact(self.fact)
         box.complain(cli_text("fact_wrong"))
 
-    def _ask_fact(self, fact: Fact) -> None:
+    def _ask_fact(self, fact: ConfirmationFact) -> None:
         """Show the question of fact and its choices, in another order after each wrong answer."""
-        choices = fact.choices(seed_of(self.request) + self._wrong)
+        choices = fact.choices(request_digest_number(self.request) + self._wrong)
         question = cli_text(f"fact.{fact.subject}", name=cli_text("quoted", text=fact.name))
         numbered = [f"{number}  {each}" for number, each in enumerate(choices, 1)]
         box = self.texts["confirm"]
@@ -267,9 +272,9 @@ class RequestScreen(InboxScreen):
             args = self._args()
         except InvalidError as error:
             return self._complain(error)
-        if decision not in AGREEING or not is_confirmed(self.request):
+        if decision not in AGREEING or not needs_confirmation_step(self.request):
             return await self._send(decision)
-        self.fact = fact_of(self.request, args)
+        self.fact = confirmation_fact(self.request, args)
         if self.fact:
             self._ask_fact(self.fact)
         else:
@@ -343,7 +348,9 @@ class RequestScreen(InboxScreen):
         self.requests.take(done)
         to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
         key = "done" if done.is_final else "held_done" if done.held else "own_vote"
-        what = cli_text(f"decided{kind_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
+        what = (
+            cli_text(f"decided{decision_text_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
+        )
         message = " · ".join(
             filter(None, [cli_text(key, what=what, title=title_of_request(done)), ended_check_text(done)])
         )
@@ -390,10 +397,10 @@ class RequestScreen(InboxScreen):
         self.refresh_bindings()
 
     def _label(self, decision: Decision) -> str:
-        own = cli_text(f"button{kind_suffix(self.request)}.{decision}")
+        own = cli_text(f"button{decision_text_suffix(self.request)}.{decision}")
         offered = self.request.actions.get(decision)
         if offered and offered.value is not None:
-            return f"{own} → {visible_value(offered.value)}"
+            return f"{own} → {json_value_for_people(offered.value)}"
         label = escape_hidden_characters(offered.label or "").strip() if offered else ""
         return own if label.lower() in ("", own.lower()) else cli_text("called_by_agent", own=own, label=label)
 
@@ -420,23 +427,23 @@ def request_form(request: Request) -> Form | None:
         return None
 
 
-def form_boxes(request: Request, form: Form | None) -> list[FieldBox]:
+def answer_field_boxes(request: Request, form: Form | None) -> list[FieldBox]:
     """Return the fields of the form; without one, a field for an answer that fits the schema."""
     if form or request.data_schema is None:
-        return [form_box(field) for field in form.fields] if form else []
-    schema = visible_value(request.data_schema)
+        return [form_field_box(field) for field in form.fields] if form else []
+    schema = json_value_for_people(request.data_schema)
     return [FieldBox(WHOLE, cli_text("answer_json"), several_lines_input, "{}", read=parse_typed_json, note=schema)]
 
 
-def edit_boxes(request: Request) -> list[FieldBox]:
+def action_edit_boxes(request: Request) -> list[FieldBox]:
     """Return the fields of the action's arguments, or of the task of a finish gate."""
     if request.action:
-        return [value_box(f"args.{name}", name, value) for name, value in request.action.args.items()]
+        return [json_value_box(f"args.{name}", name, value) for name, value in request.action.args.items()]
     is_finish = request.kind == "finish"
-    return [value_box("data.task", "task", str(request.context.get("task") or ""))] if is_finish else []
+    return [json_value_box("data.task", "task", str(request.context.get("task") or ""))] if is_finish else []
 
 
-def section_box(section: TextSection) -> Static:
+def request_section_box(section: TextSection) -> Static:
     """Return a part of a request: what will run in a frame, other words of the agent beside a line."""
     is_quiet = section.source == "agent"
     head = Content.styled(section.title if is_quiet else section.lines[0], "italic" if is_quiet else "bold")

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from ringi.cli.format.output import is_hidden
+from ringi.cli.format.output import is_hidden_character
 
 
 class ControlCharacterFilter(LineFilter):
@@ -25,5 +25,5 @@ def without_control_characters(text: str) -> str:
     """Return a text of the same width without hidden characters."""
     if text.isascii() and text.isprintable():
         return text
-    visible_text = "".join(character for character in text if not is_hidden(character))
+    visible_text = "".join(character for character in text if not is_hidden_character(character))
     return set_cell_size(visible_text, cell_len(text))

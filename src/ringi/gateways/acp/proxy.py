@@ -31,7 +31,7 @@ from ringi.gateways.client_calls import (
     gated_program_environment,
 )
 from ringi.inbox.api import Inbox
-from ringi.integrations.functions import Authorized
+from ringi.integrations.functions import AuthorizedFunctionCall
 from ringi.policy.rules import Policy, Rule
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ async def serve_acp_proxy(command: Sequence[str], policy: Callable[[], Policy], 
         return process.returncode or 0
 
 
-def params_of(message: JsonObject) -> JsonObject:
+def acp_message_params(message: JsonObject) -> JsonObject:
     """Return the parameters of a message; empty ones if they are no object."""
     params = message.get("params")
     return params if isinstance(params, dict) else {}
@@ -109,7 +109,7 @@ class AcpProxy:
         self._new: dict[str, str] = {}
         """The folders of sessions that the agent has not named yet, by the id of the editor's request."""
         self._held: dict[Task[None], str] = {}
-        self._running: dict[tuple[str, str], Authorized] = {}
+        self._running: dict[tuple[str, str], AuthorizedFunctionCall] = {}
         self._reports = set[Task[None]]()
 
     async def run(self, from_editor: StreamReader, from_agent: StreamReader) -> None:
@@ -146,7 +146,7 @@ class AcpProxy:
 
     async def _taken_from_editor(self, message: JsonObject) -> bool:
         """Note what the editor says of sessions, and return True for a message that is sent on changed."""
-        method, params = message.get("method"), params_of(message)
+        method, params = message.get("method"), acp_message_params(message)
         session, folder = params.get("sessionId"), params.get("cwd")
         if method == INITIALIZE:
             # Forms are answered in the inbox, also if the editor has none.
@@ -164,7 +164,7 @@ class AcpProxy:
 
     async def _taken_from_agent(self, message: JsonObject) -> bool:
         """Note what the agent says, and return True for a message that is answered here."""
-        method, params = message.get("method"), params_of(message)
+        method, params = message.get("method"), acp_message_params(message)
         session = str(params.get("sessionId") or "")
         if method == UPDATE:
             await self._note(session, params.get("update"))
@@ -232,7 +232,7 @@ class AcpProxy:
             log.warning("a tool call of %s is refused: it cannot be allowed once", self._agent)
             return False
         session, update = request.session_id, request.tool_call.model_dump(mode="json", by_alias=True)
-        name, args = action_of(self._updated(session, update))
+        name, args = acp_tool_call_action(self._updated(session, update))
         try:
             granted = await self._gate(session).authorize(name, args)
         except NotAuthorizedError as error:
@@ -269,7 +269,7 @@ class AcpProxy:
         return call
 
 
-def action_of(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def acp_tool_call_action(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the name and the arguments under which people and policies see a tool call.
 
     The name is the kind of the call, such as `execute` or `edit`: its title is free text. The arguments are the agent's

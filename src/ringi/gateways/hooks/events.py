@@ -18,8 +18,8 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, ask_client_form, ask_client_question
 from ringi.inbox.api import Inbox
-from ringi.integrations.finish_words import parse_decision
-from ringi.integrations.functions import Authorized
+from ringi.integrations.finish_words import parse_finish_decision
+from ringi.integrations.functions import AuthorizedFunctionCall
 from ringi.policy.rules import Policy, PolicyFile, Rule
 
 HookClient = Literal["claude-code", "codex"]
@@ -111,7 +111,7 @@ def hook_event_text(data: JsonObject, name: str) -> str:
     return value
 
 
-def policy_file(path: str | None) -> PolicyFile | None:
+def hook_policy_file(path: str | None) -> PolicyFile | None:
     """Return the policy: the given file, else that of `RINGI_POLICY`, else `.ringi/policy.toml` if there is one.
 
     Args:
@@ -177,7 +177,7 @@ class HookCalls:
         await granted.report("failed")  # Codex refuses changed arguments here, so this call does not run.
         return self._refused(f"People want other arguments; call it with these instead: {json.dumps(granted.args)}")
 
-    async def _authorized(self, default: Callable[[], Policy], attempt: str) -> Authorized:
+    async def _authorized(self, default: Callable[[], Policy], attempt: str) -> AuthorizedFunctionCall:
         event = self._event
         gate = ClientGate(self._policy.policy if self._policy else default, self._inbox, event.session)
         return await gate.authorize(event.tool, event.args, attempt=attempt, timeout=self._timeout)
@@ -239,7 +239,7 @@ async def answer_stop_hook(event: HookEvent, inbox: Inbox, timeout: float) -> Ho
         return None
     words = ((response and response.message) or "").strip()
     is_done = response is None or response.decision == "approve"
-    if is_done or (response and response.decision == "respond" and parse_decision(words).decision == "complete"):
+    if is_done or (response and response.decision == "respond" and parse_finish_decision(words).decision == "complete"):
         return None
     by = response.responder if response else ""
     return {"decision": "block", "reason": f"{by} says that this is not finished: {words or 'no reason is given'}"}

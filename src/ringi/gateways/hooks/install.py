@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringi.base.settings import SettingError
-from ringi.gateways.client_config import ClientSettings, FileChange, change_json
+from ringi.gateways.client_config import ClientSettings, FileChange, change_json_config
 from ringi.gateways.hooks.events import HookClient
 
 CALLS = {
@@ -66,7 +66,7 @@ def change_that_adds_hooks(
     hooks |= dict.fromkeys(REPORTS[client], reports)
     if confirms:
         hooks["Stop"] = {**reports, "timeout": timeout}
-    return change_json(path, lambda settings: _with_own(path, settings, hooks))
+    return change_json_config(path, lambda settings: _with_own(path, settings, hooks))
 
 
 def change_that_removes_hooks(path: Path) -> FileChange:
@@ -75,7 +75,7 @@ def change_that_removes_hooks(path: Path) -> FileChange:
     Raises:
         SettingError: The file cannot be changed safely.
     """
-    return change_json(path, lambda settings: _with_own(path, settings, {}))
+    return change_json_config(path, lambda settings: _with_own(path, settings, {}))
 
 
 def _with_own(path: Path, settings: ClientSettings, own: dict[str, ClientSettings]) -> ClientSettings:

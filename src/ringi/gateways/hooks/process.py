@@ -47,7 +47,7 @@ def answer_hook(client: HookClient, options: HookOptions) -> NoReturn:
             event = HookEvent.parse(client, sys.stdin.buffer.read())
             if event.name in (*OUTCOMES, "Stop"):
                 code = NOT_BLOCKING  # The call has run, and a stopped agent does nothing.
-            reply = asyncio.run(reply_to(event, options))
+            reply = asyncio.run(hook_reply(event, options))
         if reply is not None:
             sys.stdout.write(json.dumps(reply))
             sys.stdout.flush()
@@ -56,7 +56,7 @@ def answer_hook(client: HookClient, options: HookOptions) -> NoReturn:
     os._exit(0)  # Nothing that ends later may change the code.
 
 
-async def reply_to(event: HookEvent, options: HookOptions) -> HookReply:
+async def hook_reply(event: HookEvent, options: HookOptions) -> HookReply:
     """Return the reply to an event.
 
     Raises:
@@ -64,13 +64,13 @@ async def reply_to(event: HookEvent, options: HookOptions) -> HookReply:
     """
     from ringi.connect import open
     from ringi.errors import InvalidError
-    from ringi.gateways.hooks.events import HookCalls, answer_elicitation_hook, answer_stop_hook, policy_file
+    from ringi.gateways.hooks.events import HookCalls, answer_elicitation_hook, answer_stop_hook, hook_policy_file
 
     if event.name == "Stop" and not options.confirms_stop:
         return None
     # The folder in the event is chosen by the agent, which could choose another policy and another store by it.
     os.chdir(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
-    policy = policy_file(options.policy)
+    policy = hook_policy_file(options.policy)
     async with open(options.url) as inbox:
         calls = HookCalls(event, inbox, policy, options.timeout)
         match event.name:

@@ -150,13 +150,13 @@ def elicitation_schema(request: Request) -> dict[str, Any] | None:
         schema = (request.form or Form.from_json_schema(request.data_schema)).json_schema()
     except InvalidError:
         return None
-    properties = {name: plain_property(each) for name, each in schema["properties"].items()}
+    properties = {name: elicitation_property(each) for name, each in schema["properties"].items()}
     if None in properties.values():
         return None
     return {"type": "object", "properties": properties, "required": schema["required"]}
 
 
-def plain_property(schema: dict[str, Any]) -> dict[str, Any] | None:
+def elicitation_property(schema: dict[str, Any]) -> dict[str, Any] | None:
     """Return the schema of one field with the keywords that clients know; None if they have no such field."""
     found = {name: schema[name] for name in KEYWORDS if name in schema}
     is_list = schema.get("type") == "array"

@@ -19,7 +19,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.app import MCP_SESSION
-from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of, bearer_token
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, bearer_token, server_base_path
 from ringi.server.auth.permissions import (
     inbox_for,
     is_theirs_to_answer,
@@ -31,7 +31,7 @@ from ringi.server.calls import StrictPlainRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import public_url
-from ringi.server.limits import AskLimits, submit_for
+from ringi.server.limits import AskLimits, submit_for_caller
 from ringi.server.refusals import UnauthenticatedError
 from ringi.server.sse.sse import Streams
 
@@ -61,7 +61,7 @@ class McpRoutes:
         headers = Headers(scope=scope)
         token, session = self._verified_token(scope, headers), headers.get(MCP_SESSION)
         caller = token.principal
-        base = self._public_url or f"{scope['scheme']}://{headers['host']}{base_of(scope)}"
+        base = self._public_url or f"{scope['scheme']}://{headers['host']}{server_base_path(scope)}"
         requests = McpCallerRequests(
             self._components,
             self._limits,
@@ -126,7 +126,7 @@ class McpCallerRequests:
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request."""
-        return await submit_for(self._components, self._limits, self._caller, ask)
+        return await submit_for_caller(self._components, self._limits, self._caller, ask)
 
     async def get(self, id: str) -> Request:
         """Return a request of the caller."""
@@ -174,7 +174,7 @@ class McpCallerRequests:
     @property
     def _inbox(self) -> StoreInbox:
         self._refuse_revoked()
-        return inbox_for(self._components.inbox, self._caller, require_own)
+        return inbox_for(self._components.inbox, self._caller, require_own_mcp_request)
 
     def _refuse_revoked(self) -> None:
         # A wait or a form can last longer than the token.
@@ -182,7 +182,7 @@ class McpCallerRequests:
             raise UnauthenticatedError.revoked()
 
 
-def require_own(caller: Principal, request: Request) -> None:
+def require_own_mcp_request(caller: Principal, request: Request) -> None:
     """Raise `NotFoundError` unless the caller has asked this request."""
     if request.tenant != caller.tenant or not request.is_from(caller.actor):
         raise NotFoundError("request", request.id)

@@ -21,7 +21,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from ringi.client.client import Client
-from ringi.connect import open, resolved_url
+from ringi.connect import open, resolve_inbox_url
 from ringi.errors import NotFoundError, RingiError
 from ringi.gateways.mcp.requests import McpProcessRequests, McpRequests, RequestState, mcp_request_state
 from ringi.gateways.mcp.tools import AskTools, RequestsOf
@@ -88,7 +88,7 @@ def mcp_server(
     return server
 
 
-def process_server(url: str | None, page: str | None) -> MCPServer[Any]:
+def mcp_process_server(url: str | None, page: str | None) -> MCPServer[Any]:
     """Return the server of one process, for a single client.
 
     Args:
@@ -99,7 +99,7 @@ def process_server(url: str | None, page: str | None) -> MCPServer[Any]:
     @asynccontextmanager
     async def open_requests(_: object) -> AsyncIterator[McpRequests]:
         async with open(url) as inbox:
-            yield McpProcessRequests(inbox, resolved_url(url) if isinstance(inbox, Client) else page)
+            yield McpProcessRequests(inbox, resolve_inbox_url(url) if isinstance(inbox, Client) else page)
 
     return mcp_server(lambda context: context.lifespan_context, lifespan=open_requests)
 
@@ -163,7 +163,9 @@ class McpHandler:
 
     async def _end_session(self, id: str, scope: Scope) -> None:
         headers = [(MCP_SESSION_ID_HEADER.encode(), id.encode())]
-        await self._manager.handle_request({**scope, "method": "DELETE", "headers": headers}, no_body, send_nothing)
+        await self._manager.handle_request(
+            {**scope, "method": "DELETE", "headers": headers}, end_of_empty_body, send_nothing
+        )
 
     async def _run(self) -> None:
         async with self._manager.run():
@@ -171,7 +173,7 @@ class McpHandler:
             await asyncio.Event().wait()
 
 
-async def no_body() -> Message:
+async def end_of_empty_body() -> Message:
     """Return the end of an empty body."""
     return {"type": "http.request", "body": b"", "more_body": False}
 

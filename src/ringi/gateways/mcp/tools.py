@@ -144,7 +144,7 @@ class AskTools:
         self, context: Context[Any, Any], body: dict[str, Any], folder: str | None = None
     ) -> RequestState | InputRequiredResult:
         requests = self._requests_of(context.request_context)
-        session = ClientSession(client_of(context), requests.session or "", folder)
+        session = ClientSession(mcp_client_name(context), requests.session or "", folder)
         origin = {"context": session.context, "thread_id": session.thread_id if requests.session else None}
         try:
             check_json(body, field="arguments", max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
@@ -191,7 +191,7 @@ async def cancel_or_return_ended(requests: McpRequests, id: str, reason: str | N
     return request if request.is_final else await requests.cancel(id, reason)
 
 
-def client_of(context: Context[Any, Any]) -> str:
+def mcp_client_name(context: Context[Any, Any]) -> str:
     """Return the name of the client, in the characters of an id."""
     info = context.session.client_params
     name = NOT_IN_IDS.sub("-", info.client_info.name) if info else ""
@@ -212,11 +212,11 @@ def strict_mcp_tool(function: Callable[..., Awaitable[Any]], title: str, annotat
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
     schema = model.model_json_schema(by_alias=True)
-    schema["properties"] = {name: plain_schema(each) for name, each in schema["properties"].items()}
+    schema["properties"] = {name: mcp_schema_without_null(each) for name, each in schema["properties"].items()}
     return tool.model_copy(update={"parameters": schema})
 
 
-def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def mcp_schema_without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an argument without its null: many clients and models read only one type."""
     found = {name: value for name, value in schema.items() if name != "title" and (name, value) != ("default", None)}
     present = [each for each in found.pop("anyOf", []) if each != {"type": "null"}]

@@ -23,8 +23,8 @@ from ringi.base.loops import cancel_all
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate
-from ringi.gateways.mcp_gate.relay import Context, Relay, RpcParams, RpcResult, meta_of_gate
-from ringi.integrations.functions import Authorized
+from ringi.gateways.mcp_gate.relay import Context, McpRelay, RpcParams, RpcResult, gate_request_metadata
+from ringi.integrations.functions import AuthorizedFunctionCall
 
 log = logging.getLogger(__name__)
 RESOURCE = "ringi://requests/"
@@ -83,7 +83,12 @@ class GatedCalls:
     """
 
     def __init__(
-        self, relay: Relay, open_gate: Callable[[], Awaitable[ClientGate]], *, wait: float, link: Callable[[str], str]
+        self,
+        relay: McpRelay,
+        open_gate: Callable[[], Awaitable[ClientGate]],
+        *,
+        wait: float,
+        link: Callable[[str], str],
     ) -> None:
         self._relay, self._open_gate, self._wait, self._link = relay, open_gate, wait, link
         self._tasks = set[asyncio.Task[RpcResult]]()
@@ -168,7 +173,7 @@ class GatedCalls:
         old |= {id(held) for held in ended if now - held.ended_at > RESULT_SECONDS}
         self._left = [held for held in self._left if id(held) not in old]
         continues = params.get("requestState") is not None or params.get("inputResponses") is not None
-        key = continuation_key(params, params.get("requestState"))
+        key = gated_call_key(params, params.get("requestState"))
         if not continues:
             for held in self._left:
                 if held.key == key:
@@ -208,13 +213,13 @@ class GatedCalls:
         held.begin()
         return await self._execute(held, granted)
 
-    async def _execute(self, held: HeldCall, granted: Authorized) -> RpcResult:
+    async def _execute(self, held: HeldCall, granted: AuthorizedFunctionCall) -> RpcResult:
         params: dict[str, Any] = {**held.params}
         if granted.args or "arguments" in params:
             params["arguments"] = granted.args
         id: RequestId | None = held.client.request_id if held.client else None
         if id is None:  # Nobody waits, so the token of the progress is no longer valid.
-            params["_meta"] = meta_of_gate(params)
+            params["_meta"] = gate_request_metadata(params)
         try:
             result = await self._relay.forward("tools/call", params, id)
         except MCPError as error:
@@ -223,23 +228,23 @@ class GatedCalls:
             raise
         if result.get("resultType") == "input_required":
             # The client repeats the call with what the server asks it for.
-            self._continuations[continuation_key(held.params, result.get("requestState"))] = held.attempt
+            self._continuations[gated_call_key(held.params, result.get("requestState"))] = held.attempt
         elif "task" not in result:  # A task of the server still runs.
             await granted.report("failed" if result.get("isError") else "committed")
         if not held.client and len(json.dumps(result)) > MAX_RESULT:
             lost = "It ran, but its result is too large to wait for its client."
-            return {"content": [text_block(lost)], **fields_of_newer_protocol(params)}
+            return {"content": [mcp_text_block(lost)], **fields_of_newer_protocol(params)}
         return result
 
 
-def continuation_key(params: RpcParams, state: Any) -> str:
+def gated_call_key(params: RpcParams, state: Any) -> str:
     """Return what identifies a call, and the point from which the client continues it."""
     return json.dumps([params["name"], params.get("arguments") or {}, state], sort_keys=True)
 
 
 def gate_refusal_result(params: RpcParams, text: str) -> RpcResult:
     """Return the result of a call that did not run, as a text for the model."""
-    return {"content": [text_block(text)], "isError": True, **fields_of_newer_protocol(params)}
+    return {"content": [mcp_text_block(text)], "isError": True, **fields_of_newer_protocol(params)}
 
 
 def fields_of_newer_protocol(params: RpcParams, more: RpcResult | None = None) -> RpcResult:
@@ -248,6 +253,6 @@ def fields_of_newer_protocol(params: RpcParams, more: RpcResult | None = None) -
     return {"resultType": "complete", **(more or {})} if is_modern else {}
 
 
-def text_block(text: str) -> RpcResult:
+def mcp_text_block(text: str) -> RpcResult:
     """Return a block of content."""
     return {"type": "text", "text": text}

@@ -17,10 +17,10 @@ from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
 from ringi.base.canonical_json import short_json_hash
-from ringi.connect import open, resolved_url
+from ringi.connect import open, resolve_inbox_url
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.gateways.mcp_gate.calls import GatedCalls
-from ringi.gateways.mcp_gate.relay import Relay
+from ringi.gateways.mcp_gate.relay import McpRelay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
 from ringi.policy.rules import PolicyFile
 
@@ -56,7 +56,7 @@ async def _serve(
     client: TransportStreams, servers: Mapping[str, ServerAddress], policy: PolicyFile, wait: float
 ) -> bool:
     async with AsyncExitStack() as stack, open_server(servers) as server:
-        relay, lock, id = Relay(client, server), asyncio.Lock(), uuid.uuid4().hex
+        relay, lock, id = McpRelay(client, server), asyncio.Lock(), uuid.uuid4().hex
         gate: ClientGate | None = None
 
         async def open_gate() -> ClientGate:
@@ -80,5 +80,5 @@ async def _serve(
 
 def answer_link(id: str) -> str:
     """Return the address where people answer a request; its id without a server."""
-    url = resolved_url(None)
+    url = resolve_inbox_url(None)
     return f"{url.rstrip('/')}/r/{quote(id, safe='')}" if urlsplit(url).scheme in ("http", "https") else id

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from ringi.base.settings import SettingError
-from ringi.gateways.client_config import ClientSettings, FileChange, change_json, change_toml, read_text
+from ringi.gateways.client_config import (
+    ClientSettings,
+    FileChange,
+    change_json_config,
+    change_toml_config,
+    read_config_text,
+)
 
 GateClient = Literal["claude-code", "cursor", "vscode", "codex"]
 SettingsChange = Callable[[str, ClientSettings], ClientSettings]
@@ -53,7 +59,7 @@ def changes_that_add_gates(client: GateClient, path: Path, program: str, policy:
     """
 
     def wrapped(name: str, entry: ClientSettings) -> ClientSettings:
-        if is_gated(entry):
+        if is_gated_server(entry):
             return entry
         if not isinstance(entry.get("command"), str):
             why = "this server has no command: put `ringi gate --url` in its place by hand"
@@ -72,7 +78,7 @@ def changes_that_remove_gates(client: GateClient, path: Path) -> Iterator[FileCh
     """
 
     def restored(_: str, entry: ClientSettings) -> ClientSettings:
-        if not is_gated(entry):
+        if not is_gated_server(entry):
             return entry
         command, *args = entry["args"][entry["args"].index("--") + 1 :]
         return {**entry, "command": command, "args": args}
@@ -80,7 +86,7 @@ def changes_that_remove_gates(client: GateClient, path: Path) -> Iterator[FileCh
     return _changes(client, path, restored)
 
 
-def is_gated(entry: ClientSettings) -> bool:
+def is_gated_server(entry: ClientSettings) -> bool:
     """Return whether the command of a server is a gate that `installed` wrote."""
     args, command = entry.get("args"), entry.get("command")
     if not isinstance(args, list) or not isinstance(command, str):
@@ -91,15 +97,15 @@ def is_gated(entry: ClientSettings) -> bool:
 def _changes(client: GateClient, path: Path, change: SettingsChange) -> Iterator[FileChange]:
     if client != "codex":
         key = "servers" if client == "vscode" else "mcpServers"
-        yield change_json(path, lambda settings: _with_servers(path, settings, key, change))
+        yield change_json_config(path, lambda settings: _with_servers(path, settings, key, change))
         return
     try:
-        servers = tomllib.loads(read_text(path)).get(TABLE, {})
+        servers = tomllib.loads(read_config_text(path)).get(TABLE, {})
     except tomllib.TOMLDecodeError as error:
         raise SettingError("file", str(path), f"it is not TOML ({error}): correct it first") from error
     after = _with_servers(path, {TABLE: servers}, TABLE, change)[TABLE]
     for name, entry in after.items():
-        yield change_toml(path, TABLE, name, entry)
+        yield change_toml_config(path, TABLE, name, entry)
 
 
 def _with_servers(path: Path, settings: ClientSettings, key: str, change: SettingsChange) -> ClientSettings:

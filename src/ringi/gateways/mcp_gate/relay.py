@@ -30,7 +30,7 @@ RpcHandler = Callable[[Context, RpcParams], Awaitable[RpcResult | None]]
 ANONYMOUS = "mcp-client"
 
 
-class Relay:
+class McpRelay:
     """The connection of one client with one server.
 
     Requests keep their ids, progress tokens and errors, so that either side sees the other as without a relay; methods
@@ -109,7 +109,7 @@ class Relay:
             params: The parameters of the call, whose metadata the list of tools needs too.
         """
         if self._tools is None or tool not in self._tools:
-            tools, page = dict[str, Any](), {"_meta": meta_of_gate(params)}
+            tools, page = dict[str, Any](), {"_meta": gate_request_metadata(params)}
             while True:
                 listed = await self.forward("tools/list", page)
                 tools |= {each["name"]: each.get("inputSchema") for each in listed["tools"]}
@@ -151,6 +151,6 @@ class Relay:
             await self._client.notify(method, params)
 
 
-def meta_of_gate(params: RpcParams) -> dict[str, Any]:
+def gate_request_metadata(params: RpcParams) -> dict[str, Any]:
     """Return the metadata for a request of the gate itself: nobody waits for its progress."""
     return {name: value for name, value in (params.get("_meta") or {}).items() if name != "progressToken"}

@@ -11,11 +11,11 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from ringi.integrations.langchain.enabled import run_asks_people
-from ringi.integrations.langchain.tool_gate import RequestedCall, ToolCallGate, ToolResult, gate_request
+from ringi.integrations.langchain.tool_gate import RequestedToolCall, ToolCallGate, ToolResult, gate_tool_call_request
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
-from ringi.runtimes.langgraph.tool_arguments import call_schema, injected_arguments
+from ringi.runtimes.langgraph.tool_arguments import injected_arguments, tool_call_schema
 
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 
@@ -68,7 +68,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
         grant = gate.enter(call_with_model_arguments(request), request.tool)
-        return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
+        return grant if isinstance(grant, ToolMessage) else handler(gate_tool_call_request(request, gate, grant.args))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
@@ -81,14 +81,18 @@ class Approval(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
         grant = await gate.aenter(call_with_model_arguments(request), request.tool)
-        return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
+        return (
+            grant
+            if isinstance(grant, ToolMessage)
+            else await handler(gate_tool_call_request(request, gate, grant.args))
+        )
 
 
-def call_with_model_arguments(request: ToolCallRequest) -> RequestedCall:
+def call_with_model_arguments(request: ToolCallRequest) -> RequestedToolCall:
     """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
     own = injected_arguments(request.tool) if request.tool else frozenset()
     call = request.tool_call
-    return RequestedCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
+    return RequestedToolCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
 def langchain_argument_names(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
@@ -96,5 +100,5 @@ def langchain_argument_names(tool_or_name: BaseTool | Callable[..., Any] | str) 
     if isinstance(tool_or_name, str):
         return tool_or_name, None
     made = tool_or_name if isinstance(tool_or_name, BaseTool) else tool(tool_or_name)
-    schema = call_schema(made) or {}
+    schema = tool_call_schema(made) or {}
     return made.name, None if schema.get("additionalProperties") else frozenset(schema.get("properties", {}))

@@ -16,13 +16,13 @@ from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import RepairResult, repair_form_fields
+from ringi.forms.repair import RepairedForm, repair_form_fields
 from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.refused_forms import (
     REFUSED,
     FormConversation,
     conversation_before_form,
-    report_invalid,
+    report_invalid_form,
 )
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
@@ -103,19 +103,19 @@ class AskHuman(BaseTool):
         try:
             question, form = self._question(arguments, config)
         except InvalidError as error:
-            text = report_invalid(error, conversation, arguments.get("title"))
+            text = report_invalid_form(error, conversation, arguments.get("title"))
             if not call:
                 raise ToolException(text) from error
             return invalid_form_message(text, self.name, call)
-        log_changes(form)
+        log_form_repairs(form)
         request = ask_question(question)
-        text = outcome_text(request, form)
+        text = ended_question_text(request, form)
         return unanswered_message(text, self.name, call) if call and request.response is None else text
 
     async def _arun(self, /, *, config: RunnableConfig, **arguments: object) -> str | ToolMessage:
         return self._run(config=config, **arguments)
 
-    def _question(self, arguments: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
+    def _question(self, arguments: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairedForm]:
         call = arguments.get(TOOL_CALL_ID)
         fields = {name: value for name, value in arguments.items() if value is not None and name != TOOL_CALL_ID}
         unknown = [
@@ -141,13 +141,13 @@ def form_from_model_output(arguments: object) -> Form:
         raise InvalidError(errors) from error
 
 
-def log_changes(form: RepairResult) -> None:
+def log_form_repairs(form: RepairedForm) -> None:
     """Log the repairs of a form that a model wrote."""
     if form.changes:
         log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
 
 
-def outcome_text(request: Request, form: RepairResult) -> str:
+def ended_question_text(request: Request, form: RepairedForm) -> str:
     """Return an ended question as text for the model, with the model's own field names."""
     response = request.response
     if response is None:
@@ -155,10 +155,10 @@ def outcome_text(request: Request, form: RepairResult) -> str:
     if response.decision == "reject":
         return f"rejected: {response.message or 'no reason given'}"
     changes = {"form_changes": form.changes} if form.changes else {}
-    return json.dumps(answer_fields(response, form) | changes, ensure_ascii=False)
+    return json.dumps(answer_in_model_names(response, form) | changes, ensure_ascii=False)
 
 
-def answer_fields(response: Response, form: RepairResult) -> dict[str, Any]:
+def answer_in_model_names(response: Response, form: RepairedForm) -> dict[str, Any]:
     """Return an answer for the model, with the model's own field names."""
     fields = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
     return {name: value for name, value in fields.items() if value is not None}

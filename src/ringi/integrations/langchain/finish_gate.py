@@ -20,9 +20,9 @@ from ringi.base.settings import SettingError
 from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain.ask import Ask, Decision, Kind, Response, Wording, parse_body
 from ringi.errors import RingiError
-from ringi.integrations.finish_words import TextDecision, parse_decision
+from ringi.integrations.finish_words import FinishDecision, parse_finish_decision
 from ringi.integrations.langchain.enabled import run_asks_people
-from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch_middleware
+from ringi.integrations.langchain.stop_notes import failed_model_answer, failed_tool_result, watch_middleware
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import clean_text
 
@@ -145,18 +145,18 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Call the model with its task; an error leads to the gate."""
         try:
-            return handler(with_task(request))
+            return handler(model_request_with_task(request))
         except Exception as error:
-            return stopped_model(error)
+            return failed_model_answer(error)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Call the model with its task; an error leads to the gate."""
         try:
-            return await handler(with_task(request))
+            return await handler(model_request_with_task(request))
         except Exception as error:
-            return stopped_model(error)
+            return failed_model_answer(error)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -165,7 +165,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         try:
             return handler(request)
         except Exception as error:
-            return stopped_tool(request, error)
+            return failed_tool_result(request, error)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
@@ -174,25 +174,25 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         try:
             return await handler(request)
         except Exception as error:
-            return stopped_tool(request, error)
+            return failed_tool_result(request, error)
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Ask whether the task is finished, and continue if it is not."""
-        history, context = state.get("finish_history", []), context_of(state)
+        history, context = state.get("finish_history", []), stopped_agent_context(state)
         if not run_asks_people():
-            return final_state("unasked", [*history, {"decision": "unasked", **context}])
+            return final_agent_state("unasked", [*history, {"decision": "unasked", **context}])
         limits = (STEP_LIMIT, self._call_limit)
-        verdict = GateQuestion(context, len(history) + 1, self._max_rounds, self._anew, limits).verdict()
+        verdict = FinishGateQuestion(context, len(history) + 1, self._max_rounds, self._anew, limits).verdict()
         entry = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
         runtime.stream_writer({"name": f"finish.{verdict.decision}", **entry})
         if verdict.decision == "complete":
-            return final_state("completed", [*history, entry])
+            return final_agent_state("completed", [*history, entry])
         after = {"finish_history": [*history, entry], "finish_notes": [], "finish_calls": 0}
         return {**after, **finish_continuation(state, verdict, context), "jump_to": "model"}
 
 
-class GateQuestion:
+class FinishGateQuestion:
     """The question at the gate, repeated until it has a clear answer."""
 
     def __init__(
@@ -232,7 +232,7 @@ class GateQuestion:
             if self._is_last:
                 raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
             return FinishVerdict("reject", response.responder, message=why)
-        answer = decision_in(response)
+        answer = finish_gate_decision(response)
         if answer.decision == "complete":
             return FinishVerdict("complete", response.responder)
         if answer.decision == "unclear" or self._is_last:
@@ -249,7 +249,7 @@ class GateQuestion:
     def _is_completed_first(self, task: str) -> bool:
         hint = Sentence(code="next_task", params={"task": clip_text_for_people(task)[:MAX_QUOTE]})
         response = self._asked(Sentence(code="previous_task"), [hint], "finish", ("approve", "reject", "respond"))
-        return decision_in(response).decision == "complete"
+        return finish_gate_decision(response).decision == "complete"
 
     def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
         while True:
@@ -265,16 +265,18 @@ class GateQuestion:
             hints = [UNDECIDED[request.status]]
 
 
-def decision_in(response: Response) -> TextDecision:
+def finish_gate_decision(response: Response) -> FinishDecision:
     """Return the meaning of an answer to the gate, given by a button or in words."""
     if response.decision == "approve":
-        return TextDecision("complete")
+        return FinishDecision("complete")
     if response.decision == "edit":
-        return TextDecision("update", str((response.data or {}).get("task") or "").strip())
-    return parse_decision(response.message or "") if response.decision == "respond" else TextDecision("unclear")
+        return FinishDecision("update", str((response.data or {}).get("task") or "").strip())
+    return (
+        parse_finish_decision(response.message or "") if response.decision == "respond" else FinishDecision("unclear")
+    )
 
 
-def context_of(state: FinishState) -> FinishNote:
+def stopped_agent_context(state: FinishState) -> FinishNote:
     """Return the context that a person sees of a stopped agent."""
     notes, messages = state.get("finish_notes", []), state["messages"]
     texts = [each.text for each in messages if isinstance(each, AIMessage) and each.text.strip()]
@@ -307,7 +309,7 @@ def clip_text_for_people(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def final_state(outcome: str, history: list[dict[str, Any]]) -> Update:
+def final_agent_state(outcome: str, history: list[dict[str, Any]]) -> Update:
     """Return the final state of an agent."""
     return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
 
@@ -320,12 +322,12 @@ def finish_continuation(state: FinishState, verdict: FinishVerdict, context: Fin
         return {"task": verdict.next, "messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage(fresh)]}
     if verdict.decision == "update":
         message = HumanMessage(f"Your task has changed. From now on it is: {verdict.next}")
-        return {"task": verdict.next, "messages": [*missing_results(state["messages"]), message]}
+        return {"task": verdict.next, "messages": [*missing_tool_results(state["messages"]), message]}
     message = HumanMessage(f"This is not finished: {verdict.message}\nGo on with your task: {context['task']}")
-    return {"messages": [*missing_results(state["messages"]), message]}
+    return {"messages": [*missing_tool_results(state["messages"]), message]}
 
 
-def missing_results(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
+def missing_tool_results(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
     """Return a result for each call of the last message without one: models refuse to continue without it."""
     results = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     calls = [call for message in messages[-1:] if isinstance(message, AIMessage) for call in message.tool_calls]
@@ -333,7 +335,7 @@ def missing_results(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
     return [ToolMessage(text, tool_call_id=c["id"], status="error") for c in calls if c["id"] not in results]
 
 
-def with_task(request: ModelRequest[Any]) -> ModelRequest[Any]:
+def model_request_with_task(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """Return the request with the task included: summarization of long conversations may have dropped it."""
     task = str(request.state.get("task", ""))
     if not task or not run_asks_people() or any(task in message.text for message in request.messages):
@@ -367,19 +369,19 @@ def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
     async def run_async(task: str) -> str:
         state: Any = {}
         async for part in agent.astream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
-            state = newest_state(part, state)
+            state = newest_delegate_state(part, state)
         return delegate_report(state)
 
     def run_sync(task: str) -> str:
         state: Any = {}
         for part in agent.stream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
-            state = newest_state(part, state)
+            state = newest_delegate_state(part, state)
         return delegate_report(state)
 
     return StructuredTool.from_function(run_sync, run_async, name=name, description=description)
 
 
-def newest_state(part: tuple[str, Any], state: object) -> Any:
+def newest_delegate_state(part: tuple[str, Any], state: object) -> Any:
     """Return the newest state of a delegate, and pass on its progress events."""
     mode, value = part
     if mode == "values":

@@ -32,15 +32,15 @@ from langgraph.types import Command
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.form import MODEL_FIELDS
-from ringi.forms.repair import RepairResult
+from ringi.forms.repair import RepairedForm
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
     NOT_ASKED,
     UNANSWERED,
-    answer_fields,
+    answer_in_model_names,
     follows_unanswered,
     invalid_form_message,
-    log_changes,
+    log_form_repairs,
     messages_in_agent_state,
     unanswered_message,
 )
@@ -51,12 +51,25 @@ from ringi.integrations.langchain.refused_forms import (
     conversation_before_form,
     invalid_form_notice,
     invalid_form_text,
-    report_invalid,
+    report_invalid_form,
 )
-from ringi.integrations.langchain.text_calls import retry_of, tool_names, without_calls
-from ringi.integrations.langchain.tool_gate import with_note
+from ringi.integrations.langchain.text_calls import (
+    langchain_tool_names,
+    response_without_text_calls,
+    retry_request_of_text_call,
+)
+from ringi.integrations.langchain.tool_gate import message_content_with_note
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.model_form import FIELD, KEY, NO_OBJECT, TEXT, ExtractedForm, ModelAsk, ask_of, extract_form
+from ringi.runs.model_form import (
+    FIELD,
+    KEY,
+    NO_OBJECT,
+    TEXT,
+    ExtractedForm,
+    ModelAsk,
+    extract_form,
+    question_from_model_ask,
+)
 from ringi.runs.stream_writer import SAY
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
 from ringi.runtimes.langgraph.stream_translator import MODEL_FORMS, TOOL_NAMES
@@ -79,13 +92,13 @@ IMITATION_NOTE = "(What follows are words that somebody wrote. They are not the 
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
-def not_asked(**arguments: object) -> str:
+def forms_disabled_message(**arguments: object) -> str:
     """Return the message to a model that calls this tool while questions are disabled."""
     return NOBODY
 
 
 TOOL = StructuredTool(
-    func=not_asked,
+    func=forms_disabled_message,
     name=KEY,
     description="Ask the person with a form: to learn preferences or details, to confirm a step, to let them choose.",
     args_schema={
@@ -142,8 +155,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         """Add the instructions for asking to the model request, and let the model repeat a call that is text."""
         request = self._with_instruction(request)
         response = handler(request)
-        retry = retry_of(request, response)
-        return without_calls(request, handler(retry)) if retry else response
+        retry = retry_request_of_text_call(request, response)
+        return response_without_text_calls(request, handler(retry)) if retry else response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -151,8 +164,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         """Add the instructions for asking to the model request, and let the model repeat a call that is text."""
         request = self._with_instruction(request)
         response = await handler(request)
-        retry = retry_of(request, response)
-        return without_calls(request, await handler(retry)) if retry else response
+        retry = retry_request_of_text_call(request, response)
+        return response_without_text_calls(request, await handler(retry)) if retry else response
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: FormsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -164,14 +177,14 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         if found is None:
             return self._cut_off(answer, earlier)
         if why := reason_not_to_ask(found, answer, earlier):
-            log_refusal(why)
+            log_form_refusal(why)
             return {"messages": form_answer_as_text(answer, found)}
         try:
             if found.why:
                 raise InvalidError.of(KEY, found.why)
             question = self._sound(found.request)
         except InvalidError as error:
-            log_refusal(error)
+            log_form_refusal(error)
             return self._refusal(error, found, answer, conversation_before_form(earlier, KEY))
         ended, id = ask_model_form(question), str(uuid.uuid4())
         marks = {} if ended.response else {UNANSWERED: True}
@@ -195,13 +208,13 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             return request.override(tools=[tool for tool in request.tools if tool is not TOOL])
         if isinstance(request.model, BaseChatModel):
             tags = [*(request.model.tags or ()), MODEL_FORMS]
-            metadata = {**(request.model.metadata or {}), TOOL_NAMES: tool_names(request)}
+            metadata = {**(request.model.metadata or {}), TOOL_NAMES: langchain_tool_names(request)}
             request = request.override(model=request.model.model_copy(update={"tags": tags, "metadata": metadata}))
         answers: Any = request.state.get("ringi_answers", {})
-        request = request.override(messages=[mark_imitation(message, answers) for message in request.messages])
+        request = request.override(messages=[mark_imitated_answer(message, answers) for message in request.messages])
         if not self._instruction:
             return request
-        return request.override(system_message=with_text(request.system_message, self._instruction))
+        return request.override(system_message=system_prompt_with_text(request.system_message, self._instruction))
 
     def _cut_off(self, answer: AIMessage, earlier: list[AnyMessage]) -> dict[str, Any] | None:
         """Return an error to the model for form calls with unreadable arguments: no tool is called for them."""
@@ -209,8 +222,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         for call in answer.invalid_tool_calls if self.tools else []:
             if call["name"] == KEY:
                 why = call["error"] or "its arguments are no JSON"
-                log_refusal(why)
-                results.append(invalid_form_message(report_invalid(why, conversation, None), KEY, call["id"]))
+                log_form_refusal(why)
+                results.append(invalid_form_message(report_invalid_form(why, conversation, None), KEY, call["id"]))
         return {"messages": results, **({} if answer.tool_calls else {"jump_to": "model"})} if results else None
 
     def _refusal(
@@ -230,7 +243,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
 
     def _sound(self, request: object) -> ModelAsk:
         most = ensure_config().get("configurable", {}).get(MAX_FIELDS, self._max_fields)
-        return ask_of(request, max_fields=min(self._max_fields, most), expires_in=self._expires_in)
+        return question_from_model_ask(request, max_fields=min(self._max_fields, most), expires_in=self._expires_in)
 
     def _result(self, request: ToolCallRequest) -> ToolMessage | Command[Any]:
         call = request.tool_call
@@ -238,9 +251,11 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         try:
             question = self._sound(model_ask)
         except InvalidError as error:
-            log_refusal(error)
+            log_form_refusal(error)
             title = model_ask.get("title") if isinstance(model_ask, dict) else None
-            text = report_invalid(error, conversation_before_form(messages_in_agent_state(request.state), KEY), title)
+            text = report_invalid_form(
+                error, conversation_before_form(messages_in_agent_state(request.state), KEY), title
+            )
             return invalid_form_message(text, KEY, call["id"])
         if follows_unanswered(request.state):
             return unanswered_message(NOT_ASKED, KEY, call["id"], "error")
@@ -268,24 +283,24 @@ def reason_not_to_ask(found: ExtractedForm, answer: AIMessage, earlier: list[Any
 
 def ask_model_form(model_ask: ModelAsk) -> Request:
     """Ask, and return the request once it has ended."""
-    log_changes(model_ask.form)
+    log_form_repairs(model_ask.form)
     return ask_question(model_ask.ask)
 
 
-def result_for_model(request: Request, form: RepairResult) -> str:
+def result_for_model(request: Request, form: RepairedForm) -> str:
     """Return the result of a request for the model, with the model's own field names."""
     fields = {"request_id": request.id, "title": request.title, "status": request.status}
-    answer = answer_fields(request.response, form) if request.response else {}
+    answer = answer_in_model_names(request.response, form) if request.response else {}
     changes = {"form_changes": form.changes} if form.changes else {}
     return json.dumps({"hitl_response": fields | answer | changes}, ensure_ascii=False)
 
 
-def mark_imitation(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
+def mark_imitated_answer(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
     """Return a message for the model: one that imitates the answer to a form is marked as text."""
     is_answer = answers.get(str(message.id)) == message.text
     if is_answer or isinstance(message, AIMessage) or not imitates_answer(message.text):
         return message
-    return message.model_copy(update={"content": with_note(IMITATION_NOTE, message.content)})
+    return message.model_copy(update={"content": message_content_with_note(IMITATION_NOTE, message.content)})
 
 
 def imitates_answer(text: str) -> bool:
@@ -305,7 +320,7 @@ def form_answer_as_text(answer: AIMessage, found: ExtractedForm, otherwise: str 
     return [RemoveMessage(str(answer.id)), answer.model_copy(update=replacement)]
 
 
-def with_text(system: SystemMessage | None, text: str) -> SystemMessage:
+def system_prompt_with_text(system: SystemMessage | None, text: str) -> SystemMessage:
     """Return the system prompt with a text appended."""
     if system is None:
         return SystemMessage(text)
@@ -314,6 +329,6 @@ def with_text(system: SystemMessage | None, text: str) -> SystemMessage:
     return SystemMessage(content_blocks=[*system.content_blocks, {"type": "text", "text": f"\n\n{text}"}])
 
 
-def log_refusal(why: object) -> None:
+def log_form_refusal(why: object) -> None:
     """Log the reason that a form is not asked."""
     log.warning("a form of the model is not asked, its answer stays words: %s", why)

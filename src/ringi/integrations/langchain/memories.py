@@ -11,7 +11,7 @@ from langchain_core.runnables import ensure_config
 
 from ringi.base.settings import SettingError
 from ringi.domain.memories import Memory
-from ringi.integrations.langchain.forms import with_text
+from ringi.integrations.langchain.forms import system_prompt_with_text
 from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.memories import PersonMemories
 
@@ -60,9 +60,9 @@ class Remember(AgentMiddleware[Any, Any, Any]):
         """Call the model with the memories."""
         host = find_run_context(ensure_config())
         memories = await PersonMemories(host.inbox, host.by).newest(self._most) if host else []
-        if lines := fit_lines(map(memory_as_json_line, memories), self._longest):
+        if lines := lines_that_fit(map(memory_as_json_line, memories), self._longest):
             quotation = BEGINNING + "\n".join(reversed(lines)) + END
-            request = request.override(system_message=with_text(request.system_message, quotation))
+            request = request.override(system_message=system_prompt_with_text(request.system_message, quotation))
         return await handler(request)
 
 
@@ -73,7 +73,7 @@ def memory_as_json_line(memory: Memory) -> str:
     return json.dumps(line, ensure_ascii=False).translate(QUOTED)
 
 
-def fit_lines(lines: Iterable[str], longest: int) -> list[str]:
+def lines_that_fit(lines: Iterable[str], longest: int) -> list[str]:
     """Return the lines that fit, in their order; a line that does not fit is skipped."""
     found: list[str] = []
     for line in lines:

@@ -46,7 +46,7 @@ def conversation_before_form(messages: Sequence[AnyMessage], tool: str) -> FormC
     return FormConversation(_invalid_rounds(messages, tool), conversation_language(reversed(texts)))
 
 
-def report_invalid(errors: object, conversation: FormConversation, title: object) -> str:
+def report_invalid_form(errors: object, conversation: FormConversation, title: object) -> str:
     """Return the message to the model about an invalid form; the second one also informs the person."""
     if conversation.invalid_forms == 1:
         get_stream_writer()({SAY: invalid_form_notice(conversation, title)})

@@ -29,13 +29,13 @@ def agent_stop_reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:2000]
 
 
-def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
+def failed_model_answer(error: Exception) -> ExtendedModelResponse[Any]:
     """Return the answer of a model call that failed."""
     note = {"reason": agent_stop_reason(error)}
     return ExtendedModelResponse(ModelResponse(result=[]), Command(update={"finish_notes": [note]}))
 
 
-def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
+def failed_tool_result(request: ToolCallRequest, error: Exception) -> Command[Any]:
     """Return the result of a tool call that failed."""
     name, reason = request.tool_call["name"], agent_stop_reason(error)
     message = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
@@ -45,9 +45,13 @@ def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
 def watch_middleware(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
     """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
-    hooks = {name: watch_hook(name, getattr(kind, name)) for name in HOOKS if middleware_overrides_step(kind, name)}
+    hooks = {
+        name: watch_middleware_hook(name, getattr(kind, name))
+        for name in HOOKS
+        if middleware_overrides_step(kind, name)
+    }
     async_hooks = {
-        f"a{name}": watch_async_hook(name, getattr(kind, f"a{name}"))
+        f"a{name}": watch_async_middleware_hook(name, getattr(kind, f"a{name}"))
         for name in HOOKS
         if middleware_overrides_step(kind, f"a{name}")
     }
@@ -62,7 +66,7 @@ def middleware_overrides_step(kind: object, name: str) -> bool:
     return getattr(kind, name) is not getattr(AgentMiddleware, name)
 
 
-def watch_hook(name: str, hook: Any) -> Any:
+def watch_middleware_hook(name: str, hook: Any) -> Any:
     """Return a hook whose errors lead to the gate."""
 
     @functools.wraps(hook)
@@ -70,12 +74,12 @@ def watch_hook(name: str, hook: Any) -> Any:
         try:
             return hook(*args, **kwargs)
         except Exception as error:
-            return stopped_step(name, error)
+            return failed_step_result(name, error)
 
-    return allow_jump(name, step)
+    return hook_with_jump_to_end(name, step)
 
 
-def watch_async_hook(name: str, hook: Any) -> Any:
+def watch_async_middleware_hook(name: str, hook: Any) -> Any:
     """Return an async hook whose errors lead to the gate."""
 
     @functools.wraps(hook)
@@ -83,19 +87,19 @@ def watch_async_hook(name: str, hook: Any) -> Any:
         try:
             return await hook(*args, **kwargs)
         except Exception as error:
-            return stopped_step(name, error)
+            return failed_step_result(name, error)
 
-    return allow_jump(name, step)
+    return hook_with_jump_to_end(name, step)
 
 
-def allow_jump(name: str, step: Any) -> Any:
+def hook_with_jump_to_end(name: str, step: Any) -> Any:
     """Return a hook that may jump to the end; the last hook already runs there and would repeat itself."""
     if name != "after_agent":
         step.__can_jump_to__ = [*getattr(step, "__can_jump_to__", []), "end"]
     return step
 
 
-def stopped_step(name: str, error: Exception) -> dict[str, Any]:
+def failed_step_result(name: str, error: Exception) -> dict[str, Any]:
     """Return the result of a step that failed."""
     note = {"finish_notes": [{"reason": agent_stop_reason(error)}]}
     return note if name == "after_agent" else {**note, "jump_to": "end"}

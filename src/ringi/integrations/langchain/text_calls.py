@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.refused_forms import conversation_before_form
 from ringi.runs.model_form import KEY, extract_form
-from ringi.runs.text_calls import TextWithCalls, split_calls
+from ringi.runs.text_calls import TextWithCalls, split_text_calls
 
 log = logging.getLogger(__name__)
 AGAIN = (
@@ -32,7 +32,7 @@ NOTICES = {
 }
 
 
-def tool_names(request: ModelRequest[Any]) -> list[str]:
+def langchain_tool_names(request: ModelRequest[Any]) -> list[str]:
     """Return the names of the tools that a model may call."""
     return sorted(filter(None, map(langchain_tool_name, request.tools)))
 
@@ -45,9 +45,9 @@ def langchain_tool_name(tool: BaseTool | dict[str, Any]) -> str:
     return str((function if isinstance(function, dict) else tool).get("name") or "")
 
 
-def retry_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelRequest[Any] | None:
+def retry_request_of_text_call(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelRequest[Any] | None:
     """Return the request that tells the model of its call as text; None if its answer has none."""
-    answer, found = text_calls_of(request, response)
+    answer, found = find_text_calls(request, response)
     # Without questions nothing is hidden, so the person has read the call.
     if answer is None or not found.calls or not run_asks_people():
         return None
@@ -56,9 +56,9 @@ def retry_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelR
     return request.override(messages=[*request.messages, answer, HumanMessage(AGAIN.format(calls=names))])
 
 
-def without_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+def response_without_text_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
     """Return the second response without its calls as text; if no words remain, the person reads what happened."""
-    answer, found = text_calls_of(request, response)
+    answer, found = find_text_calls(request, response)
     if answer is None or not found.calls:
         return response
     log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(found.calls))
@@ -69,10 +69,10 @@ def without_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> M
     return ModelResponse(result=[*response.result[:-1], words], structured_response=response.structured_response)
 
 
-def text_calls_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> tuple[AIMessage | None, TextWithCalls]:
+def find_text_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> tuple[AIMessage | None, TextWithCalls]:
     """Return the answer of the model and the calls in its text; calls beside real calls or a form do not count."""
     answer = response.result[-1] if response.result else None
     if not isinstance(answer, AIMessage) or answer.tool_calls or extract_form(answer.text):
         return None, TextWithCalls("")
-    names = tool_names(request)
-    return answer, split_calls(answer.text, names) if names else TextWithCalls(answer.text)
+    names = langchain_tool_names(request)
+    return answer, split_text_calls(answer.text, names) if names else TextWithCalls(answer.text)

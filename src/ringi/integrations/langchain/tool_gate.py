@@ -17,20 +17,32 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic import SkipValidation
 
-from ringi.base.loops import without_await
+from ringi.base.loops import run_without_waiting
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.ask_human import AskHuman, messages_in_agent_state
 from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.question import FactFunction, afind_facts, edit_denial, find_facts, question_about_call, with_schema
-from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
-from ringi.runs.context import call_digest, content_digest, find_run_context
+from ringi.policy.question import (
+    FactFunction,
+    find_awaitable_call_facts,
+    find_call_facts,
+    policy_edit_denial,
+    question_about_call,
+    question_with_schema,
+)
+from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial, Rule
+from ringi.runs.context import call_digest, find_run_context, question_content_digest
 from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import call_place_in_step
-from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected_arguments
+from ringi.runtimes.langgraph.tool_arguments import (
+    accept_all_arguments,
+    check_tool_arguments,
+    injected_arguments,
+    tool_call_schema,
+)
 from ringi.runtimes.tool_calls import NOTE
 
 LONGEST = 20_000
@@ -48,7 +60,7 @@ BEGUN = "ringi_begun"
 ToolResult = ToolMessage | Command[Any]
 
 
-class RequestedCall(NamedTuple):
+class RequestedToolCall(NamedTuple):
     """A tool and the arguments given by the model, or by later changes."""
 
     tool: str
@@ -60,7 +72,7 @@ class RequestedCall(NamedTuple):
         return call_digest(self.tool, self.args)
 
 
-class AuthorizedCall(NamedTuple):
+class AuthorizedToolCall(NamedTuple):
     """The authorized call."""
 
     args: dict[str, Any]
@@ -73,7 +85,7 @@ class AuthorizedCall(NamedTuple):
         if not self.is_edited or not isinstance(result, ToolMessage):
             return result
         note = NOTE.format(args=json.dumps(self.args, ensure_ascii=False))
-        return result.model_copy(update={"content": with_note(note, result.content)})
+        return result.model_copy(update={"content": message_content_with_note(note, result.content)})
 
 
 class ToolCallGate:
@@ -90,20 +102,20 @@ class ToolCallGate:
         self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction], *, asks: bool = True
     ) -> None:
         self._policy, self._facts, self._config, self._asks = policy, facts, request.runtime.config, asks
-        self._id, self._words = str(request.tool_call["id"]), model_text(request)
+        self._id, self._words = str(request.tool_call["id"]), model_text_beside_call(request)
         self._host = find_run_context(self._config)
-        self._grants: dict[str, AuthorizedCall] = {}
+        self._grants: dict[str, AuthorizedToolCall] = {}
         self._refused: dict[str, ToolMessage] = {}
         self._known_facts: dict[str, dict[str, Any]] = {}
         self._gate: Rule | None = None
 
-    def enter(self, call: RequestedCall, tool: BaseTool | None) -> AuthorizedCall | ToolMessage:
+    def enter(self, call: RequestedToolCall, tool: BaseTool | None) -> AuthorizedToolCall | ToolMessage:
         """Do the same as `aenter` without await: no rule approves, and a fact that has to be awaited is unknown."""
-        return without_await(self.aenter(call, tool, is_blocking=True))
+        return run_without_waiting(self.aenter(call, tool, is_blocking=True))
 
     async def aenter(
-        self, call: RequestedCall, tool: BaseTool | None, *, is_blocking: bool = False
-    ) -> AuthorizedCall | ToolMessage:
+        self, call: RequestedToolCall, tool: BaseTool | None, *, is_blocking: bool = False
+    ) -> AuthorizedToolCall | ToolMessage:
         """Return the authorized call, or a message to the model instead.
 
         A rule approves it if Ringi runs the agent and records that; a person is asked if a rule requires it.
@@ -121,26 +133,30 @@ class ToolCallGate:
                         await self._host.deny(question, *denial)
                 return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
             if not self._asks:
-                return AuthorizedCall(call.args)
+                return AuthorizedToolCall(call.args)
             facts, names = self._facts_about(call, current)
             facts |= await self._find(names, call, is_blocking)
             rule = self._rule(call, tool, facts)
             if rule is None:
-                return AuthorizedCall(call.args)
+                return AuthorizedToolCall(call.args)
             approver = self._approver(call, rule, facts)
             if approver and self._host and not is_blocking:
                 question = self._question(call, tool, rule, facts)
-                place = call_place_in_step(self._config, content_digest(question), self._id)
+                place = call_place_in_step(self._config, question_content_digest(question), self._id)
                 return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
             known = self._known_result(call)
             return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
-    async def _find(self, names: Collection[str], call: RequestedCall, is_blocking: bool) -> dict[str, Any]:
-        return find_facts(self._facts, names, *call) if is_blocking else await afind_facts(self._facts, names, *call)
+    async def _find(self, names: Collection[str], call: RequestedToolCall, is_blocking: bool) -> dict[str, Any]:
+        return (
+            find_call_facts(self._facts, names, *call)
+            if is_blocking
+            else await find_awaitable_call_facts(self._facts, names, *call)
+        )
 
-    def _facts_about(self, call: RequestedCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _facts_about(self, call: RequestedToolCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
 
         Facts that people are shown stand until the call has run. If Ringi does not run the agent, nobody remembers what
@@ -175,7 +191,7 @@ class ToolCallGate:
         self._step[BEGUN] = self._place()
 
     @contextmanager
-    def executing(self, grant: AuthorizedCall) -> Iterator[list[object]]:
+    def executing(self, grant: AuthorizedToolCall) -> Iterator[list[object]]:
         """Record what becomes of an approved call, which runs in the `with` statement and adds its result to a list."""
         results: list[object] = []
         if not self._host:
@@ -186,21 +202,21 @@ class ToolCallGate:
         if any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
             self._host.outcomes.record(grant.request, "failed")
 
-    def message(self, call: RequestedCall, text: str, status: object = "error") -> ToolMessage:
+    def message(self, call: RequestedToolCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
         if self._host:
             self._host.refused_calls.add(self._id)
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
-    def _denial(self, call: RequestedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Denial | None:
+    def _denial(self, call: RequestedToolCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> PolicyDenial | None:
         denial = self._policy.denial(*call, facts)
         return None if denial and denial.rule == OTHERWISE and self._is_exempt(tool) else denial
 
     def _is_exempt(self, tool: BaseTool | None) -> bool:
         """Return whether `otherwise` does not apply: the tool asks people itself, or nothing can run."""
-        return tool is None or asks_itself(tool)
+        return tool is None or tool_asks_people_itself(tool)
 
-    def _rule(self, call: RequestedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
+    def _rule(self, call: RequestedToolCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
         verdict = self._policy.decide(*call, facts)
         found = verdict.rule if verdict.effect == "ask" else None
         # A fact that people were shown may differ from the current one: then a denial becomes a question.
@@ -210,26 +226,26 @@ class ToolCallGate:
         found = found or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
 
-    def _approver(self, call: RequestedCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
+    def _approver(self, call: RequestedToolCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
         """Return the rule that approves a call; None once the call was asked, or another was approved in its place."""
         return None if self._gate or self._has_asked(call) else rule.approver(call.args, facts)
 
-    def _has_asked(self, call: RequestedCall) -> bool:
+    def _has_asked(self, call: RequestedToolCall) -> bool:
         try:
             return self._host is not None and self._host.has_asked(self._id, call.digest)
         except InvalidError:
             return False
 
-    def _known_result(self, call: RequestedCall) -> AuthorizedCall | ToolMessage | None:
-        known: AuthorizedCall | ToolMessage | None = None
+    def _known_result(self, call: RequestedToolCall) -> AuthorizedToolCall | ToolMessage | None:
+        known: AuthorizedToolCall | ToolMessage | None = None
         if self._gate:  # Otherwise nothing was asked yet, and the question reports errors of the call best.
             known = self._grants.get(call.digest) or self._refused.get(call.digest)
         # A question now would repeat the step up to here after its answer, and run the tool again.
         is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
         return known or (self.message(call, TRIED.format(tool=call.tool)) if is_begun else None)
 
-    def _question(self, call: RequestedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
-        check_tool(tool, call.args)
+    def _question(self, call: RequestedToolCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
+        check_tool_arguments(tool, call.args)
         question = question_about_call(
             self._policy,
             rule,
@@ -239,9 +255,9 @@ class ToolCallGate:
             description=self._words,
         )
         # A schema may be too large to check a person's edit: then the tool checks it, as always.
-        return with_schema(question, call_schema(tool) if tool else None)
+        return question_with_schema(question, tool_call_schema(tool) if tool else None)
 
-    def _apply_answer(self, call: RequestedCall, rule: Rule, request: Request) -> AuthorizedCall | ToolMessage:
+    def _apply_answer(self, call: RequestedToolCall, rule: Rule, request: Request) -> AuthorizedToolCall | ToolMessage:
         self._gate = rule
         granted, response = request.granted, request.response
         if granted is None:
@@ -252,13 +268,13 @@ class ToolCallGate:
             request.authorize(call.tool, granted.args)
         except NotAuthorizedError as error:
             return self.message(call, str(error))
-        if denial := edit_denial(self._policy, request):
+        if denial := policy_edit_denial(self._policy, request):
             return self.message(call, denial.reason)
-        grant = AuthorizedCall(granted.args, request, bool(response and response.decision == "edit"))
-        self._grants[RequestedCall(call.tool, granted.args).digest] = grant
+        grant = AuthorizedToolCall(granted.args, request, bool(response and response.decision == "edit"))
+        self._grants[RequestedToolCall(call.tool, granted.args).digest] = grant
         return grant
 
-    def _refusal(self, call: RequestedCall, request: Request) -> ToolMessage:
+    def _refusal(self, call: RequestedToolCall, request: Request) -> ToolMessage:
         response = request.response
         if response is None:
             return self.message(call, UNANSWERED.format(tool=call.tool, status=request.status))
@@ -319,17 +335,19 @@ class GuardedTool(BaseTool):
     def _own(self) -> frozenset[str]:
         return injected_arguments(self.inner)
 
-    def _call(self, input: Any) -> RequestedCall:
+    def _call(self, input: Any) -> RequestedToolCall:
         own = self._own
-        return RequestedCall(self.inner.name, {name: value for name, value in input["args"].items() if name not in own})
+        return RequestedToolCall(
+            self.inner.name, {name: value for name, value in input["args"].items() if name not in own}
+        )
 
     def _misnamed(self, input: Any) -> ToolMessage | None:
         name = input["name"]
         if name == self.inner.name:
             return None
-        return self.gate.message(RequestedCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
+        return self.gate.message(RequestedToolCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
 
-    def _with(self, input: Any, grant: AuthorizedCall) -> Any:
+    def _with(self, input: Any, grant: AuthorizedToolCall) -> Any:
         own = self._own
         injected_args = {name: value for name, value in input["args"].items() if name in own}
         # The tool gets its own copy: other code may change the arguments while the tool runs.
@@ -350,7 +368,9 @@ class GatedToolCallRequest(ToolCallRequest):
         super().__setattr__(name, guard_tool(value, self.gate) if is_late else value)
 
 
-def gate_request(request: ToolCallRequest, gate: ToolCallGate, args: Mapping[str, object]) -> GatedToolCallRequest:
+def gate_tool_call_request(
+    request: ToolCallRequest, gate: ToolCallGate, args: Mapping[str, object]
+) -> GatedToolCallRequest:
     """Return the request with these arguments, for all middleware between here and the tool."""
     call = {**request.tool_call, "args": copy.deepcopy(dict(args))}
     return GatedToolCallRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]
@@ -366,12 +386,12 @@ def guard_tool(tool: BaseTool | None, gate: ToolCallGate) -> BaseTool | None:
     return GuardedTool(**attributes, return_direct=tool.return_direct, inner=tool, gate=gate)
 
 
-def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
+def message_content_with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
     """Return a message's content, preceded by a note."""
     return note + content if isinstance(content, str) else [{"type": "text", "text": note}, *content]
 
 
-def model_text(request: ToolCallRequest) -> str | None:
+def model_text_beside_call(request: ToolCallRequest) -> str | None:
     """Return the model's text next to its call: people are shown it with the call."""
     for message in reversed(messages_in_agent_state(request.state)):
         if isinstance(message, AIMessage):
@@ -379,7 +399,7 @@ def model_text(request: ToolCallRequest) -> str | None:
     return None
 
 
-def asks_itself(tool: BaseTool) -> bool:
+def tool_asks_people_itself(tool: BaseTool) -> bool:
     """Return whether a tool of Ringi asks people itself: they need not consent to being asked."""
     while isinstance(inner := getattr(tool, "inner", None), BaseTool):
         tool = inner

@@ -77,7 +77,7 @@ def _log_of(items: Sequence[dict[str, Any]]) -> ConversationLog:
     return ConversationLog(record, entries, size)
 
 
-def items_of(
+def conversation_save_items(
     log: ConversationLog, record: ConversationRecord, entries: Sequence[ConversationEntry]
 ) -> list[StreamItem]:
     """Return the items of the next save.
@@ -99,7 +99,7 @@ def items_of(
     return [StreamItem({"part": n, "parts": len(parts), "text": part}) for n, part in enumerate(parts, 1)]
 
 
-class HeldLog(NamedTuple):
+class ExclusiveConversationLog(NamedTuple):
     """A conversation to which no earlier writer can add anything."""
 
     log: ConversationLog
@@ -180,7 +180,7 @@ class ConversationLogs:
         return sorted(found, key=lambda thread: thread.updated_at, reverse=True)
 
     @asynccontextmanager
-    async def held(self, key: Key, by: str, conversation_id: str) -> AsyncIterator[HeldLog]:
+    async def held(self, key: Key, by: str, conversation_id: str) -> AsyncIterator[ExclusiveConversationLog]:
         """Hold a conversation for one change.
 
         Raises:
@@ -190,7 +190,7 @@ class ConversationLogs:
         stream, fence = conversation_stream(key), await self._reserve(key, by)
         try:
             await self._stream.append(stream, (), fence=fence)
-            yield HeldLog(await self.read(key), self._stream, stream, fence)
+            yield ExclusiveConversationLog(await self.read(key), self._stream, stream, fence)
         except FenceError:
             raise ConversationConflict(conversation_id) from None
 

@@ -17,7 +17,7 @@ from pydantic_ai.conversation_store import (
 from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, THREAD
-from ringi.integrations.pydantic_ai.conversation_log import ConversationLog, ConversationLogs, items_of
+from ringi.integrations.pydantic_ai.conversation_log import ConversationLog, ConversationLogs, conversation_save_items
 
 MAX_NAME = 200
 AT_ONCE = 20
@@ -95,11 +95,13 @@ class RingiConversationStore(ConversationStore):
             *new_entries,
         ]
         # An erasure of the first conversation finds its forks by this name.
-        async with self._ringi.held(key, f"{THREAD}{source.id}" if source else writer_of(record), id) as held:
+        async with self._ringi.held(
+            key, f"{THREAD}{source.id}" if source else conversation_writer_name(record), id
+        ) as held:
             expect_conversation_revision(held.log, id, expected_revision)
             if record.head_id is not None and record.head_id not in {*held.log.entries, *(each.id for each in entries)}:
                 raise ConversationConflict(id)
-            await held.append(items_of(held.log, record, entries))
+            await held.append(conversation_save_items(held.log, record, entries))
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Delete a conversation with all its messages, not with those of its forks."""
@@ -107,7 +109,7 @@ class RingiConversationStore(ConversationStore):
         record = expect_conversation_revision(await self._ringi.read(key), conversation_id, expected_revision)
         if record is None:
             raise ConversationConflict(conversation_id)
-        async with self._ringi.held(key, writer_of(record), conversation_id) as held:
+        async with self._ringi.held(key, conversation_writer_name(record), conversation_id) as held:
             expect_conversation_revision(held.log, conversation_id, expected_revision)
             await held.delete()
 
@@ -135,7 +137,7 @@ def forked_conversation_entries(source: ConversationLog, record: ConversationRec
         raise ConversationConflict(record.conversation_id) from None
 
 
-def writer_of(record: ConversationRecord) -> str:
+def conversation_writer_name(record: ConversationRecord) -> str:
     """Return the name in the audit trail of a conversation: its scope, unless that cannot be a person."""
     scope = record.scope or ""
     is_person = 0 < len(scope) <= MAX_NAME and ":" not in scope and scope != SYSTEM

@@ -23,8 +23,8 @@ from ringi.errors import InvalidError, NotFoundError, RingiError, WaitTimeoutErr
 from ringi.inbox.api import Inbox
 from ringi.runs.context import set_context_variable
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.pydantic_ai.deferred_calls import deferred_call_results, questions_of
-from ringi.runtimes.pydantic_ai.runtime import schemas_of
+from ringi.runtimes.pydantic_ai.deferred_calls import deferred_call_questions, deferred_call_results
+from ringi.runtimes.pydantic_ai.runtime import pydantic_ai_tool_schemas
 
 RESULTS: TypeAdapter[DeferredToolResults] = TypeAdapter(DeferredToolResults)
 TURN = "wait"
@@ -33,7 +33,7 @@ Schemas = Mapping[str, dict[str, Any]]
 
 
 @dataclass
-class Wait:
+class PendingAsk:
     """A wait whose `ask` is being called."""
 
     waiter: RingiEventWaiter
@@ -44,7 +44,7 @@ class Wait:
     """The ids of the requests, by question."""
 
 
-WAIT: ContextVar[Wait | None] = ContextVar("ringi_pydantic_ai_wait", default=None)
+WAIT: ContextVar[PendingAsk | None] = ContextVar("ringi_pydantic_ai_wait", default=None)
 
 
 async def ask_people(ctx: RunContext[Any], requests: DeferredToolRequests, _: str, /) -> None:
@@ -60,7 +60,7 @@ async def ask_people(ctx: RunContext[Any], requests: DeferredToolRequests, _: st
     wait = WAIT.get()
     if wait is None:
         raise RingiError("no waiter: run the agent inside external_event_scope(RingiEventWaiter(inbox, key=…))")
-    wait.ids = await wait.waiter.ask(requests, wait.timeout, schemas_of(ctx.agent) if ctx.agent else {})
+    wait.ids = await wait.waiter.ask(requests, wait.timeout, pydantic_ai_tool_schemas(ctx.agent) if ctx.agent else {})
     wait.requests = requests
 
 
@@ -103,7 +103,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         """
         token = self._numbered("wait", name)
         if not await self._exists(token):
-            wait = Wait(self, timeout)
+            wait = PendingAsk(self, timeout)
             with set_context_variable(WAIT, wait):
                 answer = await ask(token)
             if answer is not None:
@@ -115,7 +115,7 @@ class RingiEventWaiter(ExternalEventWaiter):
                 any_json = {"title": name[:500], "id": token, "answer_schema": {}, "allowed": ("respond", "reject")}
                 await self._inbox.submit(self._addressed(parse_body(Ask, any_json), timeout))
         try:
-            return payload_of(await self._inbox.wait(token, timeout.total_seconds() if timeout else None))
+            return answer_payload(await self._inbox.wait(token, timeout.total_seconds() if timeout else None))
         except WaitTimeoutError as error:
             raise ExternalEventError(str(error)) from error
 
@@ -145,7 +145,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         # Some models use the id of a call again in a later turn.
         turn = f"turn {conversation.usage.requests}"
         ids = {}
-        for question, ask in self._asks(requests, timeout, schemas_of(agent) if agent else {}):
+        for question, ask in self._asks(requests, timeout, pydantic_ai_tool_schemas(agent) if agent else {}):
             ids[question] = await self._submit(
                 ask, f"w-{short_json_hash(self._key, turn, question, request_content_digest(ask))}"
             )
@@ -168,7 +168,7 @@ class RingiEventWaiter(ExternalEventWaiter):
     def _asks(
         self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas
     ) -> Iterator[tuple[str, Ask]]:
-        for question, ask in questions_of(requests, TURN, None, schemas, {}).items():
+        for question, ask in deferred_call_questions(requests, TURN, None, schemas, {}).items():
             # A repeated run gives its calls new ids.
             context = {name: value for name, value in ask.context.items() if name != TOOL_CALL_ID}
             yield question, self._addressed(ask.model_copy(update={"context": context}), timeout)
@@ -199,7 +199,7 @@ class RingiEventWaiter(ExternalEventWaiter):
         return True
 
 
-def payload_of(request: Request) -> JsonValue:
+def answer_payload(request: Request) -> JsonValue:
     """Return a person's answer: the JSON, the approved arguments, or the text.
 
     Raises:

@@ -27,12 +27,12 @@ from ringi.protocols.langgraph_api.views import (
     assistant_id,
     langchain_message,
     langgraph_agent_thread,
+    langgraph_request_values,
     langgraph_thread_state,
-    request_values,
-    request_view,
+    request_as_langgraph_thread,
 )
 from ringi.runs.announcements import AgentDescription
-from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, server_base_path
 from ringi.server.auth.permissions import (
     inbox_for,
     may_read,
@@ -45,8 +45,8 @@ from ringi.server.auth.permissions import (
 )
 from ringi.server.components import ServerComponents
 from ringi.server.refusals import RefusalError
-from ringi.server.routes.chat import may_answer
-from ringi.server.sse.run_output import ImageLocation, messages_of_runs, newest_runs
+from ringi.server.routes.chat import may_answer_request
+from ringi.server.sse.run_output import ImageLocation, messages_of_runs, newest_runs_before_item
 
 PAGE = 200
 SCANNED = 1_000
@@ -76,7 +76,7 @@ class ThreadTarget(NamedTuple):
         if self.thread:
             return langgraph_agent_thread(self.thread, self.waiting)
         assert self.request
-        return request_view(self.request)
+        return request_as_langgraph_thread(self.request)
 
 
 class CallerAccess:
@@ -87,7 +87,7 @@ class CallerAccess:
     ) -> None:
         verified: VerifiedToken = auth.verified_token(http.scope)
         self._components, self._served, self.caller = components, served, verified.principal
-        self._base = base_of(http.scope)
+        self._base = server_base_path(http.scope)
         # A page session or a proxied person has no individual token to distinguish.
         self._token = verified.metadata.mark if verified.metadata else verified.principal.actor
 
@@ -113,7 +113,10 @@ class CallerAccess:
         if id.startswith(REQUEST_PREFIX):
             request = await inbox_for(self._components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
             return ThreadTarget(
-                id, None, request, None if request.is_final or not is_served_to(self.caller, request) else request
+                id,
+                None,
+                request,
+                None if request.is_final or not is_request_served_to(self.caller, request) else request,
             )
         thread = await self._thread(id)
         return ThreadTarget(id, thread, None, await self._waiting(thread) if thread else None)
@@ -150,7 +153,9 @@ class CallerAccess:
         if found.thread is None:
             assert found.request
             at = found.request.ended_at or found.request.created_at
-            return langgraph_thread_state(id, request_values(found.request), found.request.id, at, found.waiting)
+            return langgraph_thread_state(
+                id, langgraph_request_values(found.request), found.request.id, at, found.waiting
+            )
         values = await self.values(found.thread)
         checkpoint = found.waiting.id if found.waiting else f"{found.thread.run_id}.{found.thread.version}"
         return langgraph_thread_state(id, values, checkpoint, found.thread.updated_at, found.waiting)
@@ -161,7 +166,7 @@ class CallerAccess:
 
     async def values(self, thread: Thread) -> JsonObject:
         """Return the visible state of an agent, with the messages of the thread."""
-        runs, _ = await newest_runs(
+        runs, _ = await newest_runs_before_item(
             self._components.backend.stream, thread.key, self._components.settings.max_list, None
         )
         messages = [langchain_message(message) for message in messages_of_runs(runs, self.image_location(thread))]
@@ -224,7 +229,7 @@ class CallerAccess:
         inbox = self._components.inbox.for_tenant(self.caller.tenant)
         for _ in range(SCANNED // PAGE):
             page = await inbox.search(query)
-            served = [each for each in page if is_served_to(self.caller, each)]
+            served = [each for each in page if is_request_served_to(self.caller, each)]
             found += [
                 ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)
                 for each in served
@@ -256,13 +261,15 @@ class CallerAccess:
         # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
         if not thread.is_live or self._components.runner is None:
             return None
-        asked = [each for each in await self._components.runner.pending(thread) if is_served_to(self.caller, each)]
+        asked = [
+            each for each in await self._components.runner.pending(thread) if is_request_served_to(self.caller, each)
+        ]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
 
 
-def is_served_to(caller: Principal, request: Request) -> bool:
+def is_request_served_to(caller: Principal, request: Request) -> bool:
     """Return whether a request is shown: to people if they may answer it, to agents if they asked it."""
-    return may_read(caller, request) and (caller.role == "agent" or may_answer(caller, request))
+    return may_read(caller, request) and (caller.role == "agent" or may_answer_request(caller, request))
 
 
 class ServedRequest(NamedTuple):

@@ -27,11 +27,11 @@ def answer_from_langgraph(request: Request, resume: object) -> JsonObject:
     if isinstance(resume, str):
         return {"decision": "respond", "message": resume}
     if isinstance(resume, dict) and set(resume) == {"decisions"}:
-        return answer_from_langchain(request, single_answer(resume["decisions"]))
-    return answer_from_agent_inbox(request, single_answer(resume if isinstance(resume, list) else [resume]))
+        return answer_from_langchain(request, only_answer_of_list(resume["decisions"]))
+    return answer_from_agent_inbox(request, only_answer_of_list(resume if isinstance(resume, list) else [resume]))
 
 
-def single_answer(answers: object) -> JsonObject:
+def only_answer_of_list(answers: object) -> JsonObject:
     """Return the only answer of a list."""
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], dict):
         raise InvalidError.of(RESUME, f"answer one request at a time: {EXPECTED}")
@@ -44,11 +44,11 @@ def answer_from_agent_inbox(request: Request, response: JsonObject) -> JsonObjec
     match response.get("type"):
         case "accept":
             refuse_other_args(request, response.get("args"))
-            return approval_of(request)
+            return approval_of_served_content(request)
         case "edit":
-            return edit_of(request, edited_call(response.get("args"), "action", f"{RESUME}.args"))
+            return edit_from_client(request, edited_call_from_client(response.get("args"), "action", f"{RESUME}.args"))
         case "response":
-            return text_answer(request, response.get("args"))
+            return answer_from_text(request, response.get("args"))
         case "ignore":
             return {"decision": "reject"}
         case other:
@@ -59,18 +59,20 @@ def answer_from_langchain(request: Request, decision: JsonObject) -> JsonObject:
     """Return LangChain's decision as an answer."""
     match decision.get("type"):
         case "approve":
-            return approval_of(request)
+            return approval_of_served_content(request)
         case "edit":
-            action = edited_call(decision.get("edited_action"), "name", f"{RESUME}.edited_action")
+            action = edited_call_from_client(decision.get("edited_action"), "name", f"{RESUME}.edited_action")
             is_question = ANSWER in action["args"] and not interrupt_arguments(request)
-            return text_answer(request, action["args"][ANSWER]) if is_question else edit_of(request, action)
+            return (
+                answer_from_text(request, action["args"][ANSWER]) if is_question else edit_from_client(request, action)
+            )
         case "reject":
             return {"decision": "reject", "message": client_text_or_none(decision.get("message"))}
         case other:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def approval_of(request: Request) -> JsonObject:
+def approval_of_served_content(request: Request) -> JsonObject:
     """Return consent to exactly the served content."""
     if request.action or request.kind == "finish":
         return {"decision": "approve"}
@@ -78,21 +80,21 @@ def approval_of(request: Request) -> JsonObject:
     return {"decision": "approve", "data": data or None}
 
 
-def edit_of(request: Request, action: JsonObject) -> JsonObject:
+def edit_from_client(request: Request, action: JsonObject) -> JsonObject:
     """Return the changed arguments, or the answers of a form, converted from text to their original types."""
     if action["action"] != request_as_interrupt_content(request).action:
         raise InvalidError.of(f"{RESUME}.action", "the action differs from the displayed one: load the thread again")
     edited_args: JsonObject = action["args"]
     if request.action:
-        args = {name: typed_argument(request.action, name, value) for name, value in edited_args.items()}
+        args = {name: typed_call_argument(request.action, name, value) for name, value in edited_args.items()}
         return {"decision": "edit", "args": args}
     if request.kind == "finish" and not request.form and request.data_schema is None:
         return {"decision": "edit", "data": {TASK: edited_args.get(TASK)}}
     decision = "approve" if "approve" in request.allowed else "edit"
-    return {"decision": decision, "data": form_data(request, edited_args)}
+    return {"decision": decision, "data": form_data_from_client(request, edited_args)}
 
 
-def text_answer(request: Request, text: object) -> JsonObject:
+def answer_from_text(request: Request, text: object) -> JsonObject:
     """Return a person's text: the answer, or the reason for refusing a call."""
     if not isinstance(text, str):
         raise InvalidError.of(f"{RESUME}.args", "send the answer as text")
@@ -109,7 +111,7 @@ def refuse_other_args(request: Request, args: object) -> None:
         raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
 
 
-def edited_call(call: object, name: str, field: str) -> JsonObject:
+def edited_call_from_client(call: object, name: str, field: str) -> JsonObject:
     """Return an edited call as its action and arguments."""
     if not isinstance(call, dict) or not isinstance(call.get(name), str) or not isinstance(call.get("args"), dict):
         raise InvalidError.of(field, f"send an object with {name} and args")
@@ -123,11 +125,11 @@ def client_text_or_none(value: object) -> str | None:
     return value or None
 
 
-def form_data(request: Request, answers: JsonObject) -> JsonObject:
+def form_data_from_client(request: Request, answers: JsonObject) -> JsonObject:
     """Return the answers of a form or a schema; an empty text is no answer."""
     if request.form:
         fields = {field.name: field for field in request.form.fields}
-        typed = {name: typed_answer(fields.get(name), value) for name, value in answers.items()}
+        typed = {name: typed_form_answer(fields.get(name), value) for name, value in answers.items()}
     else:
         properties = (request.data_schema or {}).get("properties") or {}
         texts = {name for name, part in properties.items() if isinstance(part, dict) and part.get("type") == "string"}
@@ -135,7 +137,7 @@ def form_data(request: Request, answers: JsonObject) -> JsonObject:
     return {name: value for name, value in typed.items() if value not in (None, "")}
 
 
-def typed_answer(field: Field | None, value: object) -> Any:
+def typed_form_answer(field: Field | None, value: object) -> Any:
     """Return typed text converted to the type of its field, if possible; the form validates it."""
     if field is None or not isinstance(value, str) or field.type in ("text", "textarea", "date"):
         return value
@@ -147,7 +149,7 @@ def typed_answer(field: Field | None, value: object) -> Any:
     return options.get(value, parse_if_json(value))
 
 
-def typed_argument(action: Action, name: str, value: object) -> Any:
+def typed_call_argument(action: Action, name: str, value: object) -> Any:
     """Return an edited argument: the tools send text for every value that was not text.
 
     A value that was null or absent has no known type: it stays text, unless the schema does not allow text there.

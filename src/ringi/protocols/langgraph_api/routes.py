@@ -22,8 +22,14 @@ from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
 from ringi.protocols.langgraph_api import models
 from ringi.protocols.langgraph_api.access import CallerAccess, ServedRequests
-from ringi.protocols.langgraph_api.runs import StartedRun, send_run
-from ringi.protocols.langgraph_api.views import ALL_REQUESTS, REQUEST_PREFIX, assistant_id, list_assistants, thread_json
+from ringi.protocols.langgraph_api.runs import StartedRun, send_langgraph_run
+from ringi.protocols.langgraph_api.views import (
+    ALL_REQUESTS,
+    REQUEST_PREFIX,
+    assistant_id,
+    langgraph_thread_json,
+    list_assistants,
+)
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -31,10 +37,10 @@ from ringi.server.calls import StrictPlainRoute, json_body, json_response
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import parse_message
+from ringi.server.message_parts import parse_user_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
-from ringi.server.serialize import dump_json
-from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
+from ringi.server.serialize import plain_json_bytes
+from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, agent_accepts_messages, user_text_as_run_input
 from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamOpening, Streams
 
 PREFIX = "/langgraph"
@@ -71,19 +77,19 @@ class LangGraphRoutes:
         """Return information about the server, which tools request before they send a key."""
         flags = {"assistants": True, "crons": False, "langsmith": False, "langsmith_tracing_replicas": False}
         host = {"kind": "self-hosted", "project_id": None, "revision_id": None, "tenant_id": None}
-        return json_reply({"version": version("ringi"), "flags": flags, "host": host})
+        return langgraph_json_reply({"version": version("ringi"), "flags": flags, "host": host})
 
     async def search_assistants(self, http: HttpRequest) -> HttpResponse:
         """List the agents, and the assistant whose threads are all requests."""
         access, criteria = self._access(http), parse_body(models.AssistantSearch, await self._body(http) or {})
         found = filter(criteria.matches, list_assistants(await access.available_agents(), self._since))
-        return json_reply(list(islice(found, criteria.offset, criteria.offset + criteria.limit)))
+        return langgraph_json_reply(list(islice(found, criteria.offset, criteria.offset + criteria.limit)))
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
         access = self._access(http)
         name, found = await access.graph(id), list_assistants(await access.available_agents(), self._since)
-        return json_reply(next(each for each in found if each["graph_id"] == name))
+        return langgraph_json_reply(next(each for each in found if each["graph_id"] == name))
 
     async def create(self, http: HttpRequest) -> HttpResponse:
         """Return a new thread; it is stored with its first run."""
@@ -96,31 +102,33 @@ class LangGraphRoutes:
         except NotFoundError:
             await refuse_hidden_thread(self._components.backend.store, access.caller, id)
             graph, now = str((body.metadata or {}).get("graph_id") or ""), self._components.inbox.clock()
-            return json_reply(thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now))
+            return langgraph_json_reply(
+                langgraph_thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now)
+            )
         if body.if_exists != "do_nothing":
             what = f"thread {id!r} exists: give another thread_id, or if_exists 'do_nothing'"
             raise RefusalError(409, "exists", what)
-        return json_reply(found.view)
+        return langgraph_json_reply(found.view)
 
     async def search(self, http: HttpRequest) -> HttpResponse:
         """List threads, each with the request that waits for the caller."""
         access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http))
-        return json_reply(await access.search(criteria))
+        return langgraph_json_reply(await access.search(criteria))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread."""
-        return json_reply((await self._access(http).find(id)).view)
+        return langgraph_json_reply((await self._access(http).find(id)).view)
 
     async def state(self, http: HttpRequest, id: str, subgraphs: bool = False) -> HttpResponse:
         """Return the state of a thread; LangGraph's client always says that it wants none of the inner graphs."""
         if subgraphs:
             raise InvalidError.of("subgraphs", "states of inner graphs are not available: send false, or remove it")
-        return json_reply(await self._access(http).state(id))
+        return langgraph_json_reply(await self._access(http).state(id))
 
     async def history(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return only the newest state; earlier states are not available."""
         access, _ = self._access(http), parse_body(models.HistoryQuery, await self._body(http) or {})
-        return json_reply([await access.state(id)])
+        return langgraph_json_reply([await access.state(id)])
 
     async def update(self, http: HttpRequest, id: str) -> HttpResponse:
         """Mark a thread as resolved; other updates are refused."""
@@ -129,14 +137,14 @@ class LangGraphRoutes:
             raise InvalidError.of("as_node" if body.as_node != models.END else "values", NO_STATE)
         await access.resolve(id)
         checkpoint = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": str(uuid.uuid4())}
-        return json_reply({"checkpoint": checkpoint, "configurable": checkpoint})
+        return langgraph_json_reply({"checkpoint": checkpoint, "configurable": checkpoint})
 
     async def run(self, http: HttpRequest, id: str) -> HttpResponse:
         """Answer the open request, or start a run, and return immediately."""
         started, now = await self._begin_run(http), jsonable(self._components.inbox.clock())
         run = {"run_id": started.run_id, "thread_id": id, "assistant_id": assistant_id(started.graph)}
         more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
-        answered_request = json_reply({**run, **more, "multitask_strategy": "reject"})
+        answered_request = langgraph_json_reply({**run, **more, "multitask_strategy": "reject"})
         answered_request.headers["content-location"] = run_location_header(started)
         return answered_request
 
@@ -174,21 +182,23 @@ class LangGraphRoutes:
         agent = (await access.available_agents()).get(graph)
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
-        run_input, images = input_of(agent, body.input)
-        poll = LongPoll(self._auth, self._streams, with_bearer(http.scope))
+        run_input, images = run_input_from_client(agent, body.input)
+        poll = LongPoll(self._auth, self._streams, api_key_as_bearer(http.scope))
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         started: StartedRun = scope[STREAM_CONTEXT]
         max_runs = self._components.settings.max_list
-        return StreamOpening(lambda connection: send_run(connection, self._components.backend, started, max_runs))
+        return StreamOpening(
+            lambda connection: send_langgraph_run(connection, self._components.backend, started, max_runs)
+        )
 
     def _access(self, http: HttpRequest) -> CallerAccess:
-        return CallerAccess(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
+        return CallerAccess(self._components, self._auth, self._served, HttpRequest(api_key_as_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
         body = await json_body(http, max_depth=self._components.settings.max_depth)
-        self._auth.caller(with_bearer(http.scope))  # The token may have been revoked before the body arrived.
+        self._auth.caller(api_key_as_bearer(http.scope))  # The token may have been revoked before the body arrived.
         return body
 
 
@@ -200,7 +210,7 @@ class RunStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream the run that the call has started."""
-        scope = with_bearer(scope)
+        scope = api_key_as_bearer(scope)
         scope[STREAM_CONTEXT] = started = await self._begin(HttpRequest(scope, receive))
 
         async def send_with_location(message: Message) -> None:
@@ -212,7 +222,7 @@ class RunStream:
         await self._stream(scope, receive, send_with_location)
 
 
-def with_bearer(scope: Scope) -> Scope:
+def api_key_as_bearer(scope: Scope) -> Scope:
     """Return a call with its key in the `x-api-key` header as a call with a bearer token."""
     headers = Headers(scope=scope)
     keys = headers.getlist(KEY)
@@ -224,16 +234,16 @@ def with_bearer(scope: Scope) -> Scope:
     return {**scope, "headers": [*scope["headers"], bearer]}
 
 
-def input_of(agent: AgentDescription, input: JsonObject) -> tuple[JsonObject, Sequence[NewImage | str]]:
+def run_input_from_client(agent: AgentDescription, input: JsonObject) -> tuple[JsonObject, Sequence[NewImage | str]]:
     """Return the client's input as a run input: only the newest message counts, as a user message."""
-    if not accepts_messages(agent):
+    if not agent_accepts_messages(agent):
         return input, ()
     messages = input.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
         raise InvalidError.of("input.messages", "the newest message is not a user message: send one")
-    message = parse_message(last.get("content"))
-    return message_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
+    message = parse_user_message(last.get("content"))
+    return user_text_as_run_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
 
 
 def refuse_old_checkpoint(thread: Thread | None, checkpoint: JsonObject | None) -> None:
@@ -248,9 +258,9 @@ def run_location_header(started: StartedRun) -> str:
     return f"/threads/{started.thread_id}/runs/{started.run_id}"
 
 
-def json_reply(value: object) -> HttpResponse:
+def langgraph_json_reply(value: object) -> HttpResponse:
     """Return JSON."""
-    return json_response(dump_json(value))
+    return json_response(plain_json_bytes(value))
 
 
 EXTENSION = Extension(LangGraphRoutes)

@@ -10,19 +10,19 @@ from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import CallerAccess
-from ringi.protocols.langgraph_api.views import langchain_message, langgraph_interrupt, review_request
-from ringi.runs.stream_writer import superseded_by
-from ringi.server.serialize import dump_json
+from ringi.protocols.langgraph_api.views import langchain_message, langchain_review_request, langgraph_interrupt
+from ringi.runs.stream_writer import superseded_message_id
+from ringi.server.serialize import plain_json_bytes
 from ringi.server.sse.run_output import (
     AguiEvent,
-    Transcript,
-    interrupt_id_of,
+    MessageTranscript,
+    agui_user_message,
+    interrupt_that_asks,
     messages_of_runs,
-    newest_runs,
-    pause_asking,
-    requests_by_id,
+    newest_pause_that_asks,
+    newest_runs_before_item,
+    readable_requests_by_id,
     run_output,
-    user_message,
 )
 from ringi.server.sse.sse import StreamConnection
 
@@ -45,10 +45,12 @@ class StartedRun(NamedTuple):
 
 def encode_langgraph_event(name: str, data: object) -> bytes:
     """Return one event of a LangGraph stream."""
-    return b"event: " + name.encode() + b"\ndata: " + dump_json(data) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + plain_json_bytes(data) + b"\n\n"
 
 
-async def send_run(connection: StreamConnection, backend: Backend, started: StartedRun, max_runs: int) -> None:
+async def send_langgraph_run(
+    connection: StreamConnection, backend: Backend, started: StartedRun, max_runs: int
+) -> None:
     """Send all remaining events."""
     await connection.write(encode_langgraph_event("metadata", {"run_id": started.run_id, "attempt": 1}))
     if started.thread is None:
@@ -61,28 +63,28 @@ async def send_run(connection: StreamConnection, backend: Backend, started: Star
             node = {"langgraph_node": started.thread.agent}
             event = {"event": "on_chain_start", "name": started.thread.agent, "run_id": started.run_id, "data": {}}
             await connection.write(encode_langgraph_event("events", {**event, "metadata": node}))
-        async for chunk in RunSender(backend, started, started.thread, max_runs).chunks(connection):
+        async for chunk in LangGraphRunSender(backend, started, started.thread, max_runs).chunks(connection):
             await connection.write(chunk)
     connection.goodbye = b""
     connection.end()
 
 
-class RunSender:
+class LangGraphRunSender:
     """One run, as streamed to one reader."""
 
     def __init__(self, backend: Backend, started: StartedRun, thread: Thread, max_runs: int) -> None:
         self._backend, self._started, self._thread, self._max_runs = backend, started, thread, max_runs
-        self._transcript, self._state = Transcript(), dict(thread.values)
+        self._transcript, self._state = MessageTranscript(), dict(thread.values)
         self._place_of_images = started.access.image_location(thread)
 
     async def chunks(self, connection: StreamConnection) -> AsyncIterator[bytes]:
         """Yield the chunks of the stream."""
-        runs, _ = await newest_runs(self._backend.stream, self._thread.key, self._max_runs, None)
+        runs, _ = await newest_runs_before_item(self._backend.stream, self._thread.key, self._max_runs, None)
         # The run itself is sent from its first event.
         earlier = [run for run in runs if run.id != self._thread.run_id]
         own = [message for run in runs if run.id == self._thread.run_id for message in run.user_messages]
         self._transcript.messages += messages_of_runs(earlier, self._place_of_images)
-        self._transcript.messages += [user_message(message, self._place_of_images) for message in own]
+        self._transcript.messages += [agui_user_message(message, self._place_of_images) for message in own]
         after, waits_on = await self._answered_pause()
         if waits_on:
             yield await self._values_with_request()
@@ -101,16 +103,16 @@ class RunSender:
         answered_request = self._started.answered_request
         if answered_request is None:
             return 0, False
-        number, ids = await pause_asking(self._backend, self._thread, {answered_request.id})
-        found = await requests_by_id(self._backend.store, self._thread.tenant, ids)
-        open_at = {interrupt_id_of(request) for request in found.values() if not request.is_final}
-        return number, interrupt_id_of(answered_request) in open_at
+        number, ids = await newest_pause_that_asks(self._backend, self._thread, {answered_request.id})
+        found = await readable_requests_by_id(self._backend.store, self._thread.tenant, ids)
+        open_at = {interrupt_that_asks(request) for request in found.values() if not request.is_final}
+        return number, interrupt_that_asks(answered_request) in open_at
 
     def _add(self, event: AguiEvent) -> None:
         if event["type"] == "RUN_STARTED" and event.get("input"):
             known_ids = {message["id"] for message in self._transcript.messages}
             messages = [each for each in event["input"].get("messages", ()) if each["id"] not in known_ids]
-            self._transcript.messages += [user_message(message, self._place_of_images) for message in messages]
+            self._transcript.messages += [agui_user_message(message, self._place_of_images) for message in messages]
         elif event["type"] == "STATE_SNAPSHOT":
             self._state = event["snapshot"]
         self._transcript.add(event)
@@ -126,7 +128,7 @@ class RunSender:
         if event["type"] == "TEXT_MESSAGE_CONTENT" and modes & {"messages", "messages-tuple"}:
             chunk = {"type": "AIMessageChunk", "id": event["messageId"], "content": event["delta"]}
             return [encode_langgraph_event("messages", [chunk, {"langgraph_node": self._thread.agent}])]
-        has_new_values = event["type"] in VALUE_EVENTS or superseded_by(event) is not None
+        has_new_values = event["type"] in VALUE_EVENTS or superseded_message_id(event) is not None
         if has_new_values or (event["type"] == "RUN_STARTED" and event.get("input")):
             return [self._values()]
         return []
@@ -137,7 +139,7 @@ class RunSender:
         waiting = found.waiting
         if self._started.answered_request and waiting and waiting.id == self._started.answered_request.id:
             waiting = None
-        asked = {"__interrupt__": [langgraph_interrupt(waiting, review_request(waiting))]} if waiting else {}
+        asked = {"__interrupt__": [langgraph_interrupt(waiting, langchain_review_request(waiting))]} if waiting else {}
         return self._values(asked)
 
     def _values(self, asked: JsonObject | None = None) -> bytes:

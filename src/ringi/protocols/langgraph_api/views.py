@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ringi.base.canonical_json import JsonObject, jsonable
-from ringi.domain.display import summary_of
+from ringi.domain.display import display_block_summary
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import InvalidError
@@ -54,23 +54,25 @@ def list_assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Jso
 
 def langgraph_agent_thread(thread: Thread, waiting: Request | None) -> JsonObject:
     """Return a thread of an agent, with the caller's current request."""
-    messages = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
+    messages = [langchain_user_message(f"{thread.id}-title", thread.title)] if thread.title else []
     values = {**thread.values, "messages": messages} if messages else dict(thread.values)
     status = "interrupted" if waiting else STATUSES.get(thread.status, "idle")
     error = {"error": thread.error.message} if thread.error else {}
     times = {"created_at": thread.created_at, "updated_at": thread.updated_at}
-    return {**thread_json(thread.id, thread.agent, status, values, waiting, **times), **error}
+    return {**langgraph_thread_json(thread.id, thread.agent, status, values, waiting, **times), **error}
 
 
-def request_view(request: Request) -> JsonObject:
+def request_as_langgraph_thread(request: Request) -> JsonObject:
     """Return a request as a thread of its own."""
     times = {"created_at": request.created_at, "updated_at": request.ended_at or request.created_at}
     status = "idle" if request.is_final else "interrupted"
     waiting = None if request.is_final else request
-    return thread_json(f"{REQUEST_PREFIX}{request.id}", ALL_REQUESTS, status, request_values(request), waiting, **times)
+    return langgraph_thread_json(
+        f"{REQUEST_PREFIX}{request.id}", ALL_REQUESTS, status, langgraph_request_values(request), waiting, **times
+    )
 
 
-def request_values(request: Request) -> JsonObject:
+def langgraph_request_values(request: Request) -> JsonObject:
     """Return the values of a request besides the question."""
     about = {"request_id": request.id, "status": request.status, "thread_id": request.thread_id}
     values = {**about, "asked_by": request.asked_by, "expires_at": jsonable(request.expires_at)}
@@ -78,11 +80,11 @@ def request_values(request: Request) -> JsonObject:
     return {name: value for name, value in {**values, "response": response}.items() if value is not None}
 
 
-def thread_json(
+def langgraph_thread_json(
     id: str, graph_id: str, status: str, values: JsonObject, waiting: Request | None, **times: object
 ) -> JsonObject:
     """Return a thread in LangGraph's shape."""
-    interrupts = {waiting.id: [langgraph_interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
+    interrupts = {waiting.id: [langgraph_interrupt(waiting, agent_inbox_interrupt(waiting))]} if waiting else {}
     at = {name: jsonable(time) for name, time in times.items()}
     metadata = {"graph_id": graph_id, "assistant_id": assistant_id(graph_id)}
     head = {"thread_id": id, **at, "state_updated_at": at["updated_at"], "metadata": metadata, "config": {}}
@@ -93,7 +95,7 @@ def langgraph_thread_state(
     id: str, values: JsonObject, checkpoint: str, at: object, waiting: Request | None
 ) -> JsonObject:
     """Return the state of a thread; the waiting request is in LangChain's format."""
-    asked = [langgraph_interrupt(waiting, review_request(waiting))] if waiting else []
+    asked = [langgraph_interrupt(waiting, langchain_review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
     head = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": checkpoint}
     return {
@@ -106,7 +108,7 @@ def langgraph_thread_state(
 def langchain_message(message: JsonObject) -> JsonObject:
     """Return a message of AG-UI as one of LangChain."""
     if message["role"] == "user":
-        return human_message(message["id"], message["content"])
+        return langchain_user_message(message["id"], message["content"])
     bare = {"id": message["id"], "content": message.get("content", ""), "additional_kwargs": {}}
     if message["role"] == "tool":
         return {**bare, "type": "tool", "tool_call_id": message["toolCallId"], "status": "success"}
@@ -118,13 +120,13 @@ def langchain_message(message: JsonObject) -> JsonObject:
     return {**bare, "type": "ai", "tool_calls": tool_calls, "invalid_tool_calls": [], "response_metadata": {}}
 
 
-def human_message(id: str, content: str | list[JsonObject]) -> JsonObject:
+def langchain_user_message(id: str, content: str | list[JsonObject]) -> JsonObject:
     """Return a user message."""
-    blocks = content if isinstance(content, str) else [content_block(part) for part in content]
+    blocks = content if isinstance(content, str) else [langchain_content_block(part) for part in content]
     return {"type": "human", "id": id, "content": blocks, "additional_kwargs": {}, "response_metadata": {}}
 
 
-def content_block(part: JsonObject) -> JsonObject:
+def langchain_content_block(part: JsonObject) -> JsonObject:
     """Return a part of AG-UI as LangChain's content block."""
     if part["type"] != "image":
         return part
@@ -154,8 +156,8 @@ def request_as_interrupt_content(request: Request) -> InterruptContent:
     return InterruptContent(
         action=request.action.name if request.action else request.title,
         args={name: "" if value is None else value for name, value in args.items()},
-        description="\n\n".join(description_parts(request)),
-        can_accept="approve" in allowed and (is_gated or is_finish or accepts_defaults(request)),
+        description="\n\n".join(interrupt_description_parts(request)),
+        can_accept="approve" in allowed and (is_gated or is_finish or form_accepts_defaults(request)),
         can_edit=bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
         can_refuse="reject" in allowed,
         # The text for a refused call is the reason; for a form it must not be taken for the answer.
@@ -163,7 +165,7 @@ def request_as_interrupt_content(request: Request) -> InterruptContent:
     )
 
 
-def human_interrupt(request: Request) -> JsonObject:
+def agent_inbox_interrupt(request: Request) -> JsonObject:
     """Return the request in Agent Inbox's format."""
     content = request_as_interrupt_content(request)
     config = {
@@ -176,7 +178,7 @@ def human_interrupt(request: Request) -> JsonObject:
     return {"action_request": action, "config": config, "description": content.description}
 
 
-def review_request(request: Request) -> JsonObject:
+def langchain_review_request(request: Request) -> JsonObject:
     """Return the request in the format of LangChain's human-in-the-loop middleware, which agent-chat-ui displays."""
     content = request_as_interrupt_content(request)
     is_question = not content.args and "respond" in request.allowed
@@ -202,7 +204,7 @@ def interrupt_arguments(request: Request) -> JsonObject:
     if request.action:
         return dict(request.action.args)
     if request.form:
-        return {field.name: default_of(field) for field in request.form.fields}
+        return {field.name: form_field_default(field) for field in request.form.fields}
     if request.data_schema is not None:
         properties = request.data_schema.get("properties") or {}
         known = {name: part for name, part in properties.items() if isinstance(part, dict)}
@@ -210,13 +212,13 @@ def interrupt_arguments(request: Request) -> JsonObject:
     return {TASK: str(request.context.get(TASK) or "")} if request.kind == "finish" else {}
 
 
-def default_of(field: Field) -> Any:
+def form_field_default(field: Field) -> Any:
     """Return the initial value of a form field."""
     default = getattr(field, "default", None)
     return list(default) if isinstance(default, tuple) else default
 
 
-def accepts_defaults(request: Request) -> bool:
+def form_accepts_defaults(request: Request) -> bool:
     """Return whether a form can be submitted unchanged; false without a form."""
     if request.form is None:
         return request.data_schema is None
@@ -227,15 +229,17 @@ def accepts_defaults(request: Request) -> bool:
     return True
 
 
-def display_texts(request: Request) -> Iterator[str]:
+def display_blocks_as_text(request: Request) -> Iterator[str]:
     """Yield the display blocks as text, and the URLs of images."""
     for each in request.display or ():
-        yield titled_json_block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
+        yield titled_json_block(
+            display_block_summary(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True)
+        )
     if any(each.type == "image" for each in request.display or ()):
         yield f"Images are displayed only on Ringi's own page: /r/{request.id}"
 
 
-def description_parts(request: Request) -> Iterator[str]:
+def interrupt_description_parts(request: Request) -> Iterator[str]:
     """Yield the parts of the description: all content under the digest that the tools cannot display otherwise."""
     if request.action:
         yield request.title  # For all other kinds the title is shown as the action.
@@ -245,7 +249,7 @@ def description_parts(request: Request) -> Iterator[str]:
         yield "\n".join(f"- {form_field_description(field)}" for field in request.form.fields)
     if request.data_schema is not None:
         yield titled_json_block("The answer must match", request.data_schema)
-    yield from display_texts(request)
+    yield from display_blocks_as_text(request)
     values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
     if values:
         yield titled_json_block("What the agent receives", values)

@@ -142,7 +142,7 @@ class AnswerReads(BaseCallbackHandler):
         if saved is None:
             return None
         writes = saved.pending_writes or []
-        asking = interrupts_of(writes)
+        asking = open_task_interrupts(writes)
         self._notice_review(saved)
         self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), asking)
         asked = {task: ids for task, each in asking.items() if (ids := each & self._waiting.keys())}
@@ -203,7 +203,7 @@ class AnswerReads(BaseCallbackHandler):
         """Let nothing start after a step that has not read its answer, such as the next task of a workflow."""
         if self._is_refused:
             raise self._error()
-        if calls := calls_sent(inputs):
+        if calls := calls_sent_to_step(inputs):
             self._sent[run_id] = calls
         task_id = str((metadata or {}).get("langgraph_checkpoint_ns")).rpartition(":")[2]
         # The first run in a task is the task itself; those within it end earlier.
@@ -217,7 +217,7 @@ class AnswerReads(BaseCallbackHandler):
         messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
         turns = (each for each in reversed(messages or ()) if isinstance(each, AIMessage)) if reviews else iter(())
         for call in getattr(next(turns, None), "tool_calls", ()):
-            reviewed = digest_of_call(call["name"], call["args"])
+            reviewed = langchain_call_digest(call["name"], call["args"])
             if pair := next((each for each in reviews if each[0] == reviewed), None):
                 reviews.remove(pair)
                 if call["id"]:
@@ -273,7 +273,7 @@ class AnswerReads(BaseCallbackHandler):
         # A tool may pass its own call on to another tool.
         if may and parent_run_id not in self._bodies:
             own = injected_arguments(self._known_tools[name]) if name in self._known_tools else frozenset()
-            if digest_of_call(name, inputs or {}, own) not in may:
+            if langchain_call_digest(name, inputs or {}, own) not in may:
                 if REFUSED + name in may:
                     raise self._refusal("skipped", str((metadata or {}).get("langgraph_node")))
                 raise self._refusal("changed", name)
@@ -310,14 +310,14 @@ class AnswerReads(BaseCallbackHandler):
         return UnreadAnswersError(ids, [f"tool {name!r}" for name in sorted(self.tools)], self._cause, self._place)
 
 
-def calls_sent(inputs: Any) -> dict[str | None, str]:
+def calls_sent_to_step(inputs: Any) -> dict[str | None, str]:
     """Return the tools of the calls that LangChain sends to a step, by their ids; empty for another input."""
     calls = [inputs.get("tool_call")] if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else ()
     shaped = (each for each in calls if isinstance(each, dict) and {"id", "name", "args"} <= each.keys())
     return {each["id"]: each["name"] for each in shaped if isinstance(each["id"], str | None)}
 
 
-def digest_of_call(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:
+def langchain_call_digest(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:
     """Return the digest of a call without the arguments that the agent's code injects; None if it is no JSON."""
     own_args = {n: value for n, value in args.items() if n not in own and not isinstance(value, ToolRuntime)}
     try:
@@ -326,7 +326,7 @@ def digest_of_call(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset
         return None
 
 
-def interrupts_of(writes: Sequence[tuple[str, str, Any]]) -> dict[str, frozenset[str]]:
+def open_task_interrupts(writes: Sequence[tuple[str, str, Any]]) -> dict[str, frozenset[str]]:
     """Return the interrupts of each task that has asked and not ended; a task that ended has read its answers.
 
     A task that has ended keeps its interrupts until the next checkpoint. One that failed may have stored results too.

@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
 
-from ringi.backends.fenced_saver import places_of, without_place
+from ringi.backends.fenced_saver import interrupt_places_in_writes, without_interrupt_place
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.outages import OutageError
 from ringi.base.settings import SettingError, hitl_enabled
@@ -46,33 +46,33 @@ from ringi.runs.context import (
     RunContext,
     call_key,
     checkable_schema,
-    content_digest,
+    question_content_digest,
     set_context_variable,
     storable_value_as_text,
 )
 from ringi.runs.run import clean_json, storable_json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, digest_of_call
+from ringi.runtimes.langgraph.answer_reads import REFUSED, AnswerReads, WaitingCalls, langchain_call_digest
 from ringi.runtimes.langgraph.graphs import (
     ASK_INSTEAD,
     COMPILE,
     REVIEW_EACH,
     RunningGraphs,
     answer_spec,
-    check_versions,
+    check_langgraph_versions,
     graph_breakpoints,
-    jumps_past_review,
-    nodes_of,
+    graph_node_names,
+    middleware_that_skips_review,
 )
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import PersonMemories
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec, answer_schemas
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import (
-    call_schema,
     graph_tools,
     injected_arguments,
     invalid_tool_call_reason,
+    tool_call_schema,
 )
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 
@@ -84,7 +84,7 @@ SCRATCHPAD = "__pregel_scratchpad"
 """LangGraph's own key of what one attempt of a task counts."""
 
 
-class GatedSteps:
+class OneConsentGuard:
     """The steps of a graph between two pauses, so that no gated function runs twice with one consent.
 
     The tool calls of one `ToolNode` share a step, but each has its own copy of the configuration, and may have its own
@@ -111,7 +111,7 @@ class GatedSteps:
             RingiError: The answer would repeat a function that has begun in this step, or in one around it.
         """
         with self._lock:
-            if any(is_within(place, each) for each in self._begun):
+            if any(is_place_within_step(place, each) for each in self._begun):
                 raise RingiError(
                     f"{name} cannot ask in a step in which a gated function has already run, because that would run "
                     "again: call each in its own node or task; the tools of one ToolNode share its step"
@@ -140,7 +140,7 @@ class GatedSteps:
             RingiError: Another function asks in this step, or inside it.
         """
         with self._lock:
-            if any(is_within(each, place) for each in self._asking):
+            if any(is_place_within_step(each, place) for each in self._asking):
                 raise RingiError(
                     "another gated function of this step asks, and the step runs again after the answer: call each in "
                     "its own node or task"
@@ -148,7 +148,7 @@ class GatedSteps:
             self._begun.add(place)
 
 
-def is_within(place: str, step: str) -> bool:
+def is_place_within_step(place: str, step: str) -> bool:
     """Return whether a place is a step or inside it, such as `step:id|inner:id` inside `step:id`."""
     return place == step or place.startswith(f"{step}|")
 
@@ -247,7 +247,7 @@ class InterruptQuestion(NamedTuple):
     def waiting_calls(self, requests: Sequence[Request], tools: Mapping[str, BaseTool]) -> WaitingCalls:
         """Return the calls that must not run without an answer, with their reviews once they are answered."""
         calls = frozenset(key for ask in self.asks if (key := call_key(ask)))
-        return WaitingCalls(self.call, calls, reviews_of(self, requests, tools))
+        return WaitingCalls(self.call, calls, answered_call_reviews(self, requests, tools))
 
     def for_people(self) -> Question:
         """Return the question as all frameworks ask it."""
@@ -291,7 +291,9 @@ class GraphRun:
         if run.is_first:
             saver.expect_no_checkpoint()
         # A graph that was compiled with a store uses its own store.
-        self._graph = graph.copy({"checkpointer": saver, "store": graph.store or store_of(self.agent, run.host)})
+        self._graph = graph.copy(
+            {"checkpointer": saver, "store": graph.store or agent_store_of_run(self.agent, run.host)}
+        )
         # LangGraph's own tools can read a history only as LangGraph writes it.
         saver.serializer.is_plain = self.agent.history
         self._tools = graph_tools(graph)
@@ -330,12 +332,12 @@ class GraphRun:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
                 await run.prune_checkpoints()
                 self._saver.forget()
-            with agent_code():
+            with agent_code_outages():
                 input: Any = self.agent.input(run.input)
         else:
             asked = {question.interrupt_id: question for question in position.questions}
             # Keyed by interrupt: a value without a key could answer a later question.
-            values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
+            values = {id: interrupt_resume_value(asked[id], requests) for id, requests in answers.items()}
             waiting = {id: each.waiting_calls(answers.get(id, ()), self._tools) for id, each in asked.items()}
             reads = self._reads = AnswerReads(values, waiting, run.host.refused_calls, run.id, self._tools, graphs)
             input = Command(resume=reads.values) if values else None
@@ -360,7 +362,7 @@ class GraphRun:
         # The run begins from it. With pending writes, the state above has changed it.
         self._saver.next_read = saved if saved and not saved.pending_writes else None
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
-        places = places_of(saved.pending_writes or () if saved else ())
+        places = interrupt_places_in_writes(saved.pending_writes or () if saved else ())
         questions = tuple(
             interrupt_as_question(
                 task.name, interrupt, self._tools, answer_spec(self.agent, task.name), places.get(interrupt.id, "")
@@ -374,7 +376,7 @@ class GraphRun:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.
         asks = metadata.get(ASKS, True) if has_begun else hitl_enabled()
         self._config["configurable"][ASKS] = self._config["metadata"][ASKS] = asks
-        lost = lost_interrupts(saved, {task.id for task in snapshot.tasks})
+        lost = interrupts_of_lost_steps(saved, {task.id for task in snapshot.tasks})
         # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
@@ -392,9 +394,9 @@ class GraphRun:
 
     def output(self, position: GraphPosition) -> dict[str, Any]:
         """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
-        with agent_code():
+        with agent_code_outages():
             if self.agent.output is None:
-                converted: Any = final_values(graph_output(position.values, self._graph.output_channels))
+                converted: Any = graph_final_values(graph_output(position.values, self._graph.output_channels))
             else:
                 converted = self.agent.output(position.values or {})
         try:
@@ -408,7 +410,7 @@ class GraphRun:
 
     def runtime_context(self, input: dict[str, Any], by: str | None) -> Any:
         """Return `runtime.context` for a run with this input."""
-        with agent_code():
+        with agent_code_outages():
             context = self.agent.context(input, by)
         schema = getattr(self._graph, "context_schema", None)
         if context is None and schema is not None:
@@ -424,9 +426,9 @@ class GraphRun:
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
         places = CallPlaces()
-        settings = {**self._config["configurable"], GATED_STEPS: GatedSteps(), CALL_PLACES: places}
+        settings = {**self._config["configurable"], GATED_STEPS: OneConsentGuard(), CALL_PLACES: places}
         config = {**self._config, "configurable": settings, "callbacks": [places, graphs]}
-        with agent_code():
+        with agent_code_outages():
             async for *inner, mode, part in self._graph.astream(input, config, **how):
                 translator.translate(mode, part, is_inner=any(inner))
         translator.end()
@@ -450,7 +452,7 @@ class GraphRun:
         return frozenset(self._reads.values.keys() - self._reads.unread)
 
 
-def store_of(agent: Agent, host: RunContext) -> BaseStore | None:
+def agent_store_of_run(agent: Agent, host: RunContext) -> BaseStore | None:
     """Return the store behind `runtime.store`.
 
     It holds the person's memories if the agent uses them, else it is the agent's store across threads, if there is one.
@@ -461,7 +463,7 @@ def store_of(agent: Agent, host: RunContext) -> BaseStore | None:
     return stores(host.key.tenant, agent.name) if stores else None
 
 
-def lost_interrupts(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
+def interrupts_of_lost_steps(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
     """Return the interrupts of a checkpoint whose steps are not among these tasks."""
     writes = (saved.pending_writes or []) if saved else []
     values = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
@@ -469,7 +471,7 @@ def lost_interrupts(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset
 
 
 @contextmanager
-def agent_code() -> Iterator[None]:
+def agent_code_outages() -> Iterator[None]:
     """Raise outages in the agent's own code as `AgentServiceError`.
 
     An outage mistaken for one of the run's store would be retried forever.
@@ -490,22 +492,24 @@ def interrupt_as_question(
     place: str = "",
 ) -> InterruptQuestion:
     """Return an interrupt as a question for people."""
-    schema = without_place(interrupt.response_schema)
+    schema = without_interrupt_place(interrupt.response_schema)
     format, asks = read_interrupt(interrupt.value, schema, answer_spec)
-    digests = tuple(map(content_digest if place else request_content_digest, asks))
-    call = gated_call(interrupt.value, asks) if schema is not None else None
+    digests = tuple(map(question_content_digest if place else request_content_digest, asks))
+    call = call_held_by_interrupt(interrupt.value, asks) if schema is not None else None
     question = InterruptQuestion(interrupt.id, node, asks, format, schema, digests, call=call, place=place)
-    return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
+    return question_with_tool_schemas(question, interrupt.value, tools) if format in REFUSABLE else question
 
 
-def gated_call(value: Any, asks: Sequence[Ask]) -> tuple[str, str] | None:
+def call_held_by_interrupt(value: Any, asks: Sequence[Ask]) -> tuple[str, str] | None:
     """Return the id and the tool of the call that an interrupt holds before it starts; None for another interrupt."""
     ask = asks[0]
     id = ask.context.get(TOOL_CALL_ID) or (value.get(TOOL_CALL_ID) if isinstance(value, dict) else None)
     return (id, ask.action.name) if isinstance(id, str) and ask.action else None
 
 
-def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, BaseTool]) -> InterruptQuestion:
+def question_with_tool_schemas(
+    question: InterruptQuestion, value: Any, tools: Mapping[str, BaseTool]
+) -> InterruptQuestion:
     """Return a question about calls with their tools' schemas, without the calls that the tools refuse."""
     asks, refused_calls = list(question.asks), dict[int, str]()
     for position, ask in enumerate(question.asks):
@@ -517,12 +521,12 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
         if why and "reject" in ask.resolved_allowed:
             refused_calls[position] = why
         elif "edit" in ask.resolved_allowed and action.args_schema is None:
-            typed = action.model_copy(update={"args_schema": checkable_schema(call_schema(tool))})
+            typed = action.model_copy(update={"args_schema": checkable_schema(tool_call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
 
 
-def reviews_of(
+def answered_call_reviews(
     question: InterruptQuestion, requests: Sequence[Request], tools: Mapping[str, BaseTool]
 ) -> tuple[tuple[str, str], ...]:
     """Return the reviews of the calls of LangChain's own gate, once they are answered; see `WaitingCalls`."""
@@ -531,15 +535,15 @@ def reviews_of(
     ended, reviews = iter(requests), list[tuple[str, str]]()
     for position, ask in enumerate(question.asks):
         granted = None if position in question.refused_calls else next(ended).granted
-        if ask.action and (reviewed := digest_of_call(ask.action.name, ask.action.args)):
+        if ask.action and (reviewed := langchain_call_digest(ask.action.name, ask.action.args)):
             own = injected_arguments(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
-            may = digest_of_call(granted.name, granted.args, own) if granted else None
+            may = langchain_call_digest(granted.name, granted.args, own) if granted else None
             if may or not granted:
                 reviews.append((reviewed, may or REFUSED + ask.action.name))
     return tuple(reviews)
 
 
-def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:
+def interrupt_resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:
     """Return the result of the graph's `interrupt` call once all its requests have ended."""
     refused = {position: {"type": "reject", "message": why} for position, why in question.refused_calls.items()}
     if not refused:
@@ -557,11 +561,11 @@ def graph_output(state: Any, channels: str | Iterable[str]) -> Any:
     return {name: state[name] for name in channels if name in state}
 
 
-def final_values(output: Any) -> dict[str, Any]:
+def graph_final_values(output: Any) -> dict[str, Any]:
     """Return the messages since the last user message, else the whole output."""
     messages = output.get("messages") if isinstance(output, Mapping) else None
     if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
-        values: Any = {"messages": final_messages(messages)}
+        values: Any = {"messages": graph_final_messages(messages)}
     else:
         values = storable_value_as_text(clean_json(json.loads(storable_json_text(output))))
     if len(json.dumps(values)) > MAX_OUTPUT:
@@ -569,7 +573,7 @@ def final_values(output: Any) -> dict[str, Any]:
     return values if isinstance(values, dict) else {} if values is None else {"output": values}
 
 
-def final_messages(messages: list[Any]) -> list[dict[str, str]]:
+def graph_final_messages(messages: list[Any]) -> list[dict[str, str]]:
     """Return the text of the messages since the last user message."""
     contents: list[dict[str, str]] = []
     for message in reversed(messages):
@@ -617,13 +621,17 @@ class LangGraphRuntime:
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
             )
-        if jumps := jumps_past_review(graph):
+        if jumps := middleware_that_skips_review(graph):
             what = f"{', '.join(jumps)} may jump to the tools, which would run calls that people rejected"
             raise SettingError("agents", agent.name, f"{what}: {REVIEW_EACH}")
-        answer_schemas(agent.answer_schema, nodes_of(graph))
-        check_versions()
+        answer_schemas(agent.answer_schema, graph_node_names(graph))
+        check_langgraph_versions()
         return Description(
-            "langgraph", metadata.version("langgraph"), has_checkpoints=True, steps=nodes_of(graph), repeats=REPEATS
+            "langgraph",
+            metadata.version("langgraph"),
+            has_checkpoints=True,
+            steps=graph_node_names(graph),
+            repeats=REPEATS,
         )
 
     def open(self, run: WorkerRun) -> OpenRun:

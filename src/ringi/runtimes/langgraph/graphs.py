@@ -31,14 +31,14 @@ CALLBACK_FRAMES = 10
 """How many calls lie at most between a graph that starts and a callback that is told of it."""
 
 
-def nodes_of(graph: Any) -> frozenset[str]:
+def graph_node_names(graph: Any) -> frozenset[str]:
     """Return the names of a graph's nodes."""
     return frozenset(getattr(graph, "nodes", ()))
 
 
 def answer_spec(agent: Agent, node: str) -> AnswerSpec:
     """Return the answer schema and the rejection value of a plain `interrupt()` in this node."""
-    schemas = answer_schemas(agent.answer_schema, nodes_of(agent.target))
+    schemas = answer_schemas(agent.answer_schema, graph_node_names(agent.target))
     return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), agent.rejection_value)
 
 
@@ -52,24 +52,24 @@ def graph_breakpoints(graph: Any) -> list[str]:
     return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
 
 
-def jumps_past_review(graph: Any) -> list[str]:
+def middleware_that_skips_review(graph: Any) -> list[str]:
     """Return the middleware that may jump to the tools of an agent whose calls are reviewed once for each model turn.
 
     Such a jump runs all calls of the turn, those that a person rejected too.
     """
     jumps = set[str]()
-    for middleware in middleware_of(graph):
-        if reviews_turns(middleware):
+    for middleware in graph_middleware(graph):
+        if graph_reviews_whole_turns(middleware):
             jumps |= {type(one).__name__ for one in middleware if can_jump_to_tools(type(one))}
     return sorted(jumps)
 
 
-def reviews_turns(middleware: list[Any]) -> bool:
+def graph_reviews_whole_turns(middleware: list[Any]) -> bool:
     """Return whether the middleware of a graph asks about all calls of a turn at once."""
     return any(getattr(one, "interrupt_mode", None) == "batched" for one in middleware)
 
 
-def middleware_of(graph: Any) -> Iterator[list[Any]]:
+def graph_middleware(graph: Any) -> Iterator[list[Any]]:
     """Yield the middleware of a graph and of each of its subgraphs."""
     within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     for each in (graph, *within):
@@ -84,7 +84,7 @@ def can_jump_to_tools(middleware: type) -> bool:
     return any("tools" in getattr(hook, "__can_jump_to__", ()) for hook in hooks)
 
 
-def check_versions() -> None:
+def check_langgraph_versions() -> None:
     """Raise `UnsupportedError` if an installed library is too old; another check reports missing libraries."""
     for name, needed in MINIMUM_VERSIONS.items():
         with suppress(metadata.PackageNotFoundError):
@@ -116,7 +116,7 @@ class RunningGraphs(BaseCallbackHandler):
         """Note a graph that starts, and the step of a task."""
         known = metadata or {}
         namespace = str(known.get("langgraph_checkpoint_ns") or "")
-        if graph := starting_graph():
+        if graph := graph_that_starts():
             self._graphs[namespace].append(graph)
         if namespace:
             where = graph_namespace(namespace), str(known.get("langgraph_node"))
@@ -141,13 +141,13 @@ class RunningGraphs(BaseCallbackHandler):
             return False
         namespace, step = self._steps[task_id]
         graphs = (each for each in self._graphs.get(namespace, ()) if step in each.nodes)
-        reviewed = (each for each in graphs if reviews_turns(next(middleware_of(each))))
+        reviewed = (each for each in graphs if graph_reviews_whole_turns(next(graph_middleware(each))))
         # The step of a LangChain agent that comes last after its model sends the calls to the tools.
         last = (next((name for name in each.nodes if name.endswith(".after_model")), None) for each in reviewed)
         return any(goes or step != each for each in last)
 
 
-def starting_graph() -> Pregel[Any] | None:
+def graph_that_starts() -> Pregel[Any] | None:
     """Return the graph whose start a callback is being told of; None if something else starts.
 
     LangGraph tells a callback only the name of a graph, and names are not unique.

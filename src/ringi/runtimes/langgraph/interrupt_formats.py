@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 from langgraph.types import Interrupt
 from pydantic import BaseModel, Field, ValidationError
 
-from ringi.backends.fenced_saver import without_place
+from ringi.backends.fenced_saver import without_interrupt_place
 from ringi.domain.ask import Ask, Button, Decision, request_content_digest
 from ringi.domain.request import Request
 from ringi.forms.arguments import Schema
-from ringi.runs.context import DECISIONS, approval_ask, decision_on
+from ringi.runs.context import DECISIONS, approval_question, decision_on_call
 from ringi.runtimes.langgraph import plain_interrupts
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec
 
@@ -112,11 +112,11 @@ def asks_of_own_interrupt(value: Any, schema: Schema | None) -> Sequence[Ask]:
 def asks_of_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
     asked = validate_or_none(ToolApproval, value) if schema is not None else None
-    decisions = decisions_of(schema) if asked and schema else {}
+    decisions = decision_schemas(schema) if asked and schema else {}
     if not asked or not schema or not decisions:
         return ()
-    edited = property_schema(schema, decisions.get("edit", {}), "edited_action", "args")
-    return (approval_ask(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
+    edited = schema_of_nested_property(schema, decisions.get("edit", {}), "edited_action", "args")
+    return (approval_question(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
 
 
 def asks_of_batched_review(value: Any, schema: Schema | None) -> Sequence[Ask]:
@@ -125,7 +125,7 @@ def asks_of_batched_review(value: Any, schema: Schema | None) -> Sequence[Ask]:
     if not asked:
         return ()
     calls = enumerate(asked.action_requests)
-    return [approval_ask(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
+    return [approval_question(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
 
 
 def asks_of_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
@@ -133,7 +133,7 @@ def asks_of_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     asked = [validate_or_none(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
     if schema is not None or not all(each and each.config.allowed for each in asked):
         return ()
-    return [inbox_call(each) for each in asked if each]
+    return [ask_of_agent_inbox_call(each) for each in asked if each]
 
 
 OWN = InterruptFormat(asks_of_own_interrupt, lambda requests, _: {ENVELOPE: requests[0].model_dump(mode="json")})
@@ -145,7 +145,7 @@ BATCHED = InterruptFormat(
 REFUSABLE = (InterruptFormat(asks_of_tool_approval, lambda requests, _: langchain_decision(requests[0])), BATCHED)
 """The formats in which the model receives the reason for a refused call."""
 # Agent Inbox expects a list, even for a single request.
-REVIEWS = (BATCHED, InterruptFormat(asks_of_agent_inbox, lambda requests, _: list(map(inbox_response, requests))))
+REVIEWS = (BATCHED, InterruptFormat(asks_of_agent_inbox, lambda requests, _: list(map(agent_inbox_response, requests))))
 """The formats of reviews that have ended before their calls start."""
 FORMATS = (OWN, *REFUSABLE, *REVIEWS[1:])
 
@@ -161,13 +161,13 @@ def read_interrupt(
 
 def reviews_calls(interrupt: Interrupt) -> bool:
     """Return whether an interrupt asks about calls of a model that start later, such as all calls of a turn."""
-    format, _ = read_interrupt(interrupt.value, without_place(interrupt.response_schema))
+    format, _ = read_interrupt(interrupt.value, without_interrupt_place(interrupt.response_schema))
     return format in REVIEWS
 
 
 def langchain_decision(request: Request) -> dict[str, Any]:
     """Return the decision on a call in LangChain's format."""
-    decided = decision_on(request)
+    decided = decision_on_call(request)
     if decided.decision == "approve":
         return {"type": "approve"}
     if decided.decision == "edit":
@@ -175,9 +175,9 @@ def langchain_decision(request: Request) -> dict[str, Any]:
     return {"type": decided.decision, **({"message": decided.message} if decided.message else {})}
 
 
-def inbox_response(request: Request) -> dict[str, Any]:
+def agent_inbox_response(request: Request) -> dict[str, Any]:
     """Return the decision on a call in Agent Inbox's format."""
-    decided = decision_on(request)
+    decided = decision_on_call(request)
     if decided.decision == "reject":
         return {"type": "ignore", "args": None}
     if decided.decision == "respond":
@@ -186,10 +186,10 @@ def inbox_response(request: Request) -> dict[str, Any]:
     return {"type": kind, "args": {"action": decided.name, "args": decided.args}}
 
 
-def inbox_call(asked: HumanInterrupt) -> Ask:
+def ask_of_agent_inbox_call(asked: HumanInterrupt) -> Ask:
     """Return one Agent Inbox request as a question; Agent Inbox calls a rejection "ignore"."""
     action = asked.action_request
-    ask = approval_ask(action.action, action.action, action.args, asked.config.allowed, asked.description)
+    ask = approval_question(action.action, action.action, action.args, asked.config.allowed, asked.description)
     labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
     return ask.model_copy(update={"actions": labels})
 
@@ -202,37 +202,37 @@ def validate_or_none(model: type[M], value: Any) -> M | None:
         return None
 
 
-def decisions_of(schema: Schema) -> dict[str, Schema]:
+def decision_schemas(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
     branches = [
         resolve_schema_reference(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])
     ]
-    decisions = [value_at(branch, "properties", "type", "const") for branch in branches]
+    decisions = [json_value_at_path(branch, "properties", "type", "const") for branch in branches]
     return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
 
 
-def property_schema(root: Schema, part: Schema, *path: str) -> Schema:
+def schema_of_nested_property(root: Schema, part: Schema, *path: str) -> Schema:
     """Return the schema of a nested property, with the definitions that it uses; empty if there is none."""
     for name in path:
-        part = resolve_schema_reference(root, value_at(part, "properties", name))
+        part = resolve_schema_reference(root, json_value_at_path(part, "properties", name))
     used, texts = dict[str, Any](), [json.dumps(part)]
     for text in texts:
         for name in DEFINITION.findall(text):
             if name not in used:
-                used[name] = value_at(root, "$defs", name)
+                used[name] = json_value_at_path(root, "$defs", name)
                 texts.append(json.dumps(used[name]))
     return {**part, "$defs": used} if used else part
 
 
 def resolve_schema_reference(root: Schema, part: Any) -> Schema:
     """Resolve a reference in a schema; empty if the target is not an object."""
-    reference = value_at(part, "$ref")
-    found = value_at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
+    reference = json_value_at_path(part, "$ref")
+    found = json_value_at_path(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
     return found if isinstance(found, dict) else {}
 
 
-def value_at(value: Any, *path: str) -> Any:
+def json_value_at_path(value: Any, *path: str) -> Any:
     """Return the value at this path in JSON data; None if there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None

@@ -50,7 +50,7 @@ def plain_interrupt_question(value: Any, answer_spec: AnswerSpec) -> Ask:
         return ask.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
     # Form data is sent with approve, even if the schema does not allow `true`.
     offered = tuple(each for each in allowed if each in (*actions, "approve", "respond"))
-    form_schema = schema if is_object(schema) else wrap_in_object(schema)
+    form_schema = schema if is_object_schema(schema) else wrap_schema_in_object(schema)
     return ask.model_copy(update={"kind": "form", "data_schema": form_schema, "allowed": offered})
 
 
@@ -72,7 +72,7 @@ def value_of_decision(request: Request) -> Any:
     if response.decision == "respond":
         return response.data[ANSWER] if response.data else response.message
     if response.data is not None:
-        return response.data if is_object(request.answer_schema or {}) else response.data.get(ANSWER)
+        return response.data if is_object_schema(request.answer_schema or {}) else response.data.get(ANSWER)
     button = request.actions.get(response.decision)
     return button.value if button else None
 
@@ -86,12 +86,12 @@ def value_fits_schema(schema: Schema, value: Any) -> bool:
     return True
 
 
-def is_object(schema: Schema) -> bool:
+def is_object_schema(schema: Schema) -> bool:
     """Return True if a schema's values are objects, like form data."""
     return schema.get("type") == "object"
 
 
-def wrap_in_object(schema: Schema) -> Schema:
+def wrap_schema_in_object(schema: Schema) -> Schema:
     """Return the schema of an object whose only field has the given schema."""
     root = {name: schema[name] for name in OF_ROOTS if name in schema}
     field = {name: part for name, part in schema.items() if name not in OF_ROOTS}
@@ -103,7 +103,7 @@ def text_question(value: Any) -> Ask:
     """Return any value as a text question: a title, and the whole value in the description."""
     has_parts = isinstance(value, dict | list) and bool(value)
     title = interrupt_heading(value) if has_parts else interrupt_value_as_text(value)
-    description = as_markdown(value) if has_parts else title
+    description = json_as_markdown(value) if has_parts else title
     return Ask(title=shorten_title(title) or UNTITLED, description=truncate_description(description), kind="question")
 
 
@@ -133,13 +133,13 @@ def truncate_description(text: str) -> str:
     return text[:length] + CUT.format(left=len(text) - length)
 
 
-def as_markdown(value: Any) -> str:
+def json_as_markdown(value: Any) -> str:
     """Return an object or a list as Markdown, one part after another."""
     parts = value.items() if isinstance(value, dict) else ((None, each) for each in value)
-    return "\n".join(part_of(name, each) for name, each in parts)
+    return "\n".join(json_part_as_markdown(name, each) for name, each in parts)
 
 
-def part_of(name: Any, value: Any) -> str:
+def json_part_as_markdown(name: Any, value: Any) -> str:
     """Return one part of an object or a list as Markdown."""
     text, label = interrupt_value_as_text(value), "" if name is None else f"**{clean_text(str(name))}:** "
     if isinstance(value, str) and "\n" not in text:
@@ -181,15 +181,15 @@ def answer_schemas(declaration: Any, nodes: Collection[str]) -> dict[str, Schema
     if declaration is None:
         return {}
     if not isinstance(declaration, dict) or not set(nodes) & set(declaration):
-        return {EVERY_NODE: declared_schema("answer_schema", declaration)}
+        return {EVERY_NODE: declared_answer_schema("answer_schema", declaration)}
     if unknown := ", ".join(sorted(map(str, set(declaration) - set(nodes)))):
         raise SettingError(
             "answer_schema", unknown, f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}"
         )
-    return {node: declared_schema(f"answer_schema.{node}", each) for node, each in declaration.items()}
+    return {node: declared_answer_schema(f"answer_schema.{node}", each) for node, each in declaration.items()}
 
 
-def declared_schema(name: str, declaration: Any) -> Schema:
+def declared_answer_schema(name: str, declaration: Any) -> Schema:
     """Return a JSON Schema unchanged, or the schema of a type."""
     try:
         schema = declaration if isinstance(declaration, dict) else TypeAdapter(declaration).json_schema()

@@ -126,7 +126,7 @@ class StreamTranslator:
 
     def _unsent_part(self, message: AIMessage, text: str, place: str) -> str:
         """Return the part of a step's result that is not yet in the stream."""
-        unsent, known, repeated = unsent_part(text, place, self.messages.values())
+        unsent, known, repeated = unsent_part_of_result(text, place, self.messages.values())
         if known and message.id:
             self.messages[message.id] = known
         for each in repeated:
@@ -181,7 +181,7 @@ class StreamedMessage:
         A message that another graph is still streaming is incomplete and does not count.
         """
         is_below = self.place.startswith(f"{place}|")
-        if self.visible_text is not None or step_of(self.place) != step_of(place):
+        if self.visible_text is not None or step_of_streamed_message(self.place) != step_of_streamed_message(place):
             return False
         if not self.is_models:
             return is_below
@@ -209,7 +209,7 @@ class _Marks(dict[int, str]):
 _MARKS = _Marks()
 
 
-def matched_length(text: str, model_text: str) -> int:
+def matched_words_length(text: str, model_text: str) -> int:
     """Return how many leading characters of a text match a model's words; 0 if it begins differently."""
     if not model_text.strip():
         return 0
@@ -236,25 +236,25 @@ def contains_text(text: str, model_text: str, *, is_unrelated: bool = False) -> 
     return bool(words.strip()) and _line(words) in within
 
 
-def step_of(place: str) -> str:
+def step_of_streamed_message(place: str) -> str:
     """Return the step of the outermost graph that produced a message."""
     return place.partition("|")[0]
 
 
-def unsent_part(
+def unsent_part_of_result(
     text: str, place: str, messages: Iterable[StreamedMessage]
 ) -> tuple[str, StreamedMessage | None, list[StreamedMessage]]:
     """Return the unsent rest of a step's result, the message that it continues, and the messages that it repeats."""
     within = [each for each in messages if each.may_repeat_in(place)]
-    known = max(within, key=lambda each: matched_length(text, each.text), default=None)
-    matched = matched_length(text, known.text) if known else 0
+    known = max(within, key=lambda each: matched_words_length(text, each.text), default=None)
+    matched = matched_words_length(text, known.text) if known else 0
     if known is None or not matched:
         unsent, first, continues_in = text, None, None
     elif matched == len(text) or known.continues_in(place):
         unsent, first, continues_in = text[matched:], known, known
     elif (blank_line := _BLANK_LINE.match(text, matched)) and (own := text[blank_line.end() :]):
         later = within[within.index(known) + 1 :]
-        is_sent = any(matched_length(own, each.text) == len(own) for each in later)
+        is_sent = any(matched_words_length(own, each.text) == len(own) for each in later)
         unsent, first, continues_in = "" if is_sent else own, known, None
     else:
         unsent, first, continues_in = text, None, None

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ringi.base.canonical_json import JsonObject
-from ringi.base.validation import MAX_ERRORS, field_path, rule_of
+from ringi.base.validation import MAX_ERRORS, field_path, pydantic_error_rule
 from ringi.errors import FieldError, InvalidError
-from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown_arguments
+from ringi.forms.arguments import UNKNOWN, check_call_arguments, refuse_unknown_arguments, schema_property_names
 
 T = TypeVar("T")
 Kinds = tuple[type, ...]
@@ -27,7 +27,7 @@ ADDITIONAL = "additionalProperties"
 REFUSED_CALL = "the call does not match the schema of its tool ({error}). Nobody was asked; correct it and call again"
 
 
-def once_per_tool(read: Callable[[BaseTool], T]) -> Callable[[BaseTool], T]:
+def once_per_tool_call(read: Callable[[BaseTool], T]) -> Callable[[BaseTool], T]:
     """Return a function that reads each tool once, until its schema is replaced: LangChain makes a model each time."""
     known: dict[int, tuple[weakref.ref[BaseTool], object, T]] = {}
 
@@ -43,7 +43,7 @@ def once_per_tool(read: Callable[[BaseTool], T]) -> Callable[[BaseTool], T]:
     return read_once
 
 
-@once_per_tool
+@once_per_tool_call
 def injected_arguments(tool: BaseTool) -> frozenset[str]:
     """Return the arguments that the agent's code injects: the model neither sees nor may set them."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
@@ -63,8 +63,8 @@ def is_injected(hint: Any, kinds: Kinds = (InjectedToolArg, ToolRuntime)) -> boo
     return any(is_injected(each, inner) for each in get_args(hint))
 
 
-@once_per_tool
-def call_schema(tool: BaseTool) -> dict[str, Any] | None:
+@once_per_tool_call
+def tool_call_schema(tool: BaseTool) -> dict[str, Any] | None:
     """Return the JSON Schema of the arguments that the model may set."""
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
@@ -92,24 +92,24 @@ def extra_arguments_schema(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
     return schema.get("properties", {}).get(variable, {}).get(ADDITIONAL) if variable else None
 
 
-def check_tool(tool: BaseTool | None, args: JsonObject) -> None:
+def check_tool_arguments(tool: BaseTool | None, args: JsonObject) -> None:
     """Raise `InvalidError` for arguments that a tool's own schema refuses, and for those that it does not name."""
-    if tool is None or (schema := call_schema(tool)) is None:
+    if tool is None or (schema := tool_call_schema(tool)) is None:
         return
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        return check_call(schema, args)
-    names = property_names(schema)
+        return check_call_arguments(schema, args)
+    names = schema_property_names(schema)
     if names is not None:
         refuse_unknown_arguments(args, names)
-    check_model(model, args, injected_arguments(tool))
+    check_model_arguments(model, args, injected_arguments(tool))
     try:
-        check_call(schema, args)
+        check_call_arguments(schema, args)
     except InvalidError:
         # Tools convert some text to numbers. A value with dropped parts would run as a different call.
-        refuse_dropped(tool, args)
+        refuse_dropped_arguments(tool, args)
         unnamed = {name: value for name, value in args.items() if name not in schema.get("properties", {})}
-        check_call({"type": "object", ADDITIONAL: schema.get(ADDITIONAL, False)}, unnamed)
+        check_call_arguments({"type": "object", ADDITIONAL: schema.get(ADDITIONAL, False)}, unnamed)
 
 
 def accept_all_arguments(tool: BaseTool, args: JsonObject) -> BaseTool:
@@ -117,13 +117,13 @@ def accept_all_arguments(tool: BaseTool, args: JsonObject) -> BaseTool:
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or args.keys() <= model.model_fields.keys():
         return tool
-    if model.model_config.get("extra") == "allow" or extra_arguments_schema(tool, call_schema(tool) or {}) is None:
+    if model.model_config.get("extra") == "allow" or extra_arguments_schema(tool, tool_call_schema(tool) or {}) is None:
         return tool
     whole = type(model.__name__, (model,), {"model_config": ConfigDict(extra="allow"), "__doc__": model.__doc__})
     return tool.model_copy(update={"args_schema": whole})
 
 
-def check_model(model: type[BaseModel], args: JsonObject, injected_names: frozenset[str]) -> None:
+def check_model_arguments(model: type[BaseModel], args: JsonObject, injected_names: frozenset[str]) -> None:
     """Raise `InvalidError` for arguments that the tool's model refuses."""
     try:
         model.model_validate(copy.deepcopy(args))
@@ -132,11 +132,13 @@ def check_model(model: type[BaseModel], args: JsonObject, injected_names: frozen
         # The arguments that the agent's code injects are not set yet.
         wrong = [each for each in problems if not each["loc"] or each["loc"][0] not in injected_names]
         if wrong:
-            found = [FieldError(field_path("args", e["loc"]), e["msg"], *rule_of(e)) for e in wrong[:MAX_ERRORS]]
+            found = [
+                FieldError(field_path("args", e["loc"]), e["msg"], *pydantic_error_rule(e)) for e in wrong[:MAX_ERRORS]
+            ]
             raise InvalidError(found) from error
 
 
-def refuse_dropped(tool: BaseTool, args: JsonObject) -> None:
+def refuse_dropped_arguments(tool: BaseTool, args: JsonObject) -> None:
     """Raise `InvalidError` for each part of the arguments that the tool would drop."""
     model: Any = tool.tool_call_schema
     try:
@@ -175,7 +177,7 @@ def graph_tools(graph: Any) -> dict[str, BaseTool]:
 def invalid_tool_call_reason(tool: BaseTool, args: JsonObject) -> str | None:
     """Return the validation error of a tool call; None if it is valid."""
     try:
-        check_tool(tool, args)
+        check_tool_arguments(tool, args)
     except InvalidError as error:
         return REFUSED_CALL.format(error=error)
     return None

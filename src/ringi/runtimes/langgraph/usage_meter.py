@@ -89,7 +89,7 @@ class UsageMeter(BaseCallbackHandler):
         seconds, message = round((time.perf_counter_ns() - started[1]) / 1e9, 3), model_response_message(response)
         call = replace(started[0], reported=reported_model_name(message))
         # A local server reports a path, and a provider a version that changes: prices are set for the requested name.
-        usage = usage_of(message, call.requested or call.reported or call.provider or UNKNOWN, seconds)
+        usage = model_call_usage(message, call.requested or call.reported or call.provider or UNKNOWN, seconds)
         tracing.record_model_call(call, usage, error)
         self._count(usage)
 
@@ -112,19 +112,22 @@ def reported_model_name(message: AIMessage | None) -> str | None:
     return storable_model_name(about.get("model_name")) or storable_model_name(about.get("model"))
 
 
-def usage_of(message: AIMessage | None, model: str, seconds: float) -> ModelCalls:
+def model_call_usage(message: AIMessage | None, model: str, seconds: float) -> ModelCalls:
     """Return the use of a model by one call."""
     reported: dict[str, Any] = dict(message.usage_metadata or {}) if message else {}
-    read, written = tokens_or_none(reported.get("input_tokens")), tokens_or_none(reported.get("output_tokens"))
+    read, written = (
+        plausible_token_count(reported.get("input_tokens")),
+        plausible_token_count(reported.get("output_tokens")),
+    )
     if read is None or written is None:
         return ModelCalls(model=model, calls=1, unreported_calls=1, seconds=seconds)
-    cached = tokens_or_none((reported.get("input_token_details") or {}).get("cache_read"))
+    cached = plausible_token_count((reported.get("input_token_details") or {}).get("cache_read"))
     cached = None if cached is None else min(cached, read)
     tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
     return ModelCalls(model=model, calls=1, seconds=seconds, **tokens)
 
 
-def tokens_or_none(value: object) -> int | None:
+def plausible_token_count(value: object) -> int | None:
     """Return a plausible number of tokens, or None."""
     return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
 

@@ -18,26 +18,26 @@ from ringi.contracts.runtime import FrameworkState, Output
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
-from ringi.runtimes.gated_tools import with_gate
+from ringi.runtimes.gated_tools import question_asked_by_gate
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCalls, GuardedAgents
-from ringi.runtimes.openai_agents.output import OpenAIOutputWriter, RunWatch
+from ringi.runtimes.openai_agents.output import OpenAIOutputWriter, OpenAIRunWatch
 from ringi.runtimes.openai_agents.run_state import (
-    call_args,
     called_function_tool,
     conversation_of_ended_calls,
     mcp_server_of_call,
+    openai_call_arguments,
     openai_conversation_history,
     openai_state_as_json,
     openai_state_with_data,
+    openai_waiting_calls,
     shell_or_patch_text,
-    waiting_calls,
 )
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
 from ringi.runtimes.tool_calls import (
     REJECTED,
     StoredRun,
+    ended_run_values,
     question_to_json,
-    result_values,
     run_input_messages,
 )
 
@@ -60,14 +60,14 @@ class OpenAIRun(StoredRun):
         state = await self._restored(start, data, answers, approved_calls, context) if data else None
         out.begin()
         writer = OpenAIOutputWriter(out, self._run.id, data["messages"] if data else 0)
-        watch = RunWatch(self._run, approved_calls, pauses)
+        watch = OpenAIRunWatch(self._run, approved_calls, pauses)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,
             self._input() if state is None else state,
             context=context,
             hooks=watch,
-            **run_options(self._run.agent.options),
+            **openai_run_options(self._run.agent.options),
         )
         try:
             await stream_openai_run(result, writer)
@@ -96,7 +96,7 @@ class OpenAIRun(StoredRun):
         """Return the state of the pause with the answers, and add the approved calls to `approved_calls`."""
         # The SDK asks each tool whether it is enabled, and a function that says so may read the context.
         state = await RunState.from_json(start, data["run_state"], context_override=context)
-        for call, item in waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
+        for call, item in openai_waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
             if call.id not in answers:
                 continue
             request = answers[call.id][0]
@@ -119,12 +119,14 @@ class OpenAIRun(StoredRun):
         # A call that still waits keeps its question: with the words and facts of now it would be another one.
         open_questions = {each["id"]: each for each in data["questions"]} if data else {}
         questions = []
-        for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
+        for call, item in openai_waiting_calls(result.interruptions, run_state, self._run.id, name):
             if known := open_questions.get(call.id):
                 questions.append(known)
                 continue
             tool = called_function_tool(item)
-            allowed = (DECISIONS if tool else UNEDITED) if call_args(item) is not None else REFUSING_DECISIONS
+            allowed = (
+                (DECISIONS if tool else UNEDITED) if openai_call_arguments(item) is not None else REFUSING_DECISIONS
+            )
             # An agent that is a tool has its own words, which nobody streams.
             is_current = item.agent.name == run_state["current_agent"]["name"]
             words = writer.words.strip() if is_current else None
@@ -133,7 +135,7 @@ class OpenAIRun(StoredRun):
             code = shell_or_patch_text(item)
             ask = call.question(allowed, description=words, schema=schema, context=about, code=code)
             gate = await pauses.question(item.agent.name, call)
-            ask = with_gate(ask, gate) if gate else ask
+            ask = question_asked_by_gate(ask, gate) if gate else ask
             questions.append(question_to_json(call.id, ask, call.place, is_gated=bool(gate)))
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = conversation_of_ended_calls(jsonable(result.to_input_list()))
@@ -141,12 +143,12 @@ class OpenAIRun(StoredRun):
         return openai_state_with_data(data)
 
     def _done(self, result: RunResultStreaming) -> FrameworkState:
-        values = result_values(self._run.agent, result, result.final_output)
+        values = ended_run_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
         return openai_state_with_data(data)
 
 
-def run_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def openai_run_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a run; the guardrails of a tool check its arguments before people see them."""
     config = options.get("run_config") or RunConfig()
     execution = replace(config.tool_execution or ToolExecutionConfig(), pre_approval_tool_input_guardrails=True)

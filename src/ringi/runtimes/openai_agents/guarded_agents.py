@@ -18,7 +18,13 @@ from agents.tool_context import ToolContext
 
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.openai_agents.tool_pauses import Invoke, OpenAIToolPauses, ToolInvocation, nested_agent, with_agent
+from ringi.runtimes.openai_agents.tool_pauses import (
+    Invoke,
+    OpenAIToolPauses,
+    ToolInvocation,
+    agent_inside_tool,
+    tool_invoker_with_agent,
+)
 from ringi.runtimes.tool_calls import NOTE, ToolCall, parse_call_arguments
 
 BIND = "__agents_bind_function_tool__"
@@ -189,10 +195,10 @@ class GuardedAgents:
             return tool
         guarded = copy.copy(tool)
         invoke: Any = guarded.on_invoke_tool
-        if nested := nested_agent(tool):
+        if nested := agent_inside_tool(tool):
             # The SDK restores the paused run of an agent that is a tool with this agent.
             guarded._agent_instance = self.copy_of(nested)
-            invoke = with_agent(tool, guarded._agent_instance) or invoke
+            invoke = tool_invoker_with_agent(tool, guarded._agent_instance) or invoke
         invoke = GuardedInvoker(invoke, guarded, agent, self._approved_calls, self._pauses)
         guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool, agent)
         return guarded

@@ -15,7 +15,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, WorkerRun
 from ringi.runs.run import storable_json_text
 from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
-from ringi.runtimes.openai_agents.run_state import call_id_of
+from ringi.runtimes.openai_agents.run_state import openai_call_id
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
 from ringi.runtimes.tool_calls import model_usage_or_zeros, parse_call_arguments
 
@@ -61,15 +61,15 @@ class OpenAIOutputWriter:
             self._write_message(ItemHelpers.text_message_output(item))
         elif name in ("tool_called", "handoff_requested"):
             raw = jsonable(item.raw_item)
-            if call_id := call_id_of(raw):
-                self._out.tool_call(call_id, openai_tool_name(raw), tool_args(raw))
+            if call_id := openai_call_id(raw):
+                self._out.tool_call(call_id, openai_tool_name(raw), openai_call_json_arguments(raw))
                 if raw.get("type") == "mcp_call":
                     # The provider has run the call: its result is in the same item.
-                    self._out.tool_result(call_id, text_of_output(raw.get("output") or raw.get("error") or ""))
+                    self._out.tool_result(call_id, tool_output_text(raw.get("output") or raw.get("error") or ""))
         elif name in ("tool_output", "handoff_occured"):
             raw = jsonable(item.raw_item)
-            if call_id := call_id_of(raw):
-                self._out.tool_result(call_id, text_of_output(raw.get("output")))
+            if call_id := openai_call_id(raw):
+                self._out.tool_result(call_id, tool_output_text(raw.get("output")))
 
     def _write_message(self, text: str) -> None:
         self._close()
@@ -101,7 +101,7 @@ def openai_tool_name(raw: dict[str, Any]) -> str:
     return str(raw.get("name") or raw.get("type", UNKNOWN).removesuffix("_call"))
 
 
-def tool_args(raw: dict[str, Any]) -> str:
+def openai_call_json_arguments(raw: dict[str, Any]) -> str:
     """Return the arguments of a call as JSON."""
     args = raw.get("arguments")
     if isinstance(args, str):
@@ -110,12 +110,12 @@ def tool_args(raw: dict[str, Any]) -> str:
     return storable_json_text({name: value for name, value in raw.items() if name not in known and value is not None})
 
 
-def text_of_output(output: Any) -> str:
+def tool_output_text(output: Any) -> str:
     """Return the output of a tool as text."""
     return output if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
 
 
-class RunWatch(RunHooks[Any]):
+class OpenAIRunWatch(RunHooks[Any]):
     """Counts the model calls of one stretch of a run, and checks the tools of approved calls."""
 
     def __init__(self, run: WorkerRun, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses) -> None:
@@ -138,7 +138,7 @@ class RunWatch(RunHooks[Any]):
         usage, seconds = response.usage, time.perf_counter() - self._started
         cached = usage.input_tokens_details.cached_tokens or 0
         tokens = {"read": usage.input_tokens, "cached": cached, "written": usage.output_tokens}
-        self._run.count_usage(model_usage_or_zeros(model_name(agent), 1, seconds, **tokens))
+        self._run.count_usage(model_usage_or_zeros(openai_model_name(agent), 1, seconds, **tokens))
 
     def count_nested(self, before: Usage, after: Usage) -> None:
         """Count the calls that the stretch made beyond its own: those of agents that are tools."""
@@ -149,7 +149,7 @@ class RunWatch(RunHooks[Any]):
             self._run.count_usage(model_usage_or_zeros(NESTED, rest["requests"], 0.0, **tokens))
 
 
-def model_name(agent: Agent[Any]) -> str:
+def openai_model_name(agent: Agent[Any]) -> str:
     """Return the name of an agent's model; a model object without a name has that of its class."""
     model = get_default_model() if agent.model is None else agent.model
     return str(model if isinstance(model, str) else getattr(model, "model", None) or type(model).__name__)

@@ -7,7 +7,7 @@ from typing import Any
 from agents import Agent, FunctionTool, Handoff, HostedMCPTool
 
 from ringi.runtimes.gated_tools import AgentTools, schema_argument_names
-from ringi.runtimes.openai_agents.tool_pauses import is_stoppable, nested_agent, with_agent
+from ringi.runtimes.openai_agents.tool_pauses import agent_inside_tool, can_pause_at_tool, tool_invoker_with_agent
 
 HARMLESS = ("tool_search", "programmatic_tool_calling")
 """The tools of the provider that only find or call other tools."""
@@ -16,11 +16,11 @@ HARMLESS = ("tool_search", "programmatic_tool_calling")
 def reachable_openai_tools(agent: Agent[Any]) -> AgentTools:
     """Return the tools of an agent, and of all agents that it reaches."""
     tools, seen = AgentTools(), set[int]()
-    add_agent(tools, agent, seen)
+    add_tools_of_agent(tools, agent, seen)
     return tools
 
 
-def add_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
+def add_tools_of_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
     """Add the tools of an agent; `seen` are the ids of the agents that were added."""
     if id(agent) in seen:
         return
@@ -30,32 +30,32 @@ def add_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
         tools.unstoppable.add(f"the tools of {type(agent).__name__}")
     tools.is_complete = tools.is_complete and not agent.mcp_servers
     for tool in agent.tools:
-        add_tool(tools, tool, seen)
+        add_reachable_tool(tools, tool, seen)
     for handoff in agent.handoffs:
-        target = handed_to(handoff)
+        target = agent_of_handoff(handoff)
         if target is None:
             tools.is_complete = False
         else:
-            add_agent(tools, target, seen)
+            add_tools_of_agent(tools, target, seen)
 
 
-def add_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:
+def add_reachable_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:
     """Add a tool, and the agent that it is."""
     if isinstance(tool, FunctionTool):
         tools.add(tool.qualified_name, schema_argument_names(tool.params_json_schema))
-        if nested := nested_agent(tool):
-            add_agent(tools, nested, seen)
-            if with_agent(tool, nested) is None:
+        if nested := agent_inside_tool(tool):
+            add_tools_of_agent(tools, nested, seen)
+            if tool_invoker_with_agent(tool, nested) is None:
                 tools.unstoppable.add(f"the tools of {nested.name}")
     elif isinstance(tool, HostedMCPTool):
         tools.is_complete = False
-    elif is_stoppable(tool):
+    elif can_pause_at_tool(tool):
         tools.add(tool.name, None)
     elif tool.name not in HARMLESS:
         tools.unstoppable.add(tool.name)
 
 
-def handed_to(handoff: Any) -> Agent[Any] | None:
+def agent_of_handoff(handoff: Any) -> Agent[Any] | None:
     """Return the agent of a handoff; None if only its function knows it."""
     if isinstance(handoff, Handoff):
         reference = getattr(handoff, "_agent_ref", None)

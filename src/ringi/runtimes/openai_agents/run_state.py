@@ -14,7 +14,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import FrameworkState
 from ringi.domain.display import Code
 from ringi.errors import InvalidError
-from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments, unique_ids
+from ringi.runtimes.tool_calls import ToolCall, ids_made_unique, parse_call_arguments
 
 FRAMEWORK = "openai-agents"
 VERSION_KEY = "$schemaVersion"
@@ -28,7 +28,7 @@ def state_version_number(schema_version: str) -> int:
     return 100 * int(major) + int(minor or 0)
 
 
-def readable_numbers() -> range:
+def readable_state_versions() -> range:
     """Return the numbers of the states that the installed SDK reads."""
     numbers = [state_version_number(each) for each in SUPPORTED_SCHEMA_VERSIONS]
     return range(min(numbers), max(numbers) + 1)
@@ -43,23 +43,23 @@ def openai_state_with_data(data: dict[str, Any]) -> FrameworkState:
 def openai_state_as_json(state: RunState[Any, Any]) -> dict[str, Any]:
     """Return the state of the SDK as JSON, without the context: it is made again for each stretch."""
     dumped: dict[str, Any] = jsonable(state.to_json(context_serializer=lambda context: {}))
-    forget_contexts(dumped)
+    remove_state_contexts(dumped)
     return dumped
 
 
-def forget_contexts(data: Any) -> None:
+def remove_state_contexts(data: Any) -> None:
     """Remove the contexts from a state and from the states of agents that are tools."""
     if isinstance(data, dict):
         if VERSION_KEY in data and isinstance(data.get("context"), dict):
             data["context"] |= {"context": None, "context_meta": NO_CONTEXT}
         for each in data.values():
-            forget_contexts(each)
+            remove_state_contexts(each)
     elif isinstance(data, list):
         for each in data:
-            forget_contexts(each)
+            remove_state_contexts(each)
 
 
-def waiting_calls(
+def openai_waiting_calls(
     items: Sequence[ToolApprovalItem], run_state: Mapping[str, Any], run_id: str, agent: str
 ) -> list[tuple[ToolCall, ToolApprovalItem]]:
     """Return the calls that wait for approval.
@@ -70,16 +70,16 @@ def waiting_calls(
         run_id: The id of the run: in another run of the thread, the same call is another question.
         agent: The name of the run's agent.
     """
-    paths = call_paths(run_state, CallPath(f"{run_id}/", ""))
+    paths = openai_call_paths(run_state, OpenAICallPath(f"{run_id}/", ""))
     calls = [openai_call_of_item(item, paths, agent) for item in items]
-    ids, places = unique_ids([call.id for call in calls]), unique_ids([call.place for call in calls])
+    ids, places = ids_made_unique([call.id for call in calls]), ids_made_unique([call.place for call in calls])
     return [
         (call._replace(id=id, place=place), item)
         for id, place, call, item in zip(ids, places, calls, items, strict=True)
     ]
 
 
-class CallPath(NamedTuple):
+class OpenAICallPath(NamedTuple):
     """The place of a call in a run: turns, agents, and calls of agents that are tools."""
 
     id: str
@@ -88,24 +88,24 @@ class CallPath(NamedTuple):
     """The path by the positions of the calls in the answers of their models, which a repeated model gives again."""
 
 
-def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str, str], CallPath]:
+def openai_call_paths(run_state: Mapping[str, Any], before: OpenAICallPath) -> dict[tuple[str, str], OpenAICallPath]:
     """Return the place of each waiting call in the run.
 
     Some models use the id of a call again in a later turn; the turn makes it another question.
     """
-    turn, paths = run_state.get("current_turn"), dict[tuple[str, str], CallPath]()
+    turn, paths = run_state.get("current_turn"), dict[tuple[str, str], OpenAICallPath]()
     step, response = run_state.get("current_step") or {}, run_state.get("last_processed_response") or {}
     answer = [
         openai_waiting_call_key(item) for item in (run_state.get("last_model_response") or {}).get("output") or ()
     ]
 
-    def path(raw: Mapping[str, Any], agent: str = "") -> CallPath:
-        id, key = call_id_of(raw), openai_waiting_call_key(raw)
+    def path(raw: Mapping[str, Any], agent: str = "") -> OpenAICallPath:
+        id, key = openai_call_id(raw), openai_waiting_call_key(raw)
         position = answer.index(key) if key in answer else id
         if isinstance(position, int) and (others := sum(each[0] == id for each in answer[:position])):
             # One answer may give the same id to several calls.
             id = f"{id}#{others + 1}"
-        return CallPath(f"{before.id}{turn}/{agent}{id}", f"{before.place}{turn}/{agent}{position}")
+        return OpenAICallPath(f"{before.id}{turn}/{agent}{id}", f"{before.place}{turn}/{agent}{position}")
 
     for item in (step.get("data") or {}).get("interruptions", ()):
         paths[openai_waiting_call_key(item["raw_item"])] = path(item["raw_item"], f"{item['agent']['name']}/")
@@ -113,40 +113,42 @@ def call_paths(run_state: Mapping[str, Any], before: CallPath) -> dict[tuple[str
         if nested := function.get("agent_run_state"):
             # The run of an agent that is a tool lists its calls too: its own list has their whole path.
             outer = path(function["tool_call"])
-            paths |= call_paths(nested, CallPath(f"{outer.id}/", f"{outer.place}/"))
+            paths |= openai_call_paths(nested, OpenAICallPath(f"{outer.id}/", f"{outer.place}/"))
     return paths
 
 
 def openai_waiting_call_key(raw: Mapping[str, Any]) -> tuple[str, str]:
     """Return what tells a waiting call from the others: the SDK approves none of two that are equal."""
-    return call_id_of(raw), str(raw.get("arguments") or "")
+    return openai_call_id(raw), str(raw.get("arguments") or "")
 
 
-def call_id_of(raw: Mapping[str, Any]) -> str:
+def openai_call_id(raw: Mapping[str, Any]) -> str:
     """Return the id of a call, or of the call that an output belongs to."""
     return str(raw.get("call_id") or raw.get("id") or "")
 
 
-def openai_call_of_item(item: ToolApprovalItem, paths: Mapping[tuple[str, str], CallPath], agent: str) -> ToolCall:
+def openai_call_of_item(
+    item: ToolApprovalItem, paths: Mapping[tuple[str, str], OpenAICallPath], agent: str
+) -> ToolCall:
     """Return the call of an item."""
     raw, owner = jsonable(item.raw_item), item.agent.name
-    args = call_args(item)
+    args = openai_call_arguments(item)
     name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
     unreadable = {"arguments": item.arguments}
     own = "" if owner == agent else owner
     path = paths[openai_waiting_call_key(raw)]
-    return ToolCall(path.id, call_id_of(raw), name, unreadable if args is None else args, own, path.place)
+    return ToolCall(path.id, openai_call_id(raw), name, unreadable if args is None else args, own, path.place)
 
 
-def call_args(item: ToolApprovalItem) -> dict[str, Any] | None:
+def openai_call_arguments(item: ToolApprovalItem) -> dict[str, Any] | None:
     """Return the arguments of a call; None if they are no JSON object: such a call can only be rejected."""
     raw = jsonable(item.raw_item)
     if raw.get("type") == "custom_tool_call":
         return {"input": raw.get("input")}
-    return details_of(raw) if item.arguments is None else parse_call_arguments(item.arguments)
+    return openai_hosted_call_details(raw) if item.arguments is None else parse_call_arguments(item.arguments)
 
 
-def details_of(raw: dict[str, Any]) -> dict[str, Any]:
+def openai_hosted_call_details(raw: dict[str, Any]) -> dict[str, Any]:
     """Return what a call without arguments is about: the commands of a shell, or the operation of a patch."""
     details = raw.get("action") or raw.get("operation")
     if isinstance(details, dict):
@@ -162,7 +164,7 @@ def mcp_server_of_call(item: ToolApprovalItem) -> str | None:
 
 def shell_or_patch_text(item: ToolApprovalItem) -> Code | None:
     """Return the commands of a shell or the text of a patch, for people to read; None if no block can show it."""
-    type, args = jsonable(item.raw_item).get("type"), call_args(item) or {}
+    type, args = jsonable(item.raw_item).get("type"), openai_call_arguments(item) or {}
     if type == "shell_call":
         text, language = "\n".join(args.get("commands", ())), "bash"
     elif type == "apply_patch_call":

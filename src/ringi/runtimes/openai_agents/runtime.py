@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from ringi.contracts.runtime import AgentSettings, Description, OpenRun, WorkerRun
-from ringi.runtimes.tool_calls import refuse_settings
+from ringi.runtimes.tool_calls import refuse_unsupported_settings
 
 OPTIONS = ("run_config", "max_turns")
 """The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
@@ -28,11 +28,13 @@ class OpenAIAgentsRuntime:
         if SDK_CLASS not in [(each.__module__, each.__name__) for each in type(agent.target).__mro__]:
             return None
         from ringi.runtimes.openai_agents.reachable_tools import reachable_openai_tools
-        from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
+        from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_state_versions
 
-        refuse_settings(agent, FRAMEWORK, OPTIONS)
+        refuse_unsupported_settings(agent, FRAMEWORK, OPTIONS)
         reachable_openai_tools(agent.target).check(agent)
-        return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each", checks_calls=True)
+        return Description(
+            FRAMEWORK, version(FRAMEWORK), reads=readable_state_versions(), needs="each", checks_calls=True
+        )
 
     def open(self, run: WorkerRun) -> OpenRun:
         """Return a run, before any of its code has run."""

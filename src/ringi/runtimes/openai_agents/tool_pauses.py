@@ -20,7 +20,14 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import set_context_variable
-from ringi.runtimes.gated_tools import CURRENT, AskFirst, Gate, GatedCall, gate_of, is_by_person
+from ringi.runtimes.gated_tools import (
+    CURRENT,
+    AskFirst,
+    FunctionGateProtocol,
+    GatedCall,
+    gate_of_function,
+    is_approved_by_person,
+)
 from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments
 
 NeedsApproval: TypeAlias = bool | Callable[[Any, Any, str], Any]
@@ -41,7 +48,7 @@ class ToolInvocation(NamedTuple):
     input: str
 
 
-class CallKey(NamedTuple):
+class AgentCallKey(NamedTuple):
     """A call of an agent."""
 
     agent: str
@@ -59,13 +66,13 @@ class OpenAIToolPauses:
         self._run, self.has_policy, self._turn = run, run.agent.policy is not None, turn
         self._places: dict[tuple[str, str, str], str] = {}
         """The places of calls by the name of their agent, their ids and their arguments."""
-        self._gates: dict[tuple[str, str], Gate] = {}
+        self._gates: dict[tuple[str, str], FunctionGateProtocol] = {}
         """The gates by the names of the agent and its tool."""
-        self._calls: dict[CallKey, GatedCall] = {}
+        self._calls: dict[AgentCallKey, GatedCall] = {}
         """The calls that run without a pause."""
-        self._refusals: dict[CallKey, str] = {}
+        self._refusals: dict[AgentCallKey, str] = {}
         """Why a gate denies a call."""
-        self._asked: dict[CallKey, Ask] = {}
+        self._asked: dict[AgentCallKey, Ask] = {}
         """What gates ask about calls."""
 
     def note_answer(self, agent: str, response: ModelResponse) -> None:
@@ -81,27 +88,29 @@ class OpenAIToolPauses:
 
     def of_function(self, tool: FunctionTool, agent: str) -> Any:
         """Return whether a function tool of an agent needs approval."""
-        own, name, gate = tool.needs_approval, tool.qualified_name, gate_of_tool(tool)
+        own, name, gate = tool.needs_approval, tool.qualified_name, gate_of_openai_tool(tool)
         if gate:
             self._gates[agent, name] = gate
         if own is True or not (self.has_policy or gate):
             return own
 
         async def needs_approval(context: Any, args: dict[str, Any], call_id: str) -> bool:
-            key = CallKey(agent, name, call_id, str(args), OUTER.get())
-            must_pause = await is_needed(own, context, args, call_id) or await self._run.must_pause(name, args)
+            key = AgentCallKey(agent, name, call_id, str(args), OUTER.get())
+            must_pause = await tool_needs_approval(own, context, args, call_id) or await self._run.must_pause(
+                name, args
+            )
             return await self._is_asked(key, args) or (must_pause and key not in self._refusals)
 
         return needs_approval
 
     async def question(self, agent: str, call: ToolCall) -> Ask | None:
         """Return what a gate asks about a call of an agent at which the run pauses; None if it asks nothing."""
-        key = CallKey(agent, call.name, call.call_id, str(call.args))
+        key = AgentCallKey(agent, call.name, call.call_id, str(call.args))
         if key not in self._asked and (agent, call.name) in self._gates:
             await self._is_asked(key, call.args)
         return self._asked.get(key)
 
-    async def _is_asked(self, key: CallKey, args: dict[str, Any]) -> bool:
+    async def _is_asked(self, key: AgentCallKey, args: dict[str, Any]) -> bool:
         call = self._gated_call(key, args)
         try:
             refusal = await call.pass_gate()
@@ -113,8 +122,8 @@ class OpenAIToolPauses:
             self._refusals[key] = refusal
         return False
 
-    def _gated_call(self, key: CallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
-        is_approved = request is not None and is_by_person(request)
+    def _gated_call(self, key: AgentCallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
+        is_approved = request is not None and is_approved_by_person(request)
         own = f"{key.agent}/{key.id}"
         # The SDK tells nobody about the answers within an agent that is a tool.
         place = key.outer + own if key.outer else self._places.get((key.agent, key.id, key.args), own)
@@ -132,13 +141,13 @@ class OpenAIToolPauses:
             NotAuthorizedError: The call would run without the approval that it needs.
         """
         args, id = parse_call_arguments(call.input) or {}, call.context.tool_call_id
-        key = CallKey(call.agent, call.tool.qualified_name, id, str(args), OUTER.get())
+        key = AgentCallKey(call.agent, call.tool.qualified_name, id, str(args), OUTER.get())
         if key in self._refusals:
             return self._refusals.pop(key)
         gated = self._calls.pop(key, None)
         if gated is None:
             # An agent that is a tool is called again when its own run resumes.
-            is_unasked = request is None and self.has_policy and nested_agent(call.tool) is None
+            is_unasked = request is None and self.has_policy and agent_inside_tool(call.tool) is None
             if is_unasked and await self._run.must_pause(key.tool, args):
                 raise NotAuthorizedError(id, f"the policy does not allow this call of {key.tool!r}")
             gated = self._gated_call(key, args, request)
@@ -151,7 +160,7 @@ class OpenAIToolPauses:
         with ExitStack() as variables:
             if gated.gate:
                 variables.enter_context(set_context_variable(CURRENT, gated))
-            if nested_agent(call.tool) is not None:
+            if agent_inside_tool(call.tool) is not None:
                 variables.enter_context(set_context_variable(OUTER, f"{gated.place}/"))
             return await self._recorded(invoke, request)(call.context, call.input)
 
@@ -176,7 +185,7 @@ class OpenAIToolPauses:
 
     def of_other(self, tool: Any) -> Any:
         """Return a copy of a tool that is no function, which pauses at its calls; the tool itself without a policy."""
-        if not self.has_policy or not is_stoppable(tool):
+        if not self.has_policy or not can_pause_at_tool(tool):
             return tool
         paused = copy.copy(tool)
         if isinstance(paused, HostedMCPTool):
@@ -187,14 +196,14 @@ class OpenAIToolPauses:
 
         async def needs_approval(context: Any, call: Any, call_id: str) -> bool:
             # The arguments are in no format that a policy knows: only a rule that allows all calls allows this one.
-            return await is_needed(own, context, call, call_id) or await self._run.must_pause(name, {})
+            return await tool_needs_approval(own, context, call, call_id) or await self._run.must_pause(name, {})
 
         # A function of the agent's author would approve in place of the policy.
         paused.needs_approval, paused.on_approval = needs_approval, None
         return paused
 
 
-async def is_needed(own: NeedsApproval, context: Any, args: Any, call_id: str) -> bool:
+async def tool_needs_approval(own: NeedsApproval, context: Any, args: Any, call_id: str) -> bool:
     """Return whether a tool's own setting asks for approval of a call."""
     if not callable(own):
         return own
@@ -202,7 +211,7 @@ async def is_needed(own: NeedsApproval, context: Any, args: Any, call_id: str) -
     return bool(await found if inspect.isawaitable(found) else found)
 
 
-def is_stoppable(tool: Any) -> bool:
+def can_pause_at_tool(tool: Any) -> bool:
     """Return whether a run can pause at the calls of a tool that is no function."""
     if type(tool) is ShellTool:
         environment: Any = tool.environment or {}
@@ -210,7 +219,7 @@ def is_stoppable(tool: Any) -> bool:
     return type(tool) in (ApplyPatchTool, CustomTool, HostedMCPTool)
 
 
-def gate_of_tool(tool: FunctionTool) -> Gate | None:
+def gate_of_openai_tool(tool: FunctionTool) -> FunctionGateProtocol | None:
     """Return the gate of a tool's function; None if it has none, or if the SDK hides the function.
 
     The function is in the closure of the invoker. A gate that is not found waits in this process, and says so.
@@ -219,21 +228,21 @@ def gate_of_tool(tool: FunctionTool) -> Gate | None:
     function = getattr(invoker, "_invoke_tool_impl", invoker)
     for cell in getattr(function, "__closure__", None) or ():
         try:
-            gate = gate_of(cell.cell_contents)
+            gate = gate_of_function(cell.cell_contents)
         except ValueError:  # The cell is empty.
             continue
         if gate is not None:
             return gate
-    return gate_of(getattr(tool, "__wrapped__", None))
+    return gate_of_function(getattr(tool, "__wrapped__", None))
 
 
-def nested_agent(tool: FunctionTool) -> Agent[Any] | None:
+def agent_inside_tool(tool: FunctionTool) -> Agent[Any] | None:
     """Return the agent that a tool is; None for other tools."""
     agent = getattr(tool, "_agent_instance", None)
     return agent if isinstance(agent, Agent) else None
 
 
-def with_agent(tool: FunctionTool, agent: Agent[Any]) -> Any:
+def tool_invoker_with_agent(tool: FunctionTool, agent: Agent[Any]) -> Any:
     """Return the invoker of an agent that is a tool, with another agent; None if this version of the SDK has another.
 
     The tools of the agent itself run without the guards of its copy.
@@ -248,7 +257,7 @@ def with_agent(tool: FunctionTool, agent: Agent[Any]) -> Any:
         return None
     position = function.__code__.co_freevars.index(AGENT_CELL)
     cells = list(function.__closure__ or ())
-    if cells[position].cell_contents is not nested_agent(tool):
+    if cells[position].cell_contents is not agent_inside_tool(tool):
         return None
     cells[position] = CellType(agent)
     other = FunctionType(

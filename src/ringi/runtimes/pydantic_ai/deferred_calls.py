@@ -29,7 +29,7 @@ CALL = "call"
 ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
 
 
-class Rewrite(NamedTuple):
+class RewrittenArguments(NamedTuple):
     """What the agent's own capabilities or toolsets make of a call's arguments."""
 
     before: dict[str, Any]
@@ -38,7 +38,7 @@ class Rewrite(NamedTuple):
     """The arguments that the tool would get: people and the policy decide about these."""
 
 
-Rewrites: TypeAlias = Mapping[str, Rewrite]
+Rewrites: TypeAlias = Mapping[str, RewrittenArguments]
 """Rewrites by the ids of the calls."""
 
 
@@ -53,7 +53,7 @@ class ApprovedToolCall(NamedTuple):
     """Whether the agent makes the authorized arguments of them."""
 
 
-def questions_of(
+def deferred_call_questions(
     requests: DeferredToolRequests,
     turn: str,
     words: str | None,
@@ -73,20 +73,24 @@ def questions_of(
     for part in requests.approvals:
         call, args = deferred_call_for_tool(part, turn, rewrites), parse_call_arguments(part.args)
         allowed = DECISIONS if args is not None else REFUSING_DECISIONS
-        metadata = metadata_of(requests, part)
+        metadata = deferred_call_context(requests, part)
         schema = schemas.get(part.tool_name)
         asks[call.id] = call.question(allowed, description=words, schema=schema, context=metadata)
     for part in requests.calls:
-        asks[question_id(part, turn)] = external_question(requests, part, turn, words)
+        asks[deferred_question_id(part, turn)] = external_call_question(requests, part, turn, words)
     return asks
 
 
-def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
+def external_call_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
     call = deferred_call_for_tool(part, turn)
     text = call.args.get("question") if deferred_call_kind(requests, part) == "question" else None
     title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
-    context = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}, **metadata_of(requests, part)}
+    context = {
+        TOOL_CALL_ID: call.call_id,
+        CALL: {"name": call.name, "args": call.args},
+        **deferred_call_context(requests, part),
+    }
     body = {
         "title": clean_text(title)[:500],
         "description": clean_text(words)[:20_000] if words else None,
@@ -97,7 +101,7 @@ def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: 
     return parse_body(Ask, body)
 
 
-def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str, Any]:
+def deferred_call_context(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str, Any]:
     """Return the metadata of a call as context."""
     metadata = requests.metadata.get(part.tool_call_id)
     return {METADATA: metadata} if metadata else {}
@@ -109,12 +113,12 @@ def deferred_call_kind(requests: DeferredToolRequests, part: ToolCallPart) -> st
     return kind(part.tool_call_id) if kind else None
 
 
-def question_id(part: ToolCallPart, turn: str) -> str:
+def deferred_question_id(part: ToolCallPart, turn: str) -> str:
     """Return the id of the question about a call."""
     return f"{turn}/{part.tool_call_id}"
 
 
-def call_places(turn: int, messages: Sequence[ModelMessage]) -> dict[str, str]:
+def newest_call_places(turn: int, messages: Sequence[ModelMessage]) -> dict[str, str]:
     """Return the places of the calls in the newest answer of the model by their ids: its number, and theirs.
 
     Args:
@@ -135,7 +139,9 @@ def deferred_call_for_tool(part: ToolCallPart, turn: str, rewrites: Rewrites | N
     rewrite = (rewrites or {}).get(part.tool_call_id)
     args = rewrite.after if rewrite else parse_call_arguments(part.args)
     unreadable = {"arguments": part.args}
-    return ToolCall(question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args)
+    return ToolCall(
+        deferred_question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args
+    )
 
 
 def deferred_call_results(
@@ -167,7 +173,7 @@ def deferred_call_results(
             # Instructions name no values: the model chose some, and would read its own words as ours.
             notes.append(EDITED.format(tool=part.tool_name))
     for part, request in calls_with_ended_requests(requests.calls, turn, answers):
-        results.calls[part.tool_call_id] = value_of(request)
+        results.calls[part.tool_call_id] = answer_as_tool_result(request)
     by = {
         part.tool_call_id: request
         for part, request in calls_with_ended_requests([*requests.approvals, *requests.calls], turn, answers)
@@ -183,13 +189,13 @@ def calls_with_ended_requests(
 ) -> Iterator[tuple[ToolCallPart, Request]]:
     """Yield each call with its ended request; raise `NotAuthorizedError` for a call without one."""
     for part in parts:
-        id = question_id(part, turn)
+        id = deferred_question_id(part, turn)
         if id not in answers:
             raise NotAuthorizedError(id, "the call has no answer")
         yield part, answers[id][0]
 
 
-def value_of(request: Request) -> Any:
+def answer_as_tool_result(request: Request) -> Any:
     """Return a person's answer as the result of a tool: JSON, text, or why there is none."""
     response = request.response
     if request.erased or not response:

@@ -27,20 +27,20 @@ from ringi.domain.request import Request
 from ringi.errors import RingiError
 from ringi.runtimes.pydantic_ai.deferred_calls import (
     ApprovedToolCall,
-    Rewrite,
-    call_places,
+    RewrittenArguments,
+    deferred_call_questions,
     deferred_call_results,
-    questions_of,
+    newest_call_places,
 )
 from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter, RequestedModel
-from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAIToolPauses, StretchCalls, pydantic_ai_agent_tools
+from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAICalls, PydanticAIToolPauses, pydantic_ai_agent_tools
 from ringi.runtimes.tool_calls import (
-    Message,
+    RunInputMessage,
     StoredRun,
+    ended_run_values,
     model_usage_or_zeros,
     question_to_json,
-    refuse_settings,
-    result_values,
+    refuse_unsupported_settings,
     run_input_messages,
 )
 
@@ -50,7 +50,7 @@ SCHEMA_NUMBER = int(version(PACKAGE).partition(".")[0])
 """The major version of Pydantic AI: messages that one version wrote can be read by the later ones with this number."""
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
-REWRITES: TypeAdapter[dict[str, Rewrite]] = TypeAdapter(dict[str, Rewrite])
+REWRITES: TypeAdapter[dict[str, RewrittenArguments]] = TypeAdapter(dict[str, RewrittenArguments])
 TURN = "turn"
 """The key in the state with the number of requests to the model: histories may be shortened, so it is not counted."""
 REWRITTEN = "rewrites"
@@ -72,8 +72,8 @@ class PydanticAIRuntime:
         target = agent.target
         if not isinstance(target, PydanticAgent):
             return None
-        refuse_settings(agent, FRAMEWORK, OPTIONS)
-        if getattr(target, "_output_validators", None) and not can_defer(target.output_type):
+        refuse_unsupported_settings(agent, FRAMEWORK, OPTIONS)
+        if getattr(target, "_output_validators", None) and not agent_can_defer_calls(target.output_type):
             what = "an agent with output validators needs output_type=[…, DeferredToolRequests], to end at a question"
             raise SettingError("agents", agent.name, what)
         pydantic_ai_agent_tools(target).check(agent)
@@ -96,7 +96,7 @@ class PydanticAIRun(StoredRun):
         out.begin()
         writer = PydanticAIOutputWriter(out, self._run.id, turn)
         requests = {id.removeprefix(f"{self._place(turn)}/"): request for id, (request, *_) in answers.items()}
-        calls = StretchCalls(self._run, turn, approvals, requests)
+        calls = PydanticAICalls(self._run, turn, approvals, requests)
         result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
             state = await self._paused(result, result.output, writer, calls)
@@ -111,7 +111,10 @@ class PydanticAIRun(StoredRun):
     def _begun(self) -> dict[str, Any]:
         run = self._run
         messages = run_input_messages(run.agent.input(run.input))
-        earlier = [*pydantic_ai_history(run.state.data if run.state else None), *map(history_message, messages[:-1])]
+        earlier = [
+            *pydantic_ai_history(run.state.data if run.state else None),
+            *map(pydantic_ai_history_message, messages[:-1]),
+        ]
         prompt = messages[-1].text if messages else None
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
@@ -130,11 +133,11 @@ class PydanticAIRun(StoredRun):
         return options, approvals
 
     async def _streamed(
-        self, writer: PydanticAIOutputWriter, calls: StretchCalls, options: dict[str, Any]
+        self, writer: PydanticAIOutputWriter, calls: PydanticAICalls, options: dict[str, Any]
     ) -> AgentRunResult[Any]:
         run, target, usage = self._run, self._run.agent.target, options["usage"]
         before, result = USAGE.validate_python(jsonable(usage)), None
-        output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
+        output_type = None if agent_can_defer_calls(target.output_type) else [target.output_type, DeferredToolRequests]
         deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
             capabilities = [PydanticAIToolPauses(run, calls), model]
@@ -166,13 +169,13 @@ class PydanticAIRun(StoredRun):
         result: AgentRunResult[Any],
         requests: DeferredToolRequests,
         writer: PydanticAIOutputWriter,
-        calls: StretchCalls,
+        calls: PydanticAICalls,
     ) -> FrameworkState:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
-        schemas, turn = schemas_of(self._run.agent.target), self._place(calls.turn)
-        asks = questions_of(requests, turn, writer.words.strip() or None, schemas, calls.rewrites)
-        places = call_places(calls.turn, result.all_messages())
+        schemas, turn = pydantic_ai_tool_schemas(self._run.agent.target), self._place(calls.turn)
+        asks = deferred_call_questions(requests, turn, writer.words.strip() or None, schemas, calls.rewrites)
+        places = newest_call_places(calls.turn, result.all_messages())
         gated = await calls.ask(requests, asks, turn, places)
         data = {
             "questions": [
@@ -188,19 +191,19 @@ class PydanticAIRun(StoredRun):
         return pydantic_ai_state_with_data(data)
 
     def _done(self, result: AgentRunResult[Any]) -> FrameworkState:
-        values = result_values(self._run.agent, result, result.output)
+        values = ended_run_values(self._run.agent, result, result.output)
         data = {"messages": pydantic_ai_messages_json(result.all_messages()), "values": values}
         return pydantic_ai_state_with_data(data)
 
 
-def can_defer(output_type: Any) -> bool:
+def agent_can_defer_calls(output_type: Any) -> bool:
     """Return whether an agent with this output type ends at deferred calls."""
     if output_type is DeferredToolRequests:
         return True
     parts = (
         output_type if isinstance(output_type, Sequence) and not isinstance(output_type, str) else get_args(output_type)
     )
-    return any(can_defer(part) for part in parts)
+    return any(agent_can_defer_calls(part) for part in parts)
 
 
 def pydantic_ai_state_with_data(data: dict[str, Any]) -> FrameworkState:
@@ -224,7 +227,7 @@ def pydantic_ai_history(data: Any) -> list[ModelMessage]:
     return messages
 
 
-def history_message(message: Message) -> ModelMessage:
+def pydantic_ai_history_message(message: RunInputMessage) -> ModelMessage:
     """Return an earlier message of the input."""
     if message.role == "assistant":
         return ModelResponse(parts=[TextPart(message.text)])
@@ -232,7 +235,7 @@ def history_message(message: Message) -> ModelMessage:
     return ModelRequest(parts=[part(message.text)])
 
 
-def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
+def pydantic_ai_tool_schemas(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
     """Return the schemas of the arguments of the agent's own tools, by name."""
     tools: dict[str, Any] = {}
     for toolset in agent.toolsets:

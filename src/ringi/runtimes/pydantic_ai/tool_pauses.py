@@ -36,15 +36,21 @@ from ringi.runtimes.gated_tools import (
     CURRENT,
     AgentTools,
     AskFirst,
-    Gate,
+    FunctionGateProtocol,
     GatedCall,
-    denial_of,
-    gate_of,
-    is_by_person,
+    current_policy_denial,
+    gate_of_function,
+    is_approved_by_person,
+    question_asked_by_gate,
     schema_argument_names,
-    with_gate,
 )
-from ringi.runtimes.pydantic_ai.deferred_calls import ApprovedToolCall, Rewrite, call_places, newest_calls, question_id
+from ringi.runtimes.pydantic_ai.deferred_calls import (
+    ApprovedToolCall,
+    RewrittenArguments,
+    deferred_question_id,
+    newest_call_places,
+    newest_calls,
+)
 from ringi.runtimes.tool_calls import parse_call_arguments
 
 TOOL_SEARCH = "tool_search"
@@ -55,7 +61,7 @@ SAME_NAMES = ("ApprovalRequiredToolset", "SetMetadataToolset", "IncludeReturnSch
 """The wrappers whose tools have the names and arguments of the wrapped ones."""
 
 
-class StretchCalls:
+class PydanticAICalls:
     """The calls of one stretch of a run.
 
     Args:
@@ -71,9 +77,9 @@ class StretchCalls:
         self._run, self._approved, self._requests = run, dict(approvals), requests
         self.turn = turn
         """The number of requests to the model in this run."""
-        self.rewrites: dict[str, Rewrite] = {}
+        self.rewrites: dict[str, RewrittenArguments] = {}
         """What the agent makes of the arguments of the calls at which it pauses."""
-        self.gates: dict[str, Gate] = {}
+        self.gates: dict[str, FunctionGateProtocol] = {}
         """The gates of tools, by the names that the model sees."""
         self._asked: dict[str, Ask] = {}
         """What gates ask about calls, by the ids of the calls."""
@@ -92,18 +98,18 @@ class StretchCalls:
             self._asked[id] = question
             raise ApprovalRequired
 
-        place = call_places(self.turn, ctx.messages).get(id, f"{self.turn}/{id}")
+        place = newest_call_places(self.turn, ctx.messages).get(id, f"{self.turn}/{id}")
         request = self._requests.get(id) if is_approved else None
-        is_by_hand = request is not None and is_by_person(request)
+        is_by_hand = request is not None and is_approved_by_person(request)
         return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
 
     def note_rewrite(self, tool: ToolsetTool[Any], tool_args: dict[str, Any], ctx: RunContext[Any]) -> None:
         """Note what the agent made of the arguments of a call at which it pauses."""
-        called = called_args(ctx)
+        called = arguments_written_by_model(ctx)
         if called is not None and arguments_without_defaults(
             validate_tool_arguments(tool, called, ctx)
         ) != arguments_without_defaults(tool_args):
-            self.rewrites[str(ctx.tool_call_id)] = Rewrite(called, json_args(tool_args))
+            self.rewrites[str(ctx.tool_call_id)] = RewrittenArguments(called, call_arguments_as_json(tool_args))
 
     async def ask(
         self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str, places: Mapping[str, str]
@@ -111,9 +117,9 @@ class StretchCalls:
         """Let gates ask about the calls of a pause; return the ids of the questions that they ask."""
         gated = set()
         for part in requests.approvals:
-            id = question_id(part, turn)
+            id = deferred_question_id(part, turn)
             if question := self._asked.get(part.tool_call_id) or await self._question(part, places):
-                asks[id] = with_gate(asks[id], question)
+                asks[id] = question_asked_by_gate(asks[id], question)
                 gated.add(id)
         return gated
 
@@ -136,7 +142,7 @@ class PydanticAIToolPauses(AbstractCapability[Any]):
     """The capability of one run that pauses it; the agent keeps its own capabilities."""
 
     run: WorkerRun
-    calls: StretchCalls
+    calls: PydanticAICalls
 
     def get_ordering(self) -> CapabilityOrdering:
         """Return the innermost position: what other capabilities make of a call is what the policy decides about."""
@@ -157,19 +163,21 @@ class PausingToolset(WrapperToolset[Any]):
     """All tools of a run, with a pause before each call that the policy or a gate does not allow."""
 
     run: WorkerRun
-    calls: StretchCalls
+    calls: PydanticAICalls
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools, and find their gates."""
         tools: dict[str, ToolsetTool[Any]] = await super().get_tools(ctx)
-        self.calls.gates |= {name: gate for name, tool in tools.items() if (gate := gate_of(tool_function(tool)))}
+        self.calls.gates |= {
+            name: gate for name, tool in tools.items() if (gate := gate_of_function(tool_function(tool)))
+        }
         return tools
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Run a call that people or the policy approve, with exactly the arguments that they approve."""
-        id, args, approval = str(ctx.tool_call_id), json_args(tool_args), self.calls.approval(ctx)
+        id, args, approval = str(ctx.tool_call_id), call_arguments_as_json(tool_args), self.calls.approval(ctx)
         call = self.calls.begin(name, args, ctx, is_approved=approval is not None)
         if approval is None:
             must_pause = await self.run.must_pause(name, args)
@@ -180,9 +188,9 @@ class PausingToolset(WrapperToolset[Any]):
             ) != arguments_without_defaults(tool_args):
                 if approval.is_rewritten:
                     raise NotAuthorizedError(id, CHANGED.format(tool=name))
-                self.calls.rewrites[id] = Rewrite(approval.input_args, args)
+                self.calls.rewrites[id] = RewrittenArguments(approval.input_args, args)
                 raise ApprovalRequired
-            if args != approval.args and (denial := await denial_of(self.run, name, args)):
+            if args != approval.args and (denial := await current_policy_denial(self.run, name, args)):
                 raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
@@ -200,7 +208,7 @@ class PausingToolset(WrapperToolset[Any]):
             self.calls.note_rewrite(tool, tool_args, ctx)
             raise ApprovalRequired
         content = self.calls.contents[id] = arguments_without_defaults(tool_args)
-        checked = with_check(tool, content, id)
+        checked = tool_with_argument_check(tool, content, id)
         with (
             set_context_variable(CURRENT, call),
             self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)),
@@ -212,7 +220,7 @@ class PausingToolset(WrapperToolset[Any]):
 class CheckedToolset(WrapperToolset[Any]):
     """A toolset that makes its calls itself, such as that of an MCP server, with the arguments that were decided."""
 
-    calls: StretchCalls
+    calls: PydanticAICalls
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -224,8 +232,8 @@ class CheckedToolset(WrapperToolset[Any]):
         return await super().call_tool(name, tool_args, ctx, tool)
 
 
-def toolset_with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> AbstractToolset[Any]:
-    """Return the tools of an agent with a check of what reaches those that are no functions; see `with_check`."""
+def toolset_with_checks(toolset: AbstractToolset[Any], calls: PydanticAICalls) -> AbstractToolset[Any]:
+    """Return an agent's tools with a check of what reaches those that are no functions: `tool_with_argument_check`."""
 
     def checked(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
         return leaf if isinstance(leaf, (FunctionToolset, ExternalToolset)) else CheckedToolset(leaf, calls)
@@ -233,7 +241,7 @@ def toolset_with_checks(toolset: AbstractToolset[Any], calls: StretchCalls) -> A
     return toolset.visit_and_replace(checked)
 
 
-def called_args(ctx: RunContext[Any]) -> dict[str, Any] | None:
+def arguments_written_by_model(ctx: RunContext[Any]) -> dict[str, Any] | None:
     """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
     calls = newest_calls(ctx.messages)
     return next((parse_call_arguments(part.args) for _, part in calls if part.tool_call_id == ctx.tool_call_id), None)
@@ -266,7 +274,7 @@ def arguments_without_defaults(value: Any) -> object:
     return ANY.dump_python(value)
 
 
-def with_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[Any]:
+def tool_with_argument_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[Any]:
     """Return a tool whose function runs only with these arguments: toolsets of the agent may wrap it.
 
     Args:
@@ -276,7 +284,7 @@ def with_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[
     """
     inner: Any = tool
     if source := getattr(inner, "source_tool", None):
-        return replace(inner, source_tool=with_check(source, content, id))
+        return replace(inner, source_tool=tool_with_argument_check(source, content, id))
     call_func = getattr(inner, "call_func", None)
     if call_func is None:
         return tool
@@ -297,7 +305,7 @@ def tool_function(tool: ToolsetTool[Any]) -> Any:
     return getattr(schema, "function", None)
 
 
-def json_args(args: dict[str, Any]) -> dict[str, Any]:
+def call_arguments_as_json(args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call as JSON, without those that have none: conditions on them are unknown."""
     found = {}
     for name, value in args.items():
@@ -311,7 +319,7 @@ def json_args(args: dict[str, Any]) -> dict[str, Any]:
 def pydantic_ai_agent_tools(agent: PydanticAgent[Any, Any]) -> AgentTools:
     """Return the tools of an agent."""
     tools = AgentTools()
-    add_tools(tools, agent.toolsets)
+    add_toolset_tools(tools, agent.toolsets)
     for native in agent.root_capability.get_native_tools():
         name = native.kind if isinstance(native, AbstractNativeTool) else getattr(native, "__name__", "native tool")
         if name != TOOL_SEARCH:
@@ -319,7 +327,7 @@ def pydantic_ai_agent_tools(agent: PydanticAgent[Any, Any]) -> AgentTools:
     return tools
 
 
-def add_tools(tools: AgentTools, toolsets: Sequence[AbstractToolset[Any]]) -> None:
+def add_toolset_tools(tools: AgentTools, toolsets: Sequence[AbstractToolset[Any]]) -> None:
     """Add the tools of some toolsets."""
     for toolset in toolsets:
         match toolset:
@@ -327,9 +335,9 @@ def add_tools(tools: AgentTools, toolsets: Sequence[AbstractToolset[Any]]) -> No
                 for name, tool in toolset.tools.items():
                     tools.add(name, schema_argument_names(tool.function_schema.json_schema))
             case CombinedToolset():
-                add_tools(tools, toolset.toolsets)
+                add_toolset_tools(tools, toolset.toolsets)
             case WrapperToolset() if type(toolset).__name__ in SAME_NAMES:
-                add_tools(tools, [toolset.wrapped])
+                add_toolset_tools(tools, [toolset.wrapped])
             case ExternalToolset():
                 for definition in toolset.tool_defs:
                     tools.add(definition.name, schema_argument_names(definition.parameters_json_schema))

@@ -23,7 +23,7 @@ from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, token_digest
-from ringi.server.identity import Role, is_group, is_name, reserved_name
+from ringi.server.identity import Role, is_group_name, is_person_name, reserved_name_error
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
@@ -82,7 +82,7 @@ class Principal(NamedTuple):
     @property
     def viewer(self) -> Viewer:
         """The caller as a viewer of requests."""
-        return viewer_of(self.name, self.groups, self.deputy_for)
+        return viewer_of_principal(self.name, self.groups, self.deputy_for)
 
 
 LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
@@ -90,7 +90,7 @@ LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
 
 
 @lru_cache(CACHE_SIZE)
-def viewer_of(name: str, groups: tuple[str, ...], deputy_for: tuple[Viewer, ...]) -> Viewer:
+def viewer_of_principal(name: str, groups: tuple[str, ...], deputy_for: tuple[Viewer, ...]) -> Viewer:
     """Return the viewer, validated once."""
     return Viewer(name=name, groups=groups, deputy_for=deputy_for)
 
@@ -141,7 +141,7 @@ class Keys:
         Raises:
             SettingError: The secret is too short.
         """
-        return cls(Settings.load().secret or load_secret(home / "secret"))
+        return cls(Settings.load().secret or load_signing_secret(home / "secret"))
 
     def mint(
         self,
@@ -170,11 +170,11 @@ class Keys:
         """
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
-        if not is_name(name):
+        if not is_person_name(name):
             raise SettingError(
                 "name", name, f"give 1 to 200 characters without a colon and control characters; {SYSTEM!r} is reserved"
             )
-        if wrong := next((group for group in groups if not is_group(group)), None):
+        if wrong := next((group for group in groups if not is_group_name(group)), None):
             raise SettingError("groups", wrong, "give 1 to 200 characters without control characters for each")
         # Not in whole seconds: a sign-in right after a revocation must not be revoked.
         issued_at = time.time() if now is None else now
@@ -231,44 +231,44 @@ class Keys:
             raise UnauthenticatedError.unknown() from error
         if claims["role"] not in get_args(Role):
             raise UnauthenticatedError.unknown()
-        if not is_name(claims["sub"]):
-            raise reserved_name(claims["sub"])
-        issued_at = seconds_in(claims, "iat")
+        if not is_person_name(claims["sub"]):
+            raise reserved_name_error(claims["sub"])
+        issued_at = time_claim_seconds(claims, "iat")
         if issued_at is None:
             raise UnauthenticatedError(
                 "the token has no issue time (claim iat): issue another with `ringi token create`"
             )
         groups, parent = claims.get("groups") or [], claims.get("parent")
-        if not isinstance(groups, list) or not all(map(is_group, groups)):
-            raise invalid_claim("groups", "a list of names without control characters")
+        if not isinstance(groups, list) or not all(map(is_group_name, groups)):
+            raise invalid_claim_error("groups", "a list of names without control characters")
         if not isinstance(claims["tenant"], str):
-            raise invalid_claim("tenant", "text")
+            raise invalid_claim_error("tenant", "text")
         subject = claims.get("subject") or ""
         if not isinstance(subject, str):
-            raise invalid_claim("subject", "text")
+            raise invalid_claim_error("subject", "text")
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(groups), subject)
         metadata = TokenMetadata(token_digest(token), issued_at, parent if isinstance(parent, str) else None)
-        times = [seconds_in(claims, name) for name in ("exp", "ends_at", "auth_time")]
+        times = [time_claim_seconds(claims, name) for name in ("exp", "ends_at", "auth_time")]
         acr = claims.get("acr")
         return VerifiedToken(caller, times[0], metadata, times[1], times[2], acr if isinstance(acr, str) else None)
 
 
-def invalid_claim(claim: str, expected: str) -> UnauthenticatedError:
+def invalid_claim_error(claim: str, expected: str) -> UnauthenticatedError:
     """Return the error of a token with a claim of a wrong type."""
     return UnauthenticatedError(f"the token's claim {claim} is not {expected}: issue another with `ringi token create`")
 
 
-def seconds_in(claims: Mapping[str, object], name: str) -> float | None:
+def time_claim_seconds(claims: Mapping[str, object], name: str) -> float | None:
     """Return a time claim in seconds since 1970, or None; refuse NaN and other types, which would never expire."""
     if name not in claims:
         return None
     value = claims[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise invalid_claim(name, "a number of seconds since 1970")
+        raise invalid_claim_error(name, "a number of seconds since 1970")
     return float(value)
 
 
-def load_secret(path: Path) -> str:
+def load_signing_secret(path: Path) -> str:
     """Return the secret in a file; concurrent processes that create it get the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -286,7 +286,7 @@ def load_secret(path: Path) -> str:
 
 def seal_key(home: Path) -> str:
     """Return the key of the seals: `RINGI_SEAL_KEY`, else the file `seal.key` in the folder, which is created once."""
-    return Settings.load().seal_key or load_secret(home / "seal.key")
+    return Settings.load().seal_key or load_signing_secret(home / "seal.key")
 
 
 class Authenticator:
@@ -529,11 +529,17 @@ def set_session(response: Response, token: str, seconds: float, scope: Scope, *,
     """Set the page's cookie: scripts cannot read it, and other sites cannot send it."""
     is_https = is_https or scope["scheme"] == "https"
     response.set_cookie(
-        COOKIE, token, round(seconds), path=f"{base_of(scope)}/", secure=is_https, httponly=True, samesite="strict"
+        COOKIE,
+        token,
+        round(seconds),
+        path=f"{server_base_path(scope)}/",
+        secure=is_https,
+        httponly=True,
+        samesite="strict",
     )
 
 
-def base_of(scope: Scope) -> str:
+def server_base_path(scope: Scope) -> str:
     """Return the base path of Ringi; empty at the root of its server."""
     return str(scope.get("root_path", "")).rstrip("/")
 

@@ -21,7 +21,7 @@ def mint_link(keys: Keys, address: str, caller: Principal, minutes: float = MINU
     return f"{address.rstrip('/')}/#token={PREFIX}{code}"
 
 
-class Links:
+class SignInLinks:
     """Verifies and redeems sign-in links."""
 
     def __init__(self, keys: Keys, backend: Backend) -> None:
@@ -33,17 +33,17 @@ class Links:
 
     async def refuse_used(self, link: VerifiedToken) -> None:
         """Raise `UnauthenticatedError` if a link was used."""
-        if await self._stream.read(use_key(link), limit=1):
+        if await self._stream.read(link_use_key(link), limit=1):
             raise UnauthenticatedError(USED)
 
     async def use(self, link: VerifiedToken) -> None:
         """Redeem a link on all servers of the store; raise `UnauthenticatedError` if another call was first."""
-        number = await self._stream.append(use_key(link), [StreamItem({"used_by": link.principal.name})], fence=0)
+        number = await self._stream.append(link_use_key(link), [StreamItem({"used_by": link.principal.name})], fence=0)
         if number != 1:
             raise UnauthenticatedError(USED)
 
 
-def use_key(link: VerifiedToken) -> Key:
+def link_use_key(link: VerifiedToken) -> Key:
     """Return the key that records the use of a link."""
     assert link.metadata
     return Key("", f"link/{link.metadata.mark}")

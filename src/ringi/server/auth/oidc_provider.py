@@ -19,7 +19,7 @@ from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.revocations import TokenMetadata, token_digest
-from ringi.server.identity import AuthenticatedPerson, Oidc, safe_address
+from ringi.server.identity import AuthenticatedPerson, Oidc, safe_server_url
 from ringi.server.refusals import RefusalError, SignInError, UnauthenticatedError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ ID_CLAIMS = {"nonce", "at_hash", "c_hash", "s_hash"}
 CODE_REFUSED = "the provider refused the code"
 
 
-class ProviderEndpoints(NamedTuple):
+class OidcEndpoints(NamedTuple):
     """The endpoints of the provider."""
 
     authorization: str
@@ -63,18 +63,18 @@ class OidcProvider:
         except ModuleNotFoundError as error:
             raise_missing_extra("signing in with OpenID Connect", error)
         self._settings = settings
-        self._endpoints: ProviderEndpoints | None = None
+        self._endpoints: OidcEndpoints | None = None
         self._metadata_at = self._keys_at = self._unknown_key_at = -FRESH_SECONDS
         self._keys: dict[str | None, Key] = {}
 
-    async def endpoints(self) -> ProviderEndpoints:
+    async def endpoints(self) -> OidcEndpoints:
         """Return the endpoints that the provider publishes."""
         if not self._endpoints or time.monotonic() - self._metadata_at > FRESH_SECONDS:
             issuer = self._settings.issuer
             metadata = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
             if metadata.get("issuer") != issuer:
                 raise oidc_unavailable_error(issuer, f"its issuer is {metadata.get('issuer')!r}")
-            self._endpoints, self._metadata_at = endpoints_from(issuer, metadata), time.monotonic()
+            self._endpoints, self._metadata_at = oidc_endpoints_from_metadata(issuer, metadata), time.monotonic()
         return self._endpoints
 
     async def authorization_url(
@@ -162,7 +162,7 @@ class OidcProvider:
         }
         with invalid_as_sign_in_error():
             JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
-        is_access = is_access_token(header, claims, self._settings.client_id)
+        is_access = is_oidc_access_token(header, claims, self._settings.client_id)
         if not is_access and not self._settings.takes_id_tokens:
             what = "this is an ID token, which only proves a sign-in, or nothing marks it as an access token"
             remedy = "send an access token with the claim scope or scp, or with the type at+jwt"
@@ -188,7 +188,7 @@ class OidcProvider:
             key = await self._key(header.get("kid"))
             algorithm = str(header.get("alg"))
             if algorithm not in ALGORITHMS or algorithm != (
-                key.alg or KEY_ALGORITHMS[key_type(key.as_dict(private=False))]
+                key.alg or KEY_ALGORITHMS[oidc_key_type(key.as_dict(private=False))]
             ):
                 raise SignInError(f"the token has the unsupported signature algorithm {algorithm!r}")
             decoded = jwt.decode(token, key, [algorithm])
@@ -210,7 +210,9 @@ class OidcProvider:
 
         key_set = await self._read((await self.endpoints()).keys)
         usable = [
-            key for key in key_set.get("keys", []) if key_type(key) in KEY_ALGORITHMS and key.get("use", "sig") == "sig"
+            key
+            for key in key_set.get("keys", [])
+            if oidc_key_type(key) in KEY_ALGORITHMS and key.get("use", "sig") == "sig"
         ]
         self._keys = {key.get("kid"): jwk.import_key(key) for key in usable}
         if len(usable) == 1:
@@ -258,7 +260,7 @@ def invalid_as_sign_in_error() -> Iterator[None]:
         raise SignInError(f"the token is invalid: {error}") from error
 
 
-def is_access_token(header: dict[str, Any], claims: dict[str, Any], client_id: str) -> bool:
+def is_oidc_access_token(header: dict[str, Any], claims: dict[str, Any], client_id: str) -> bool:
     """Return whether a token is an access token: by its type, by what only these have, or by its audience.
 
     A token for the client itself that nothing marks is none, because the audience of an ID token is the client.
@@ -280,28 +282,28 @@ def oidc_unavailable_error(url: str, reason: object) -> RefusalError:
     return RefusalError(503, "unavailable", what, retry_after=5)
 
 
-def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
+def oidc_endpoints_from_metadata(issuer: str, metadata: dict[str, Any]) -> OidcEndpoints:
     """Return the endpoints that a provider publishes; raise `RefusalError` if one is missing or unsafe."""
     methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     userinfo = metadata.get("userinfo_endpoint")
     try:
-        return ProviderEndpoints(
-            authorization=safe_address("authorization_endpoint", str(metadata["authorization_endpoint"])),
-            token=safe_address("token_endpoint", str(metadata["token_endpoint"])),
-            keys=safe_address("jwks_uri", str(metadata["jwks_uri"])),
-            userinfo=safe_address("userinfo_endpoint", str(userinfo)) if userinfo else None,
+        return OidcEndpoints(
+            authorization=safe_server_url("authorization_endpoint", str(metadata["authorization_endpoint"])),
+            token=safe_server_url("token_endpoint", str(metadata["token_endpoint"])),
+            keys=safe_server_url("jwks_uri", str(metadata["jwks_uri"])),
+            userinfo=safe_server_url("userinfo_endpoint", str(userinfo)) if userinfo else None,
             supports_basic="client_secret_basic" in methods,
         )
     except (KeyError, SettingError) as error:
         raise oidc_unavailable_error(issuer, f"its metadata are incomplete or unsafe: {error}") from error
 
 
-def key_type(key: dict[str, Any]) -> str:
+def oidc_key_type(key: dict[str, Any]) -> str:
     """Return the curve of a published key, else its type."""
     return str(key.get("crv") or key.get("kty"))
 
 
-def sign_in_time(claims: dict[str, Any]) -> float | None:
+def oidc_sign_in_time(claims: dict[str, Any]) -> float | None:
     """Return the time at which a person signed in at the provider; None if the claims do not state it."""
     value = claims.get("auth_time")
     if value is None:
@@ -312,7 +314,7 @@ def sign_in_time(claims: dict[str, Any]) -> float | None:
     return min(float(value), time.time())
 
 
-def acr_of(claims: dict[str, Any]) -> str | None:
+def oidc_sign_in_method(claims: dict[str, Any]) -> str | None:
     """Return how a person signed in at the provider; None if the claims do not state it."""
     value = claims.get("acr")
     return value if isinstance(value, str) else None
@@ -334,7 +336,7 @@ def oidc_person(oidc: Oidc, claims: dict[str, Any]) -> AuthenticatedPerson:
     return person._replace(subject=f"{oidc.issuer} {claims['sub']}")
 
 
-class BearerTokens:
+class OidcBearerTokens:
     """Verifies tokens of the provider, each once."""
 
     def __init__(self, oidc: Oidc, provider: OidcProvider) -> None:
@@ -370,9 +372,11 @@ class BearerTokens:
     async def _verified(self, token: str) -> VerifiedToken:
         try:
             claims = await self._provider.bearer_claims(token)
-            signed_in_at = sign_in_time(claims)
+            signed_in_at = oidc_sign_in_time(claims)
         except SignInError as error:
             raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
         caller = Principal(*oidc_person(self._oidc, claims))
         metadata = TokenMetadata(token_digest(token), float(claims["iat"]))
-        return VerifiedToken(caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at, acr=acr_of(claims))
+        return VerifiedToken(
+            caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at, acr=oidc_sign_in_method(claims)
+        )

@@ -102,7 +102,7 @@ def _require_theirs(caller: Principal, request: Request, is_theirs: bool) -> Non
         raise ForbiddenError(f"request {request.id!r} is assigned to other people")
 
 
-def require_routine(caller: Principal, request: Request) -> None:
+def require_routine_request(caller: Principal, request: Request) -> None:
     """Check that the caller may approve this request together with others.
 
     Args:
@@ -125,7 +125,7 @@ def require_cancellable(caller: Principal, request: Request) -> None:
     require_readable(caller, request)
     # Not `is_from`: a person whose own request a check copies would learn from the refusal that it is one.
     if caller.role != "admin" and request.asked_by != caller.actor:
-        raise not_the_creator("request", request.id)
+        raise not_the_creator_error("request", request.id)
 
 
 def require_reportable(caller: Principal, request: Request) -> None:
@@ -135,7 +135,7 @@ def require_reportable(caller: Principal, request: Request) -> None:
         raise ForbiddenError(f"only the creator of request {request.id!r}, or an admin, may report its outcome")
 
 
-def not_the_creator(kind: str, id: str) -> ForbiddenError:
+def not_the_creator_error(kind: str, id: str) -> ForbiddenError:
     """Return the error of a cancellation by a person other than the creator."""
     return ForbiddenError(f"only the creator of {kind} {id!r}, or an admin, may cancel it")
 
@@ -175,12 +175,12 @@ def refuse_all_but_admins(caller: Principal) -> None:
         )
 
 
-def allow_all(caller: Principal) -> None:
+def allow_every_caller(caller: Principal) -> None:
     """Allow every caller: the records decide."""
 
 
 ROLES: dict[Callers, Callable[[Principal], None]] = {
-    "anybody": allow_all,
+    "anybody": allow_every_caller,
     "people": require_person,
     "readers": refuse_agents,
     "auditors": refuse_all_but_auditors,

@@ -18,27 +18,33 @@ from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, InvalidError, NotFoundError
-from ringi.files.images import named_by
-from ringi.runs.messages import user_messages
-from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
+from ringi.files.images import images_named_by_message
+from ringi.runs.messages import run_user_messages
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of, server_base_path
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read, require_readable_thread
 from ringi.server.callers import AnyCaller, Components
 from ringi.server.calls import StrictPlainRoute, json_body, reply
 from ringi.server.components import ServerComponents
-from ringi.server.language import texts_for
+from ringi.server.language import server_texts_for_caller
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import MessagePart, file_part, parse_message
+from ringi.server.message_parts import MessagePart, image_as_ai_sdk_part, parse_user_message
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Sdk, encode_parts
-from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
+from ringi.server.sse.conversation import (
+    STREAM_CONTEXT,
+    Conversations,
+    StreamAfterAction,
+    choose_chat_agent,
+    user_text_as_run_input,
+)
 from ringi.server.sse.run_output import (
     RunHistory,
-    newest_runs,
-    open_interrupts,
+    interrupts_of_pause,
+    newest_runs_before_item,
     parse_cursor,
-    requests_by_id,
+    readable_requests_by_id,
     run_output,
 )
 from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, StreamOpening, Streams
@@ -108,7 +114,7 @@ class ChatRoutes:
         return StreamOpening(lambda connection: self._feed(connection, context))
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
-        caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
+        caller, sdk = self._auth.caller(http.scope), ai_sdk_version(http.scope)
         try:
             thread = await self._conversations.thread(caller, http.path_params["id"])
         except NotFoundError:
@@ -117,11 +123,15 @@ class ChatRoutes:
         if thread is None or not thread.is_live:
             return None
         return ChatContext(
-            caller, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope)["waits_for_others"]
+            caller,
+            thread,
+            hold=wants_stream_held_open(http.scope),
+            sdk=sdk,
+            others_text=server_texts_for_caller(http.scope)["waits_for_others"],
         )
 
     async def _turn(self, http: HttpRequest) -> ChatContext:
-        caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
+        caller, sdk = self._auth.caller(http.scope), ai_sdk_version(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parse_body(ChatTurn, body, extra="allow")
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
@@ -131,7 +141,9 @@ class ChatRoutes:
         else:
             context = await self._apply_approvals(caller, turn, newest, thread, channel_of(http.scope))
         return context._replace(
-            hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope)["waits_for_others"]
+            hold=wants_stream_held_open(http.scope),
+            sdk=sdk,
+            others_text=server_texts_for_caller(http.scope)["waits_for_others"],
         )
 
     async def _start(
@@ -141,9 +153,9 @@ class ChatRoutes:
         # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
         id = sent.id if is_first else f"{sent.id}~{uuid.uuid4().hex[:8]}"
         agent_name = turn.agent or agent_name
-        agent = await chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
-        content = parse_message(sent.parts)
-        poll, input = LongPoll(self._auth, self._streams, http.scope), message_input(content.text, id)
+        agent = await choose_chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
+        content = parse_user_message(sent.parts)
+        poll, input = LongPoll(self._auth, self._streams, http.scope), user_text_as_run_input(content.text, id)
         return await self._conversations.begin(poll, thread, turn.id, agent, input, content.images)
 
     async def _apply_approvals(
@@ -208,18 +220,18 @@ class ChatRoutes:
         """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
             return await self._waiting_parts(caller, message)
-        return await self._request_parts(caller, message, [interrupt["id"] for interrupt in open_interrupts(event)])
+        return await self._request_parts(caller, message, [interrupt["id"] for interrupt in interrupts_of_pause(event)])
 
     async def _waiting_parts(self, caller: Principal, message: MessageBuilder) -> list[MessagePart]:
         return await self._request_parts(caller, message, list(message.waiting))
 
     async def _request_parts(self, caller: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[MessagePart]:
-        requests = await requests_by_id(self._backend.store, caller.tenant, ids)
+        requests = await readable_requests_by_id(self._backend.store, caller.tenant, ids)
         parts: list[MessagePart] = []
         for id in ids:
             request = requests.get(id)
             if request and may_read(caller, request):
-                parts += message.show_request(request, can_answer=may_answer(caller, request))
+                parts += message.show_request(request, can_answer=may_answer_request(caller, request))
             else:
                 parts += message.hide_request(id)
             if request is None or request.is_final:
@@ -227,12 +239,12 @@ class ChatRoutes:
         return parts
 
 
-def may_answer(caller: Principal, request: Request) -> bool:
+def may_answer_request(caller: Principal, request: Request) -> bool:
     """Return whether a caller who may read a request may answer it."""
     return caller.role == "admin" or (caller.role == "person" and is_theirs_to_answer(caller, request))
 
 
-def sdk_of(scope: Scope) -> Sdk:
+def ai_sdk_version(scope: Scope) -> Sdk:
     """Return the major version of the AI SDK that the caller names, or raise `InvalidError`."""
     version_name = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
     known = {str(version): version for version in get_args(Sdk)}
@@ -242,7 +254,7 @@ def sdk_of(scope: Scope) -> Sdk:
     return version
 
 
-def wants_hold(scope: Scope) -> bool:
+def wants_stream_held_open(scope: Scope) -> bool:
     """Return whether the caller requests that the stream stay open in every pause."""
     return QueryParams(scope["query_string"]).get("hold") == "true"
 
@@ -263,23 +275,23 @@ async def get(
     store, stream = components.backend.store, components.backend.stream
     thread = require_readable_thread(caller, await store.get(Thread, caller.tenant, id))
     before = parse_cursor(cursor)
-    runs, next = await newest_runs(stream, thread.key, min(limit, components.settings.max_list), before)
+    runs, next = await newest_runs_before_item(stream, thread.key, min(limit, components.settings.max_list), before)
     if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
         # No worker has started it yet; the sender must see that the message arrived.
-        runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
-    found = await requests_by_id(store, caller.tenant, [id for run in runs for id in run.request_ids])
+        runs.append(RunHistory(thread.run.id, [message.model_dump() for message in run_user_messages(thread.run)]))
+    found = await readable_requests_by_id(store, caller.tenant, [id for run in runs for id in run.request_ids])
     requests = {id: request for id, request in found.items() if may_read(caller, request)}
-    chat_runs = [chat_run(run, thread, requests, base_of(http.scope)) for run in runs]
+    chat_runs = [chat_run_view(run, thread, requests, server_base_path(http.scope)) for run in runs]
     return reply(Chat(id=id, agent=thread.agent, runs=chat_runs, next=str(next) if next else None))
 
 
-def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> ChatRun:
+def chat_run_view(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> ChatRun:
     """Return one run: the user messages, and the parts of the agent's message."""
     message = MessageBuilder(run.id, thread.id, thread.agent)
     parts = [message.start()]
     for event in run.events:
         parts += message.add(event)
-        for id in (interrupt["id"] for interrupt in open_interrupts(event)):
+        for id in (interrupt["id"] for interrupt in interrupts_of_pause(event)):
             parts += (
                 message.show_request(requests[id], can_answer=False) if id in requests else message.hide_request(id)
             )
@@ -289,16 +301,18 @@ def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base
         {"id": each["id"], "role": "user", "parts": user_message_parts(each, base, thread.id)}
         for each in run.user_messages
     ]
-    return ChatRun(id=run.id, messages=messages, parts=list(merge_deltas(parts)))
+    return ChatRun(id=run.id, messages=messages, parts=list(merge_text_deltas(parts)))
 
 
 def user_message_parts(message: dict[str, Any], base: str, thread_id: str) -> list[MessagePart]:
     """Return a user message as parts: its text, if any, and its images."""
     text = [{"type": "text", "text": message["content"]}] if message["content"] else []
-    return text + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
+    return text + [
+        image_as_ai_sdk_part(base, thread_id, file) for file in images_named_by_message(message.get("metadata"))
+    ]
 
 
-def merge_deltas(parts: Iterable[MessagePart]) -> Iterable[MessagePart]:
+def merge_text_deltas(parts: Iterable[MessagePart]) -> Iterable[MessagePart]:
     """Yield the parts, with the deltas of one text merged into one part."""
     last: MessagePart | None = None
     for part in parts:

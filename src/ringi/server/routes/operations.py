@@ -68,7 +68,7 @@ async def find(caller: AnyCaller, components: Components, request_id: str) -> Ht
     """List the deliveries of a request, each with its attempts."""
     await inbox_for(components.inbox, caller).get(request_id)
     found = await components.deliveries.of_request(caller.tenant, request_id)
-    return reply(DeliveryPage(items=[visible_to(caller, each) for each in found], next=None))
+    return reply(DeliveryPage(items=[delivery_as_visible_to(caller, each) for each in found], next=None))
 
 
 @deliveries.post("/v1/deliveries/{id}/redeliver", **route_docs("Delivery", 202))
@@ -77,7 +77,7 @@ async def redeliver(caller: AdminCaller, components: Components, id: str) -> Htt
     return reply(await components.deliveries.redeliver(caller.tenant, id, by=caller.actor), 202)
 
 
-def visible_to(caller: Principal, delivery: Delivery) -> Delivery:
+def delivery_as_visible_to(caller: Principal, delivery: Delivery) -> Delivery:
     """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
     is_named_by_ask = delivery.endpoint.startswith(ASK_PREFIX)
     return delivery if caller.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from ringi.server import problems
-from ringi.server.auth.authenticator import base_of
+from ringi.server.auth.authenticator import server_base_path
 from ringi.server.settings import ServerSettings
 
 ADDRESSES = (
@@ -38,7 +38,7 @@ class PageRoutes:
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
         pages = [Route(path, self.page, methods=["GET"]) for path in ADDRESSES]
-        assets = Mount("/assets", GZipMiddleware(Assets(directory=self._static / "assets", check_dir=False)))
+        assets = Mount("/assets", GZipMiddleware(PageAssets(directory=self._static / "assets", check_dir=False)))
         return [*pages, assets, *(Route(f"/{name}", self.file, methods=["GET"]) for name in UNVERSIONED_FILES)]
 
     async def page(self, http: HttpRequest, status: int = 200) -> HttpResponse:
@@ -47,14 +47,16 @@ class PageRoutes:
             text = await to_thread.run_sync((self._static / "index.html").read_text, "utf-8")
         except FileNotFoundError as error:
             raise HTTPException(503, REMEDY) from error
-        return HTMLResponse(with_base_path(text, escape(base_of(http.scope))), status, {"cache-control": "no-cache"})
+        return HTMLResponse(
+            page_with_base_path(text, escape(server_base_path(http.scope))), status, {"cache-control": "no-cache"}
+        )
 
     async def not_found(self, http: HttpRequest, error: Exception) -> HttpResponse:
         """Return the page, which says that there is nothing here, to a browser; a problem document to a program."""
         wants_page = http.method == "GET" and "text/html" in http.headers.get("accept", "")
         if wants_page and (self._static / "index.html").is_file():
             return await self.page(http, 404)
-        return await problems.on_http_error(http, error)
+        return await problems.respond_to_http_error(http, error)
 
     async def file(self, http: HttpRequest) -> HttpResponse:
         """Return a file next to the page."""
@@ -64,13 +66,13 @@ class PageRoutes:
         return FileResponse(file, headers={"cache-control": "no-cache"})
 
 
-def with_base_path(page: str, base: str) -> str:
+def page_with_base_path(page: str, base: str) -> str:
     """Return the page with asset URLs for its base path; its API calls use the same base path."""
     page = page.replace('="./', f'="{base}/')
     return page.replace("</title>", f'</title><meta name="ringi-base" content="{base}">') if base else page
 
 
-class Assets(StaticFiles):
+class PageAssets(StaticFiles):
     """Files whose names change with their content."""
 
     async def check_config(self) -> None:

@@ -32,7 +32,7 @@ async def find_people(
     """List the known people and groups, first those on the newest requests that the caller may read."""
     inbox = components.inbox.for_tenant(caller.tenant)
     recent = await inbox.search(visible_query(caller).model_copy(update={"limit": RECENT}))
-    names = Counter(name for request in recent for name in names_on(request))
+    names = Counter(name for request in recent for name in names_on_request(request))
     names.update([caller.name, *(GROUP + group for group in caller.groups)])
     known = await inbox.known_people.known(caller.tenant)
     here = {*known.people, *(GROUP + group for group in known.groups)}
@@ -45,7 +45,7 @@ async def find_people(
     return reply(KnownNames(people=people[:MOST], groups=groups[:MOST]))
 
 
-def names_on(request: Request) -> Iterator[str]:
+def names_on_request(request: Request) -> Iterator[str]:
     """Yield the people and groups to whom a request is open or who have decided it; groups as `group:NAME`."""
     yield from (GROUP + group for group in request.groups)
     yield from (GROUP + group for stage in request.quorum for group in stage.groups)

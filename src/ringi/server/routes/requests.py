@@ -17,17 +17,17 @@ from ringi.domain import record
 from ringi.domain.ask import AGREEING, Answer, parse_body
 from ringi.domain.conditions import exact_decimal_sum
 from ringi.domain.filters import CallerFilter
-from ringi.domain.precedent import MOST_READ, precedent_of
+from ringi.domain.precedent import MOST_READ, precedent_of_request
 from ringi.domain.request import Request
 from ringi.domain.urgency import TIERS
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal, channel_of
-from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine, visible_query
+from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine_request, visible_query
 from ringi.server.callers import AnyCaller, Components, PersonCaller
-from ringi.server.calls import json_body, reply, status_after
+from ringi.server.calls import http_status_after_answer, json_body, reply
 from ringi.server.openapi import route_docs, router_of
-from ringi.server.problems import document_of, status_of
+from ringi.server.problems import http_status_of_error, problem_document_of_error
 from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, Totals
 from ringi.server.serialize import public_request
 
@@ -38,7 +38,7 @@ Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
 
 
-def blank_to_none(filter: object) -> Any:
+def blank_filter_to_none(filter: object) -> Any:
     """Return the filter value of a form; an empty value is no filter."""
     return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
@@ -50,7 +50,7 @@ router = router_of("requests")
 async def counts(
     caller: AnyCaller,
     components: Components,
-    since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
+    since: Annotated[Time | None, BeforeValidator(blank_filter_to_none), Query(description=SINCE)] = None,
 ) -> HttpResponse:
     """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
     inbox, seen = components.inbox.for_tenant(caller.tenant), visible_query(caller)
@@ -69,16 +69,16 @@ async def totals(caller: AnyCaller, components: Components, filters: Annotated[C
     """Count the pending requests that the filters select, with the totals of the amounts of their tool."""
     if (filters.status or ("pending",)) != ("pending",):
         raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
-    query = list_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
-    return reply(totals_of(await components.inbox.for_tenant(caller.tenant).search(query)))
+    query = readable_requests_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
+    return reply(filtered_request_totals(await components.inbox.for_tenant(caller.tenant).search(query)))
 
 
 @router.post("/v1/requests/respond", **route_docs("BulkResult", body="BulkAnswer"))
 async def respond_many(http: HttpRequest, caller: PersonCaller, components: Components) -> HttpResponse:
     """Answer several requests, each independently; a high tier is approved only alone."""
     settings, inbox, channel = components.settings, components.inbox, channel_of(http.scope)
-    items = bulk_items(await json_body(http, max_depth=settings.max_depth), settings.max_bulk)
-    results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
+    items = bulk_answer_items(await json_body(http, max_depth=settings.max_depth), settings.max_bulk)
+    results = await asyncio.gather(*(answer_bulk_item(inbox, caller, item, channel) for item in items))
     failpoint("server.before_reply")
     return reply(BulkResult(items=results, next=None))
 
@@ -92,10 +92,10 @@ async def precedent(caller: AnyCaller, components: Components, id: str) -> HttpR
     if request.action:
         filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
         ended = await inbox.search(visible_query(caller).model_copy(update=filters))
-    return reply(precedent_of(request, ended, inbox.clock()))
+    return reply(precedent_of_request(request, ended, inbox.clock()))
 
 
-def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
+def bulk_answer_items(body: Any, limit: int) -> list[dict[str, Any]]:
     """Return the unvalidated answers of a bulk call."""
     items = body.get("items") if isinstance(body, dict) else None
     if not isinstance(items, list) or not 0 < len(items) <= limit:
@@ -105,21 +105,25 @@ def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     return items
 
 
-async def answer_item(inbox: StoreInbox, caller: Principal, item: object, channel: str) -> BulkOutcome:
+async def answer_bulk_item(inbox: StoreInbox, caller: Principal, item: object, channel: str) -> BulkOutcome:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:
         parsed_item = parse_body(BulkItem, item)
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
-        allowed = inbox_for(inbox, caller, require_routine if answer.decision in AGREEING else require_answerable)
+        allowed = inbox_for(
+            inbox, caller, require_routine_request if answer.decision in AGREEING else require_answerable
+        )
         request = await allowed.answer(parsed_item.id, answer, by=caller.decider, channel=channel)
     except RingiError as error:
-        return BulkOutcome(id=id, status=status_of(error)[0], problem=document_of(error))
-    return BulkOutcome(id=id, status=status_after(request), request=public_request(request))
+        return BulkOutcome(id=id, status=http_status_of_error(error)[0], problem=problem_document_of_error(error))
+    return BulkOutcome(id=id, status=http_status_after_answer(request), request=public_request(request))
 
 
-def list_query(caller: Principal, wanted: CallerFilter, *, limit: int, cursor: str | None = None) -> record.Query:
+def readable_requests_query(
+    caller: Principal, wanted: CallerFilter, *, limit: int, cursor: str | None = None
+) -> record.Query:
     """Return the query of a list of the requests that the caller may read.
 
     Args:
@@ -133,15 +137,15 @@ def list_query(caller: Principal, wanted: CallerFilter, *, limit: int, cursor: s
     return visible_query(caller).model_copy(update={**wanted.conditions, **mine, **of_page})
 
 
-def totals_of(found: Sequence[Request]) -> Totals:
+def filtered_request_totals(found: Sequence[Request]) -> Totals:
     """Return the totals of the newest requests that a list has, counted up to the bound."""
     requests = found[:COUNTED]
     tiers = {request.tier or "low" for request in requests}
     ordered = [tier for tier in TIERS if tier in tiers]
-    return Totals(count=len(requests), more=len(found) > COUNTED, tiers=ordered, amounts=amounts_of(requests))
+    return Totals(count=len(requests), more=len(found) > COUNTED, tiers=ordered, amounts=amount_totals(requests))
 
 
-def amounts_of(requests: Sequence[Request]) -> Amounts | None:
+def amount_totals(requests: Sequence[Request]) -> Amounts | None:
     """Return the totals of the amounts; None unless all requests are about one tool whose author declares an amount of
     one unit."""
     declared = {(request.action and request.action.name, request.card.get("unit")) for request in requests}

@@ -11,8 +11,15 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parse_body
-from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.links import PREFIX, Links
+from ringi.server.auth.authenticator import (
+    COOKIE,
+    Authenticator,
+    Principal,
+    VerifiedToken,
+    server_base_path,
+    set_session,
+)
+from ringi.server.auth.links import PREFIX, SignInLinks
 from ringi.server.auth.revocations import Revocation
 from ringi.server.callers import AnyCaller
 from ringi.server.calls import json_body, reply
@@ -25,7 +32,7 @@ from ringi.server.settings import ServerSettings
 class SessionRoutes:
     """The signed-in person, and information about the server."""
 
-    def __init__(self, auth: Authenticator, links: Links, settings: ServerSettings) -> None:
+    def __init__(self, auth: Authenticator, links: SignInLinks, settings: ServerSettings) -> None:
         self._auth, self._links, self._settings = auth, links, settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -57,19 +64,19 @@ class SessionRoutes:
         current = self._auth.person_of_cookie(http.scope)
         if current and current[:3] != caller[:3] and not body.replace:
             what = f'{current.name!r} is signed in: send "replace": true to sign in as {caller.name!r}'
-            now, other = session_of(current).model_dump(), session_of(caller).model_dump()
+            now, other = session_of_caller(current).model_dump(), session_of_caller(caller).model_dump()
             raise RefusalError(409, "signed_in", what, current=now, other=other)
         if is_link:
             await self._links.use(verified)
         verified = self._auth.with_sign_in(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
-        response = reply(session_of(caller))
+        response = reply(session_of_caller(caller))
         set_session(response, token, seconds, http.scope)
         return response
 
     async def show(self, caller: AnyCaller) -> HttpResponse:
         """Return the signed-in person."""
-        return reply(session_of(caller))
+        return reply(session_of_caller(caller))
 
     async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
         """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
@@ -77,7 +84,7 @@ class SessionRoutes:
         if everywhere:
             await self._revoke(self._auth.verified_token(http.scope, is_open_to_auditors=True))
         response = HttpResponse(status_code=204)
-        response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
+        response.delete_cookie(COOKIE, path=f"{server_base_path(http.scope)}/", httponly=True, samesite="strict")
         return response
 
     async def _revoke(self, verified: VerifiedToken) -> None:
@@ -94,6 +101,6 @@ class SessionRoutes:
         return reply(ServerInfo(scripted=settings.scripted, model=settings.model, version=version("ringi")))
 
 
-def session_of(caller: Principal) -> Session:
+def session_of_caller(caller: Principal) -> Session:
     """Return the signed-in person as data for the page."""
     return Session(name=caller.name, role=caller.role, tenant=caller.tenant, groups=list(caller.groups))

@@ -22,8 +22,15 @@ from ringi.base.bounded import Bounded
 from ringi.base.texts import error_code
 from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
-from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.oidc_provider import OidcProvider, acr_of, oidc_person, sign_in_time
+from ringi.server.auth.authenticator import (
+    ALGORITHM,
+    Authenticator,
+    Principal,
+    VerifiedToken,
+    server_base_path,
+    set_session,
+)
+from ringi.server.auth.oidc_provider import OidcProvider, oidc_person, oidc_sign_in_method, oidc_sign_in_time
 from ringi.server.calls import reply
 from ringi.server.identity import AuthenticatedPerson, Oidc
 from ringi.server.language import language_for
@@ -56,10 +63,10 @@ class SignInAttempt(NamedTuple):
     def start(cls, next: str | None) -> SignInAttempt:
         """Return a new attempt that leads to a path of this server."""
         fresh = [secrets.token_urlsafe(32) for _ in range(3)]
-        return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
+        return cls(fresh[0], fresh[1], fresh[2], safe_local_path(next), int(time.time()) + ATTEMPT_SECONDS)
 
 
-def local_path(path: str | None) -> str:
+def safe_local_path(path: str | None) -> str:
     """Return a path on this server, else `/`: a sign-in must not redirect to another site."""
     return path if path and LOCAL_PATH.fullmatch(path) else "/"
 
@@ -109,7 +116,7 @@ class SignInRoutes:
                 self._acr_values if fresh else (),
             )
         except RingiError as error:
-            return error_response(http, error)
+            return sign_in_error_response(http, error)
         response = RedirectResponse(url, 302)
         cookie = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
         # Lax: the callback is initiated by the provider's site, which does not send strict cookies.
@@ -117,7 +124,7 @@ class SignInRoutes:
             COOKIE,
             cookie,
             ATTEMPT_SECONDS,
-            path=base_of(http.scope) + PATH,
+            path=server_base_path(http.scope) + PATH,
             secure=self._is_https(http),
             httponly=True,
             samesite="lax",
@@ -137,7 +144,7 @@ class SignInRoutes:
         try:
             return await self._complete(http, state, code, error, iss)
         except RingiError as refusal:
-            return error_response(http, refusal)
+            return sign_in_error_response(http, refusal)
 
     async def _complete(self, http: HttpRequest, state: str, code: str, error: str, iss: str | None) -> HttpResponse:
         oidc, provider = self._parts()
@@ -149,11 +156,11 @@ class SignInRoutes:
             raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         claims = await provider.claims(tokens, attempt.nonce)
-        person, signed_in_at, acr = oidc_person(oidc, claims), sign_in_time(claims), acr_of(claims)
-        response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
+        person, signed_in_at, acr = oidc_person(oidc, claims), oidc_sign_in_time(claims), oidc_sign_in_method(claims)
+        response = RedirectResponse(server_base_path(http.scope) + attempt.next, 302)
         token, seconds = self._create_session(oidc, person, signed_in_at, acr)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
-        response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
+        response.delete_cookie(COOKIE, path=server_base_path(http.scope) + PATH, httponly=True, samesite="lax")
         return response
 
     def _parts(self) -> tuple[Oidc, OidcProvider]:
@@ -189,17 +196,17 @@ class SignInRoutes:
 
     def _own_address(self, http: HttpRequest) -> str:
         base = self._oidc and self._oidc.public_url
-        return f"{base or f'{http.url.scheme}://{http.url.netloc}{base_of(http.scope)}'}{PATH}/callback"
+        return f"{base or f'{http.url.scheme}://{http.url.netloc}{server_base_path(http.scope)}'}{PATH}/callback"
 
     def _is_https(self, http: HttpRequest) -> bool:
         return self._own_address(http).startswith("https:")
 
 
-def error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
+def sign_in_error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
     """Return an error page for a person, or raise the error for a program."""
-    if not wants_page(http):
+    if not wants_html_page(http):
         raise error
-    return error_page(http, error, PATH)
+    return sign_in_error_page(http, error, PATH)
 
 
 TEXTS = {
@@ -241,14 +248,14 @@ code{{display:block;overflow-wrap:anywhere;padding:.5rem .75rem;border:1px solid
 """
 
 
-def wants_page(http: HttpRequest) -> bool:
+def wants_html_page(http: HttpRequest) -> bool:
     """Return whether the client is a browser, not a program."""
     return "text/html" in http.headers.get("accept", "")
 
 
-def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
+def sign_in_error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
     """Return the page for an error; the provider's message is escaped as text, and only in English."""
-    language, base, problem = language_for(http.scope), base_of(http.scope), problem_response(error)
+    language, base, problem = language_for(http.scope), server_base_path(http.scope), problem_response(error)
     page = TEXTS[language]
     why = page[{403: "stranger", 503: "unavailable"}.get(problem.status_code, "failed")]
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.

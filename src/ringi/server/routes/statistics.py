@@ -23,19 +23,19 @@ from ringi.server.calls import reply
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
-from ringi.server.routes.requests import blank_to_none
+from ringi.server.routes.requests import blank_filter_to_none
 from ringi.statistics import Statistics
 from ringi.statistics.counting import CountedDays, oldest_pending
 from ringi.statistics.counts import Audience
-from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_of, period_of
+from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_period, overview_figures
 from ringi.statistics.report import OversightReport, oversight_report
-from ringi.statistics.report_html import report_html
+from ringi.statistics.report_html import oversight_report_html
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The beginnings of cells that a spreadsheet would run as a formula; the last are the full-width ones of Excel."""
 SINCE = "The first day, as a time in it; by default seven days up to `until`"
 UNTIL = "The last day, as a time in it; by default today"
-OptionalTime = Annotated[Time | None, BeforeValidator(blank_to_none)]
+OptionalTime = Annotated[Time | None, BeforeValidator(blank_filter_to_none)]
 
 
 class StatisticsRoutes:
@@ -59,18 +59,18 @@ class StatisticsRoutes:
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
         by: Interval = "day",
-        format: Annotated[Literal["json", "csv"] | None, BeforeValidator(blank_to_none)] = None,
+        format: Annotated[Literal["json", "csv"] | None, BeforeValidator(blank_filter_to_none)] = None,
     ) -> HttpResponse:
         """Count the queue and the decisions, by days in UTC: for people, of their groups and of what is open to all."""
         now = self._components.inbox.clock()
-        first, last = period_of(since, until, now, MAX_DAYS[by])
+        first, last = figures_period(since, until, now, MAX_DAYS[by])
         counts = await self._count(caller.tenant, first, last)
         store = self._components.backend.store
         begin = counts.head.first or now
         oldest = await oldest_pending(store, visible_query(caller), begin)
-        found = figures_of(counts, first, last, by, partial(is_visible, caller), oldest, now)
+        found = overview_figures(counts, first, last, by, partial(may_read_figures_of, caller), oldest, now)
         wants_csv = format == "csv" or (format is None and "text/csv" in http.headers.get("accept", ""))
-        return csv_reply(found) if wants_csv else reply(found)
+        return figures_csv_reply(found) if wants_csv else reply(found)
 
     async def report(
         self,
@@ -78,14 +78,14 @@ class StatisticsRoutes:
         caller: AuditorCaller,
         since: Annotated[OptionalTime, Query(description=SINCE)] = None,
         until: Annotated[OptionalTime, Query(description=UNTIL)] = None,
-        format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_to_none)] = None,
+        format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_filter_to_none)] = None,
     ) -> HttpResponse:
         """Report how people decided, by rule, tool and group. Auditors and admins only."""
         now = self._components.inbox.clock()
-        first, last = period_of(since, until, now, MAX_DAYS["day"])
+        first, last = figures_period(since, until, now, MAX_DAYS["day"])
         counts = await self._count(caller.tenant, first, last)
         found = oversight_report(counts, caller.tenant, first, last, now)
-        return html_reply(found, language_for(http.scope)) if format == "html" else reply(found)
+        return report_html_reply(found, language_for(http.scope)) if format == "html" else reply(found)
 
     async def close(self) -> None:
         """Stop counting; what is not counted is counted by the next call."""
@@ -96,7 +96,7 @@ class StatisticsRoutes:
         return await self._counting.read((tenant, first, last), count)
 
 
-def is_visible(caller: Principal, audience: Audience) -> bool:
+def may_read_figures_of(caller: Principal, audience: Audience) -> bool:
     """Return whether the caller may read the figures of the requests with this audience."""
     if caller.role in READS_ALL:
         return True
@@ -105,28 +105,28 @@ def is_visible(caller: Principal, audience: Audience) -> bool:
     return not audience or not set(audience).isdisjoint(caller.groups)
 
 
-def html_reply(report: OversightReport, language: str) -> HttpResponse:
+def report_html_reply(report: OversightReport, language: str) -> HttpResponse:
     """Return the report as a file to keep and to print."""
     headers = {"content-disposition": 'attachment; filename="report.html"'}
-    return HttpResponse(report_html(report, language), media_type="text/html; charset=utf-8", headers=headers)
+    return HttpResponse(oversight_report_html(report, language), media_type="text/html; charset=utf-8", headers=headers)
 
 
-def csv_reply(figures: OverviewFigures) -> HttpResponse:
+def figures_csv_reply(figures: OverviewFigures) -> HttpResponse:
     """Return the figures as lines of a table."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["part", "name", "figure", "value"])
-    writer.writerows([safe_cell(cell) for cell in row] for row in cells_of(figures))
+    writer.writerows([spreadsheet_safe_cell(cell) for cell in row] for row in figure_csv_rows(figures))
     headers = {"content-disposition": 'attachment; filename="statistics.csv"'}
     return HttpResponse(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def safe_cell(cell: str) -> str:
+def spreadsheet_safe_cell(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA) else cell
 
 
-def cells_of(figures: OverviewFigures) -> Iterator[list[str]]:
+def figure_csv_rows(figures: OverviewFigures) -> Iterator[list[str]]:
     """Yield one row for each figure: its part, its name, what it is, and its value."""
     data: dict[str, Any] = figures.model_dump(mode="json")
     for name in ("since", "until", "by", "as_of", "complete", "share", "error", "pending", "oldest"):

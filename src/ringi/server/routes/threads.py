@@ -21,15 +21,15 @@ from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
 from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator, require_readable_thread
+from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator_error, require_readable_thread
 from ringi.server.callers import AnyCaller
 from ringi.server.calls import StrictPlainRoute, json_body, reply
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import decode_image
+from ringi.server.message_parts import decode_base64_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
-from ringi.server.routes.requests import Cursor, blank_to_none
+from ringi.server.routes.requests import Cursor, blank_filter_to_none
 from ringi.server.schemas import OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
@@ -86,7 +86,7 @@ class ThreadRoutes:
             raise NotFoundError("agent", run.agent)
         if caller.role == "agent":
             await self._limits.check(self._components.inbox.for_tenant(caller.tenant), caller)
-        images = [NewImage(image.name, decode_image(image.data)) for image in run.images]
+        images = [NewImage(image.name, decode_base64_image(image.data)) for image in run.images]
         check = partial(require_readable_thread, caller)
         thread = await runner.start(
             caller.tenant, thread_id, run.agent, run.input, by=caller.asker, images=images, check=check
@@ -96,7 +96,7 @@ class ThreadRoutes:
     async def find(
         self,
         caller: AnyCaller,
-        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_to_none)] = None,
+        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_filter_to_none)] = None,
         agent: Annotated[str | None, Query()] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
@@ -118,7 +118,7 @@ class ThreadRoutes:
         """Cancel a thread's run and its pending requests."""
         runner, thread = await self._readable(caller, id)
         if caller.role != "admin" and thread.started_by != caller.actor:
-            raise not_the_creator("thread", id)
+            raise not_the_creator_error("thread", id)
         reason = parse_body(OperatorReason, await json_body(http, max_depth=self._settings.max_depth)).reason
         thread = await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
         return await self._reply_with(caller, runner, thread)

@@ -20,12 +20,12 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
-from ringi.domain.decisions import refuse_files
+from ringi.domain.decisions import refuse_attaching_files
 from ringi.domain.record import START, Event, Key
 from ringi.domain.request import Request
 from ringi.domain.urgency import urgent_query
 from ringi.errors import InvalidError, NotFoundError, WaitTimeoutError
-from ringi.files.attachments import Attachments, numbers_in
+from ringi.files.attachments import Attachments, file_numbers_in_answer
 from ringi.inbox import tracing
 from ringi.inbox.api import Inbox, Memories, Suggestions
 from ringi.inbox.inbox import StoreInbox
@@ -40,10 +40,10 @@ from ringi.server.auth.permissions import (
     require_readable,
     require_rule_maker,
 )
-from ringi.server.calls import json_body, json_response, refuse_unknown_parameters, reply, status_after
+from ringi.server.calls import http_status_after_answer, json_body, json_response, refuse_unknown_parameters, reply
 from ringi.server.components import ServerComponents
-from ringi.server.limits import AskLimits, submit_for
-from ringi.server.routes.requests import list_query
+from ringi.server.limits import AskLimits, submit_for_caller
+from ringi.server.routes.requests import readable_requests_query
 from ringi.server.schemas import AuditPage
 from ringi.server.serialize import PUBLIC_FORMS, audit_event, request_json, urgent_page_json
 from ringi.server.sse.event_hub import position_of_event_id
@@ -139,13 +139,13 @@ class VerbRoutes:
 
     async def _ask(self, call: VerbCall) -> HttpResponse:
         ask, began = await call.body(), self._components.inbox.clock()
-        request = await submit_for(self._components, self._limits, call.caller, ask)
+        request = await submit_for_caller(self._components, self._limits, call.caller, ask)
         return json_response(request_json(request), 201 if request.created_at >= began else 200)
 
     async def _find(self, call: VerbCall) -> HttpResponse:
         wanted = call.parameters
         size = min(wanted.limit, self._settings.max_list)
-        query = list_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
+        query = readable_requests_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
         if query.order == "urgent":
             query = query.model_copy(update={"now": call.inbox.clock()})
         page = await call.inbox.page(query)
@@ -171,14 +171,14 @@ class VerbRoutes:
     async def _respond(self, call: VerbCall) -> HttpResponse:
         answer, channel = await call.body(), channel_of(call.http.scope)
         request = await call.inbox.answer(call.id, answer, by=call.caller.decider, channel=channel)
-        response = json_response(request_json(request), status_after(request))
+        response = json_response(request_json(request), http_status_after_answer(request))
         failpoint("server.before_reply")
         return response
 
     async def _attach(self, call: VerbCall) -> HttpResponse:
         person = call.caller.decider
         # Before the body is read: a caller who may not answer must not send ten megabytes.
-        refuse_files(await call.inbox.get(call.id), person, call.inbox.clock())
+        refuse_attaching_files(await call.inbox.get(call.id), person, call.inbox.clock())
         upload = await call.body()
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
@@ -193,7 +193,7 @@ class VerbRoutes:
         stored = await self._attachments.find(request.key, number)
         # Before the answer is sent, only the uploader may read it.
         is_own = caller.role != "agent" and stored is not None and stored.by == caller.name
-        if not stored or not (is_own or number in numbers_in(request)):
+        if not stored or not (is_own or number in file_numbers_in_answer(request)):
             raise NotFoundError("attachment", f"{call.id}/{number}")
         name = quote(stored.file["name"], safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}

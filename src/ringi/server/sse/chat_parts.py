@@ -10,9 +10,9 @@ from ringi.base.texts import reason_of
 from ringi.domain.ask import AGREEING
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.runs.stream_writer import superseded_by
+from ringi.runs.stream_writer import superseded_message_id
 from ringi.server.message_parts import MessagePart
-from ringi.server.serialize import dump_json, request_json
+from ringi.server.serialize import plain_json_bytes, request_json
 from ringi.server.sse.run_output import AguiEvent
 
 NO_RESULT = reason_of("no_result")
@@ -206,7 +206,7 @@ class MessageBuilder:
         return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
 
     def _custom(self, event: AguiEvent) -> list[MessagePart]:
-        message_id = superseded_by(event)
+        message_id = superseded_message_id(event)
         if message_id is not None:
             self.superseded.add(message_id)
             return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
@@ -233,4 +233,4 @@ HANDLERS = {
 
 def encode_parts(parts: list[MessagePart]) -> bytes:
     """Return parts as server-sent events."""
-    return b"".join(b"data: " + dump_json(part) + b"\n\n" for part in parts)
+    return b"".join(b"data: " + plain_json_bytes(part) + b"\n\n" for part in parts)

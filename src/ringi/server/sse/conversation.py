@@ -12,14 +12,14 @@ from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.domain.ask import Answer
-from ringi.domain.record import Key, topic_of
+from ringi.domain.record import Key, record_topic
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread, words_in
+from ringi.domain.thread import Thread, user_texts_in_input
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import Images, NewImage
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import AgentDescription
-from ringi.runs.messages import began_with, own_id
+from ringi.runs.messages import run_began_with_message, stored_message_id
 from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
@@ -64,7 +64,7 @@ class Conversations:
         sent: Sequence[NewImage | str] = (),
     ) -> Thread:
         """Begin a run unless this message began the newest run: a client that lost the reply tries again."""
-        if thread and began_with(thread, input):
+        if thread and run_began_with_message(thread, input):
             return thread
         caller = poll.caller()
         if caller.role == "agent":
@@ -76,7 +76,7 @@ class Conversations:
             each if isinstance(each, NewImage) else await stored_image(self._images, thread, each) for each in sent
         ]
         until = time.monotonic() + BUSY_WAIT_SECONDS
-        async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(caller.tenant, id))) as wakeup:
+        async with runner.backend.notifier.subscribe(record_topic(Thread.record, Key(caller.tenant, id))) as wakeup:
             # A thread of another caller who used the same id first remains hidden.
             check = partial(require_readable_thread, caller)
             while True:
@@ -89,10 +89,10 @@ class Conversations:
                     if error.code != "busy":
                         raise
                     now = require_readable_thread(caller, await runner.get(caller.tenant, id))
-                    if began_with(now, input):
+                    if run_began_with_message(now, input):
                         return now
                     left = until - time.monotonic()
-                    if left <= 0 or not is_silent(now):
+                    if left <= 0 or not is_run_without_answer(now):
                         raise
                 await poll.wait(wakeup, min(left, runner.backend.notifier.recheck_after))
 
@@ -123,22 +123,22 @@ class StreamAfterAction:
         await reply(scope, receive, send)
 
 
-def message_input(text: str, id: str) -> dict[str, Any]:
+def user_text_as_run_input(text: str, id: str) -> dict[str, Any]:
     """Return user text as the input of a run."""
-    return {"messages": [{"role": "user", "content": text, "id": own_id(id)}]}
+    return {"messages": [{"role": "user", "content": text, "id": stored_message_id(id)}]}
 
 
-def is_silent(thread: Thread) -> bool:
+def is_run_without_answer(thread: Thread) -> bool:
     """Return whether the run answers no user message: a brief notice about the agent's other activity."""
-    return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
+    return thread.status != "interrupted" and not (thread.run and user_texts_in_input(thread.run.input))
 
 
-def accepts_messages(agent: Agent | AgentDescription) -> bool:
+def agent_accepts_messages(agent: Agent | AgentDescription) -> bool:
     """Return whether an agent accepts messages."""
     return "messages" in agent.input_schema.get("properties", {})
 
 
-async def chat_agent(runner: Runner, agent_name: str | None, thread: Thread | None) -> str:
+async def choose_chat_agent(runner: Runner, agent_name: str | None, thread: Thread | None) -> str:
     """Return the agent for a chat: the one named, the thread's own, that called `chat`, or the only one.
 
     Raises `InvalidError` if none of these exists.
@@ -146,7 +146,7 @@ async def chat_agent(runner: Runner, agent_name: str | None, thread: Thread | No
     if agent_name:
         return agent_name
     agents: dict[str, Agent | AgentDescription] = {**await runner.available_agents(), **runner.agents}
-    names = [name for name, agent in agents.items() if accepts_messages(agent)]
+    names = [name for name, agent in agents.items() if agent_accepts_messages(agent)]
     if thread and thread.agent in names:
         return thread.agent
     if CHAT in names:

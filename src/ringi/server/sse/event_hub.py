@@ -16,14 +16,14 @@ from ringi.contracts.store import Store
 from ringi.domain import pauses
 from ringi.domain.events import FEED_EVENTS, TenantEventName
 from ringi.domain.journal import WRITTEN
-from ringi.domain.people import REASSIGNED, assigned_before
+from ringi.domain.people import REASSIGNED, assignment_before_event
 from ringi.domain.record import START, Event, Key, Position, UnreadableError
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import feed_event_json, gone_json, request_json, tenant_event_json
+from ringi.server.serialize import feed_event_json, hidden_request_event_json, request_json, tenant_event_json
 from ringi.server.sse.sse import BEGINNING, StreamConnection, encode_sse
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class FeedItem(NamedTuple):
         if not self.before or not may_read(caller, self.before):
             return None
         # A reassign event for readers who may no longer read the request.
-        return encode_sse(gone_json(self.event), id=self.event.position, name=self.event.type)
+        return encode_sse(hidden_request_event_json(self.event), id=self.event.position, name=self.event.type)
 
 
 class HistoryPage(NamedTuple):
@@ -247,7 +247,7 @@ class EventHub:
             return item
         event = item.event
         history = await self._store.events(START, BATCH, tenant=event.tenant, record_id=event.record_id)
-        return item._replace(before=assigned_before(item.request, event, history))
+        return item._replace(before=assignment_before_event(item.request, event, history))
 
     async def _load(self, keys: list[Key]) -> list[Request]:
         try:

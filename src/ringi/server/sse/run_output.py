@@ -15,10 +15,10 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
-from ringi.files.images import named_by
+from ringi.files.images import images_named_by_message
 from ringi.forms.field_parts import AttachedFile
-from ringi.runs.stream_writer import run_of, stream_topic, superseded_by
-from ringi.server.message_parts import image_address
+from ringi.runs.stream_writer import original_run_id, stream_topic, superseded_message_id
+from ringi.server.message_parts import image_url_for_page
 
 PAGE = 500
 HIDDEN_REASON = "confirmation"
@@ -45,7 +45,7 @@ async def run_output(
                 items = await backend.stream.read(key, cursor.after, PAGE)
                 own = cursor.add(items)
                 if own and superseded is None:
-                    superseded = await superseded_since(backend.stream, key, items)
+                    superseded = await superseded_messages_since(backend.stream, key, items)
             if visible := [item for item in own if not is_event_about_messages(item.event, superseded or ())]:
                 yield visible
             if items:
@@ -56,27 +56,27 @@ async def run_output(
             await wakeup.wait(backend.notifier.recheck_after)
 
 
-async def superseded_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
+async def superseded_messages_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
     """Return the messages that are superseded by these items or by later ones."""
     found = set[str]()
     while True:
-        found |= superseded_in(item.event for item in items)
+        found |= superseded_messages_in(item.event for item in items)
         if len(items) < PAGE:
             return found
         items = await stream.read(key, items[-1].number, PAGE)
 
 
-def superseded_in(events: Iterable[dict[str, Any]]) -> set[str]:
+def superseded_messages_in(events: Iterable[dict[str, Any]]) -> set[str]:
     """Return the messages that are superseded by some of these events."""
-    return {id for event in events if (id := superseded_by(event)) is not None}
+    return {id for event in events if (id := superseded_message_id(event)) is not None}
 
 
 def is_event_about_messages(event: dict[str, Any], messages: Container[str]) -> bool:
     """Return whether an event is a part of one of these messages, or supersedes it."""
-    return event.get("messageId", superseded_by(event)) in messages
+    return event.get("messageId", superseded_message_id(event)) in messages
 
 
-async def read_run(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
+async def read_run_output(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
     """Return the output of a run so far."""
     cursor, found = RunCursor(run_id), list[StreamItem]()
     while True:
@@ -86,14 +86,14 @@ async def read_run(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
             return found
 
 
-async def pause_asking(backend: Backend, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
+async def newest_pause_that_asks(backend: Backend, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
     """Return the newest pause of a run that asks any of these requests, and all requests of that pause."""
-    items = await read_run(backend, thread.key, str(thread.run_id))
-    pauses = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
+    items = await read_run_output(backend, thread.key, str(thread.run_id))
+    pauses = [(item.number, [each["id"] for each in interrupts_of_pause(item.event)]) for item in items]
     return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
 
 
-async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
+async def readable_requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
     """Return the existing and readable requests of these ids."""
     found = await skip_unreadable_records(store, Request, [Key(tenant, id) for id in ids])
     return {request.id: request for request in found}
@@ -118,30 +118,30 @@ class RunCursor:
     def _is_own(self, item: StreamItem) -> bool:
         self.after = item.number
         if item.event["type"] == "RUN_STARTED":
-            is_own = run_of(item.event["runId"]) == self._run_id
+            is_own = original_run_id(item.event["runId"]) == self._run_id
             self.is_past = self.is_past or (self._is_inside and not is_own)
             self._is_inside = is_own
-        self.is_at_end = self._is_inside and is_end(item.event)
+        self.is_at_end = self._is_inside and is_end_of_run(item.event)
         return self._is_inside
 
 
-def is_end(event: dict[str, Any]) -> bool:
+def is_end_of_run(event: dict[str, Any]) -> bool:
     """Return whether an event ends its run."""
-    return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not open_interrupts(event))
+    return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not interrupts_of_pause(event))
 
 
-def open_interrupts(event: dict[str, Any]) -> list[dict[str, Any]]:
+def interrupts_of_pause(event: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the interrupts of a pause; empty for any other event."""
     outcome = event.get("outcome") if event["type"] == "RUN_FINISHED" else None
     return list(outcome["interrupts"]) if outcome and outcome["type"] == "interrupt" else []
 
 
-def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str, Any]:
+def pause_without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str, Any]:
     """Return a pause in which only interrupts of readable requests have content; other events unchanged.
 
     A hidden interrupt keeps its id, and loses its text, schema and digest: AG-UI requires an interrupt in each pause.
     """
-    interrupts = open_interrupts(event)
+    interrupts = interrupts_of_pause(event)
     if all(each["id"] in readable for each in interrupts):
         return event
     visible = [each if each["id"] in readable else {"id": each["id"], "reason": HIDDEN_REASON} for each in interrupts]
@@ -153,7 +153,7 @@ async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
     return thread is not None and thread.run_id == run_id and thread.is_live
 
 
-def interrupt_id_of(request: Request) -> str:
+def interrupt_that_asks(request: Request) -> str:
     """Return the interrupt that asks a request, possibly with others."""
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
 
@@ -172,32 +172,34 @@ class RunHistory:
     @property
     def request_ids(self) -> list[str]:
         """The requests that it asked."""
-        return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
+        return [interrupt["id"] for event in self.events for interrupt in interrupts_of_pause(event)]
 
 
-async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[RunHistory], int | None]:
+async def newest_runs_before_item(
+    stream: Stream, key: Key, size: int, before: int | None
+) -> tuple[list[RunHistory], int | None]:
     """Return the newest runs before an item, oldest first, and the end of the page before them."""
-    block = await newest_items(stream, key) if before is None else await items_before(stream, key, before)
+    block = await newest_stream_items(stream, key) if before is None else await stream_items_before(stream, key, before)
     blocks, seen = list[list[StreamItem]](), set[str]()
     while block:
         blocks.append(block)
-        seen.update(run.id for run in runs_in(block))
-        block = await items_before(stream, key, block[0].number) if len(seen) <= size else []
-    runs = runs_in([item for block in reversed(blocks) for item in block])
+        seen.update(run.id for run in runs_within_items(block))
+        block = await stream_items_before(stream, key, block[0].number) if len(seen) <= size else []
+    runs = runs_within_items([item for block in reversed(blocks) for item in block])
     if len(runs) <= size:
         return runs, None
     # The first may begin before the items that were read.
     return runs[-size:], runs[-size].first
 
 
-async def items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
+async def stream_items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
     """Return the items before a number, at most a page; empty for an erased stream."""
     begin = max(1, end - PAGE)
     items = await stream.read(key, begin - 1, end - begin) if begin < end else []
     return [item for item in items if item.number < end]
 
 
-async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
+async def newest_stream_items(stream: Stream, key: Key) -> list[StreamItem]:
     """Return a stream's newest items, at most a page, found in as few steps as its length has digits."""
     low, high = 0, PAGE
     while await stream.read(key, high, 1):
@@ -208,18 +210,18 @@ async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
     return await stream.read(key, low, PAGE)
 
 
-def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
+def runs_within_items(items: Sequence[StreamItem]) -> list[RunHistory]:
     """Return the runs that begin or resume within these items, without superseded messages."""
     runs: list[RunHistory] = []
     for item in items:
         event = item.event
-        if event["type"] == "RUN_STARTED" and (not runs or runs[-1].id != run_of(event["runId"])):
+        if event["type"] == "RUN_STARTED" and (not runs or runs[-1].id != original_run_id(event["runId"])):
             messages = (event.get("input") or {}).get("messages", [])
-            runs.append(RunHistory(run_of(event["runId"]), messages, item.number))
+            runs.append(RunHistory(original_run_id(event["runId"]), messages, item.number))
         if runs:
             runs[-1].events.append(event)
     for run in runs:
-        if superseded := superseded_in(run.events):
+        if superseded := superseded_messages_in(run.events):
             run.events = [event for event in run.events if not is_event_about_messages(event, superseded)]
     return runs
 
@@ -253,29 +255,29 @@ class ImageLocation(NamedTuple):
 
 def messages_of_runs(runs: Sequence[RunHistory], location: ImageLocation) -> list[JsonObject]:
     """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
-    transcript = Transcript()
+    transcript = MessageTranscript()
     for run in runs:
-        transcript.messages += [user_message(message, location) for message in run.user_messages]
+        transcript.messages += [agui_user_message(message, location) for message in run.user_messages]
         for event in run.events:
             transcript.add(event)
     return transcript.messages
 
 
-def user_message(message: AguiEvent, location: ImageLocation) -> JsonObject:
+def agui_user_message(message: AguiEvent, location: ImageLocation) -> JsonObject:
     """Return a user message: text, or parts if there are images."""
-    files, content = named_by(message.get("metadata")), message["content"]
-    images = [image_part(file, location) for file in files]
+    files, content = images_named_by_message(message.get("metadata")), message["content"]
+    images = [agui_image_part(file, location) for file in files]
     text = [{"type": "text", "text": content}] if content else []
     return {"id": message["id"], "role": "user", "content": [*text, *images] if files else content}
 
 
-def image_part(file: AttachedFile, location: ImageLocation) -> JsonObject:
+def agui_image_part(file: AttachedFile, location: ImageLocation) -> JsonObject:
     """Return an image as a part of AG-UI."""
-    source = {"type": "url", "value": image_address(*location, file["number"]), "mimeType": file["media_type"]}
+    source = {"type": "url", "value": image_url_for_page(*location, file["number"]), "mimeType": file["media_type"]}
     return {"type": "image", "source": source, "metadata": {"filename": file["name"]}}
 
 
-class Transcript:
+class MessageTranscript:
     """Messages that grow with the events of a run."""
 
     def __init__(self) -> None:
@@ -302,6 +304,6 @@ class Transcript:
             case "TOOL_CALL_RESULT":
                 result = {"toolCallId": event["toolCallId"], "content": event["content"]}
                 self.messages.append({"id": event["messageId"], "role": "tool", **result})
-            case "CUSTOM" if (message_id := superseded_by(event)) in self._texts:
+            case "CUSTOM" if (message_id := superseded_message_id(event)) in self._texts:
                 fragment = self._texts.pop(str(message_id))
                 self.messages = [message for message in self.messages if message is not fragment]

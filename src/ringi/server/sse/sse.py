@@ -56,7 +56,7 @@ def encode_sse(data: bytes, *, id: str, name: str | None = None) -> bytes:
     return head.encode() + b"data: " + data + b"\n\n"
 
 
-def retry_hint() -> bytes:
+def sse_reconnect_delay() -> bytes:
     """Return the reconnect delay, jittered for each reader."""
     return f"retry: {random.randint(*RETRY_MILLISECONDS)}\n\n".encode()
 
@@ -110,7 +110,7 @@ class StreamConnection:
         self._pending.append(chunk)
         self._size += len(chunk)
         if self._flushing is None:
-            self._flushing = start_now(self._flush())
+            self._flushing = start_coroutine_now(self._flush())
 
     async def write(self, chunk: bytes) -> None:
         """Send at the speed of the client."""
@@ -163,7 +163,7 @@ class StreamConnection:
             log.info("a reader of %s did not receive the end of its stream", self.caller.name)
 
 
-def start_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
+def start_coroutine_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
     """Run a coroutine up to its first wait; return a task for the remainder, if any.
 
     A task for every event and reader would add half the cost of sending.
@@ -172,19 +172,19 @@ def start_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
         blocked_on = work.send(None)
     except StopIteration:
         return None
-    return asyncio.create_task(run_rest(work, blocked_on))
+    return asyncio.create_task(run_rest_of_coroutine(work, blocked_on))
 
 
 @coroutine
-def rest_of(work: Coroutine[Any, None, None], blocked_on: Any) -> Generator[Any, None, None]:
+def await_rest_of_coroutine(work: Coroutine[Any, None, None], blocked_on: Any) -> Generator[Any, None, None]:
     """Await the value at which a coroutine stopped, then continue it."""
     yield blocked_on
     yield from work.__await__()
 
 
-async def run_rest(work: Coroutine[Any, None, None], blocked_on: Any) -> None:
+async def run_rest_of_coroutine(work: Coroutine[Any, None, None], blocked_on: Any) -> None:
     """Await the remainder of a coroutine that was started outside a task."""
-    await rest_of(work, blocked_on)
+    await await_rest_of_coroutine(work, blocked_on)
 
 
 class Streams:
@@ -391,7 +391,7 @@ class EventStream:
         opener: StreamOpener,
         headers: Sequence[tuple[bytes, bytes]] = HEADERS,
         *,
-        hint: Callable[[], bytes] = retry_hint,
+        hint: Callable[[], bytes] = sse_reconnect_delay,
         heartbeat: bytes = HEARTBEAT,
     ) -> None:
         self._auth, self._streams, self._opener, self._headers = auth, streams, opener, headers
@@ -415,7 +415,7 @@ class EventStream:
             if scope.get(HEAD):
                 await connection.finish()
                 return
-            feeding = asyncio.create_task(feed_connection(connection, opening.feed, self._hint() + first))
+            feeding = asyncio.create_task(feed_stream_connection(connection, opening.feed, self._hint() + first))
             await connection.wait_closed(receive)
         finally:
             connection.is_over = True
@@ -431,7 +431,7 @@ class EventStream:
             raise MalformedError(f"{error}: send the id of an event of this stream, or none") from error
 
 
-async def feed_connection(connection: StreamConnection, feed: Feeder, hint: bytes) -> None:
+async def feed_stream_connection(connection: StreamConnection, feed: Feeder, hint: bytes) -> None:
     """Feed a connection; on failure the client is disconnected, and resumes."""
     with FailureLog(log, "a stream of %s ended", connection.caller.name):
         if hint:

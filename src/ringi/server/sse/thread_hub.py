@@ -11,14 +11,14 @@ from ringi.base.loops import SingleFlight, cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.contracts.backend import Notifier, Stream, StreamItem, Wakeup
 from ringi.contracts.store import Store
-from ringi.domain.record import Key, parsed_number
+from ringi.domain.record import Key, parse_position_number
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.runs.stream_writer import REPEATED, stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import dump_json, request_json
-from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
+from ringi.server.serialize import plain_json_bytes, request_json
+from ringi.server.sse.run_output import interrupts_of_pause, pause_without_hidden, readable_requests_by_id
 from ringi.server.sse.sse import StreamConnection, encode_sse
 
 log = rate_limited_logger(__name__)
@@ -45,9 +45,9 @@ class ThreadOutput:
         return chunk
 
     def _encode(self, item: StreamItem, readable: frozenset[str]) -> bytes:
-        asked = [hitl_event(self._requests[id]) for id in newly_asked(item) if id in readable]
-        event = without_hidden(item.event, readable)
-        return b"".join([*asked, encode_sse(dump_json(event), id=str(item.number))])
+        asked = [hitl_request_event(self._requests[id]) for id in newly_asked_request_ids(item) if id in readable]
+        event = pause_without_hidden(item.event, readable)
+        return b"".join([*asked, encode_sse(plain_json_bytes(event), id=str(item.number))])
 
 
 class OutputPage(NamedTuple):
@@ -60,8 +60,8 @@ class OutputPage(NamedTuple):
 
 async def thread_output_of_items(store: Store, tenant: str, items: Sequence[StreamItem]) -> ThreadOutput:
     """Return items with the current versions of the requests that they ask."""
-    asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
-    return ThreadOutput(items, await requests_by_id(store, tenant, asked))
+    asked = {interrupt["id"] for item in items for interrupt in interrupts_of_pause(item.event)}
+    return ThreadOutput(items, await readable_requests_by_id(store, tenant, asked))
 
 
 class ThreadHub:
@@ -74,7 +74,7 @@ class ThreadHub:
 
     async def check(self, key: Key, id: str | None) -> int:
         """Return the number of a client's event id, or raise `InvalidError`."""
-        number = parsed_number(id or "")
+        number = parse_position_number(id or "")
         if number and not await self._stream.read(key, number - 1, 1):
             raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
         return number
@@ -143,7 +143,7 @@ class ThreadReader(Wakeup):
 
     def set(self, items: Sequence[StreamItem] = ()) -> None:
         """Deliver items that continue the output; read the store if there are none, or if they ask people."""
-        if items and items[0].number == self._at + 1 and not any(open_interrupts(item.event) for item in items):
+        if items and items[0].number == self._at + 1 and not any(interrupts_of_pause(item.event) for item in items):
             self._deliver(ThreadOutput(items, {}))
         else:
             super().set()
@@ -170,14 +170,14 @@ class ThreadReader(Wakeup):
                 connection.push(output.chunk(connection.caller, max(position, before)))
 
 
-def newly_asked(item: StreamItem) -> list[str]:
+def newly_asked_request_ids(item: StreamItem) -> list[str]:
     """Return the ids of requests that this item asks first; empty for most items."""
-    interrupts = open_interrupts(item.event)
+    interrupts = interrupts_of_pause(item.event)
     return [interrupt["id"] for interrupt in interrupts if REPEATED not in (interrupt.get("metadata") or {})]
 
 
-def hitl_event(request: Request) -> bytes:
+def hitl_request_event(request: Request) -> bytes:
     """Return the event that shows a request to a chat."""
     form = {"type": "form", "fields": request.form.model_dump(mode="json")["fields"]} if request.form else {}
-    payload = request_json(request)[:-1] + b"," + dump_json({"type": request.kind, **form})[1:]
+    payload = request_json(request)[:-1] + b"," + plain_json_bytes({"type": request.kind, **form})[1:]
     return b'event: hitl\ndata: {"type":"hitl","payload":{"request":' + payload + b"}}\n\n"

@@ -12,7 +12,7 @@ from ringi.contracts.store import Store
 from ringi.domain.record import ERASED_PERSON, Erased, Event, Query
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.privacy.redaction import left_of, request_without_content
+from ringi.privacy.redaction import redacted_event_payload, request_without_content
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, answer_to, store_request
 
@@ -31,7 +31,7 @@ async def store_completed(store: Store, id: str = "request-1", **ask: object) ->
 async def erase_content(store: Store, request: Request) -> Request:
     """Erase the content of a request."""
     history = await store.events(tenant=request.tenant, record_id=request.id)
-    left = {event.version: left_of(event) for event in history}
+    left = {event.version: redacted_event_payload(event) for event in history}
     redacted_versions = {version: payload["actor"] for version, payload in left.items()}
     after, event = request.redacted(ERASURE, redacted_versions, **request_without_content(request))
     await store.erase(after, event, left)

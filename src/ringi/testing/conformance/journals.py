@@ -29,7 +29,7 @@ async def store_journal(store: Store, id: str = "journal-1", *, tenant: str = "t
     return journal
 
 
-def add_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
+def journal_with_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
     """Return the journal with one additional number."""
     total = journal.state["sum"] + number
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
@@ -68,7 +68,7 @@ class JournalsConformance:
     async def test_entries_add_up_to_the_state_and_the_trail_tells_each(self, store: Store) -> None:
         journal = await store_journal(store)
         for number in (3, 4):
-            journal, event = add_number(journal, number)
+            journal, event = journal_with_number(journal, number)
             await store.put(journal, event)
 
         stored = await store.get(Journal, "tenant-1", "journal-1")
@@ -82,7 +82,7 @@ class JournalsConformance:
 
     async def test_of_ten_entries_at_once_one_is_written(self, store: Store, other: Store) -> None:
         journal = await store_journal(store)
-        rivals = [add_number(journal, number) for number in range(10)]
+        rivals = [journal_with_number(journal, number) for number in range(10)]
 
         won = await asyncio.gather(
             *(try_to_store_record((store, other)[n % 2], *rival) for n, rival in enumerate(rivals))
@@ -105,7 +105,7 @@ class JournalsConformance:
         first = await store_journal(store, "first")
         await store_journal(store, "second", second=1)
 
-        await store.put(*add_number(first, 1))
+        await store.put(*journal_with_number(first, 1))
 
         assert await journal_ids(store, tenant="tenant-1") == ["second", "first"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ringi.backends.sqlite.backup import copy_sqlite_store
-from ringi.connect import Backend, inbox_on, open_backend
+from ringi.connect import Backend, open_backend, open_inbox_on_backend
 from ringi.contracts.backend import Wakeup
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.request import Request
@@ -127,7 +127,7 @@ async def first_true_value(check: Callable[[], Awaitable[T | None]]) -> T:
 @asynccontextmanager
 async def worker_running_on_store(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
     """Open the store with one worker until the block ends."""
-    async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=0.05) as backend, open_inbox_on_backend(backend) as inbox:
         worker, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
         task = asyncio.create_task(worker.work(stop))
         try:

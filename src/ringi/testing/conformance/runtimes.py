@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runs.frameworks import Served
+from ringi.runs.frameworks import ServedAgent
 from ringi.runs.worker import Worker
 from ringi.testing.conformance.policies import PolicyConformance
 from ringi.testing.conformance.removed_gates import RemovedGateConformance
@@ -277,7 +277,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         first = self.agent([[Refund()], "Done."], effects)
         async with agent_asking_on_store(url, first) as (_, [request]):
             pass
-        async with open_backend(url) as backend, inbox_on(backend) as inbox:
+        async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
             await inbox.respond(request, "approve", by="bob")
 
         async with worker_running_on_store(url, self.agent(["Done."], effects)) as run:
@@ -293,7 +293,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         process = multiprocessing.get_context("spawn").Process(target=work_in_process, args=arguments)
         process.start()
         try:
-            async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+            async with open_backend(url, poll_interval=0.05) as backend, open_inbox_on_backend(backend) as inbox:
                 agent = self.agent(turns[1:], effects)
                 watching = RunningAgent(backend, inbox, Worker(backend, inbox, agents_by_name([agent])))
                 await watching.start(agent)
@@ -333,7 +333,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             pass
         older = self.agent(["Done."], effects)
         runtime, description = older.served
-        vars(older)["served"] = Served(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
+        vars(older)["served"] = ServedAgent(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
 
         async with worker_running_on_store(url, older) as run:
             await run.respond(one, "approve")

@@ -8,7 +8,7 @@ from datetime import date
 from pydantic import TypeAdapter
 
 from ringi.base import JsonObject
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.errors import InvalidError
 from ringi_apps.assistant import InfoHandler
 from ringi_apps.assistant.demo.office import Office, TableRow
@@ -54,7 +54,7 @@ FEEDBACK = """
 SELECT id, received_on, topic, score, said_en, said_ja FROM customer_feedback ORDER BY received_on DESC, id
 """
 INDUSTRIES = "SELECT DISTINCT industry FROM leads ORDER BY industry"
-INDUSTRY_NAMES = toml_of("ringi_apps.assistant.demo", "speakers.toml")["industries"]
+INDUSTRY_NAMES = package_toml("ringi_apps.assistant.demo", "speakers.toml")["industries"]
 
 
 class Lookups:
@@ -156,5 +156,5 @@ def month(params: JsonObject, name: str) -> str:
 
 def info_handlers(assistant: str, lookups: Lookups) -> tuple[InfoHandler, ...]:
     """Return the handlers of an assistant; the `handler` of each in `assistants.toml` is a query of `lookups`."""
-    defined = toml_of("ringi_apps.assistant.demo", "assistants.toml")[assistant].get("handlers", ())
+    defined = package_toml("ringi_apps.assistant.demo", "assistants.toml")[assistant].get("handlers", ())
     return HANDLERS.validate_python([{**each, "handler": getattr(lookups, each["handler"])} for each in defined])

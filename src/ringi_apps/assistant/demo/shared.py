@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from langchain_core.language_models import BaseChatModel
 from pydantic import TypeAdapter
 
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi_apps.assistant import Assistant, Definitions, in_language
 from ringi_apps.assistant.demo.lookups import Lookups, info_handlers
 
-TEXTS = toml_of("ringi_apps.assistant.demo", "texts.toml")
+TEXTS = package_toml("ringi_apps.assistant.demo", "texts.toml")
 DEFINITIONS = TypeAdapter(Definitions)
 Workflows = Mapping[str, Callable[..., object]]
 
@@ -20,7 +20,7 @@ def assistant_of(
     name: str, agent: str, prompt: str, model: BaseChatModel, workflows: Workflows, lookups: Lookups
 ) -> Assistant:
     """Return the assistant that `assistants.toml` defines under a name, as an agent of another name."""
-    defined = toml_of("ringi_apps.assistant.demo", "assistants.toml")[name]
+    defined = package_toml("ringi_apps.assistant.demo", "assistants.toml")[name]
     definitions = DEFINITIONS.validate_python(
         {"infos": defined["infos"], "actions": defined["actions"], "handlers": info_handlers(name, lookups)}
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.testing import tool_call
 from ringi_apps.assistant import LocalizedText, detect_language, in_language, person_text
 
@@ -32,7 +32,7 @@ QUESTION = re.compile(
     r"|^(?!.*(?:くれ|くださ|下さ|もら|いただ|頂|お願い|ませんか|ないですか|でき)).*か[。？?]?$",
     re.I,
 )
-SCRIPT = toml_of("ringi_apps.assistant.demo", "speakers.toml")
+SCRIPT = package_toml("ringi_apps.assistant.demo", "speakers.toml")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi_apps.engrammer import Signal
 
 PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
@@ -15,7 +15,7 @@ WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)"
 MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
 QUARTER = re.compile(r"quarter|柾目|径切", re.I)
 KANA, HAN = re.compile(r"[\u3041-\u30fa]"), re.compile(r"[\u4e00-\u9fff]")
-VERDICTS = toml_of("ringi_apps.engrammer.demo", "texts.toml")
+VERDICTS = package_toml("ringi_apps.engrammer.demo", "texts.toml")
 
 
 @dataclass(frozen=True)

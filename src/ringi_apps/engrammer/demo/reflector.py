@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
 from ringi.base import StrictModel
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.testing import tool_call
 from ringi_apps.engrammer import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
 from ringi_apps.engrammer.demo.movement import language_of
@@ -49,7 +49,9 @@ class Lesson(StrictModel):
 @cache
 def lessons() -> dict[str, Lesson]:
     """Return all lessons by name."""
-    return {each["name"]: Lesson(**each) for each in toml_of("ringi_apps.engrammer.demo", "lessons.toml")["lesson"]}
+    return {
+        each["name"]: Lesson(**each) for each in package_toml("ringi_apps.engrammer.demo", "lessons.toml")["lesson"]
+    }
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def proposals(run: ReflectorInput) -> Iterator[RawInsight]:
 
 def insight_of_correction(run: ReflectorInput) -> RawInsight:
     """Return the insight of a correction; if one bullet was used, it refines that bullet."""
-    why = toml_of("ringi_apps.engrammer.demo", "texts.toml")["corrected"][run.language]
+    why = package_toml("ringi_apps.engrammer.demo", "texts.toml")["corrected"][run.language]
     if len(run.used) == 1 and run.used[0] in run.bullets:
         text = f"{run.bullets[run.used[0]]} {run.feedback}"
         return proposal("refine_strategy", text, "mistakes", why, [run.feedback], run.used[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from ringi.demo.data import toml_of
+from ringi.demo.data import package_toml
 from ringi.testing import parallel_tool_calls, tool_call
 from ringi_apps.engrammer import GENERATOR_PROMPT_START, GET_NOTE_TOOL, SEARCH_NOTES_TOOL, normalize_text, search_terms
 from ringi_apps.engrammer.demo.movement import board_in, language_of
@@ -30,7 +30,7 @@ SMALL_TALK = re.compile(
     r"|你好|您好|谢谢)[\w\s]{0,20}\W*$",
     re.I,
 )
-TEXTS = toml_of("ringi_apps.engrammer.demo", "texts.toml")
+TEXTS = package_toml("ringi_apps.engrammer.demo", "texts.toml")
 
 
 @dataclass(frozen=True)
