@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.sources import files, nodes_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "ringi"
@@ -82,3 +85,8 @@ def test_a_place_for_a_change_exists(place: str) -> None:
 
 def test_places_are_found_on_the_page() -> None:
     assert len(PLACES) >= 10
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = Counter(node.name for file in files() for node in nodes_of(file) if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} == set()

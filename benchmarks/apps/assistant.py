@@ -18,7 +18,7 @@ from benchmarks.measure import Row, folder, percentile
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
 from ringi_apps.assistant.availability import availability_of_all
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.handlers import Handlers, Scope
@@ -96,7 +96,8 @@ def large() -> Definitions:
     infos = [info(number) for number in range(INFOS)]
     pairs = [each for number in range(ACTIONS // 4) for each in pair(number)]
     others = [
-        Action(f"act-{number}", "immediate", "Act", requires=required(number)) for number in range(len(pairs), ACTIONS)
+        ActionDefinition(f"act-{number}", "immediate", "Act", requires=required(number))
+        for number in range(len(pairs), ACTIONS)
     ]
     return Definitions(tuple(infos), (*pairs, *others), (InfoHandler("fetch", nothing),))
 
@@ -110,10 +111,12 @@ def info(number: int) -> Info:
     return Info(key, value=number) if number % 5 == 0 else Info(key)
 
 
-def pair(number: int) -> tuple[Action, Action]:
-    plan = Action(f"plan-{number}", "plan", "Plan", workflow=f"planning-{number}", requires=required(number))
+def pair(number: int) -> tuple[ActionDefinition, ActionDefinition]:
+    plan = ActionDefinition(f"plan-{number}", "plan", "Plan", workflow=f"planning-{number}", requires=required(number))
     needs = required(number + 1)
-    apply = Action(f"apply-{number}", "apply", "Do", workflow=f"doing-{number}", requires=needs, depends_on=(plan.id,))
+    apply = ActionDefinition(
+        f"apply-{number}", "apply", "Do", workflow=f"doing-{number}", requires=needs, depends_on=(plan.id,)
+    )
     return plan, apply
 
 

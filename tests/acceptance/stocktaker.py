@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from ringi import ask
 from ringi.testing.model import ScriptedModel, tool_call
-from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
+from ringi_apps.assistant import ActionDefinition, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
 
 STOP = "lamps "
 """The word at which an answer stops."""
@@ -71,9 +71,9 @@ async def count(job: CallJob) -> str:
 definitions = Definitions(
     infos=(Info("shop", "Shop", value="Kyoto"),),
     actions=(
-        Action("plan", "plan", "Plan the orders", workflow="plan", requires=("shop",)),
-        Action("order", "apply", "Order", workflow="order", depends_on=("plan",)),
-        Action("count", "immediate", "Count", workflow="count"),
+        ActionDefinition("plan", "plan", "Plan the orders", workflow="plan", requires=("shop",)),
+        ActionDefinition("order", "apply", "Order", workflow="order", depends_on=("plan",)),
+        ActionDefinition("count", "immediate", "Count", workflow="count"),
     ),
 )
 agents = Assistant(

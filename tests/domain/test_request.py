@@ -238,6 +238,7 @@ def test_a_decision_that_is_not_allowed_is_refused() -> None:
     [
         ({}, "approve", {"args": {"amount": 1}}, "args"),
         ({}, "edit", {}, "args"),
+        ({}, "edit", {"args": {}}, "args.amount"),
         ({}, "reject", {"data": {"reason": "late"}}, "data"),
         ({}, "approve", {"data": {"reason": "late"}}, "data"),
         ({"form": FORM}, "approve", {"data": {"reason": "never"}}, "reason"),
@@ -259,7 +260,7 @@ def test_an_answer_that_does_not_fit_names_its_field(
     ("ask", "decision", "body"),
     [
         ({}, "approve", {"message": "fine"}),
-        ({}, "edit", {"args": {}}),
+        ({}, "edit", {"args": {"amount": 2}}),
         ({}, "reject", {"message": "no"}),
         ({"form": FORM}, "approve", {"data": {"reason": "late"}}),
         ({"form": FORM}, "reject", {}),

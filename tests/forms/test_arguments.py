@@ -82,12 +82,13 @@ def test_all_else_is_refused(schema: dict[str, Any], args: dict[str, Any], place
     ("schema", "edited", "fits"),
     [
         (None, {"order": 1, "amount": 2}, True),
-        (None, {"order": 1}, True),
+        (None, {"order": 1}, False),
         (None, {"order": 1, "amount": 2, "to": "eve"}, False),
         ({}, {"order": 1, "amount": 2, "to": "eve"}, False),
         ({"properties": {"amount": {"type": "number"}}}, {"order": 1, "amount": 2}, True),
         ({"properties": {"amount": {"type": "number"}}}, {"order": 1, "amount": "2"}, False),
         ({"properties": {"amount": {}, "note": {}}}, {"order": 1, "note": "x"}, True),
+        ({"properties": {"amount": {}}}, {"amount": 3}, False),
         ({"properties": {"amount": {}}}, {"order": 1, "to": "eve"}, False),
         ({"properties": {"amount": {}}, "additionalProperties": True}, {"order": 1, "to": "eve"}, True),
     ],
@@ -100,6 +101,11 @@ def test_an_edit_has_what_was_shown_and_what_the_schema_names(
     else:
         with pytest.raises(InvalidError, match="args"):
             check_edited_arguments(schema, {"order": 1, "amount": 2}, edited)
+
+
+def test_an_edit_of_one_argument_names_those_that_it_would_drop() -> None:
+    with pytest.raises(InvalidError, match=r"args\.order: is missing: send every argument of the call, changed or not"):
+        check_edited_arguments(None, {"order": 1, "amount": 2}, {"amount": 3})
 
 
 INNER = {"properties": {"to": PERSON}}

@@ -16,6 +16,7 @@ IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 """Keywords whose subschemas apply to the same value."""
 DEFINITIONS = ("$defs", "definitions")
 UNKNOWN = "is not in the schema: remove it"
+MISSING = "is missing: send every argument of the call, changed or not"
 CLOSED = ".closed"
 """The suffix of the names of closed definitions."""
 
@@ -24,12 +25,17 @@ def check_edited_arguments(schema: Schema | None, args: Mapping[str, object], ed
     """Raise `InvalidError` unless a person may change a call to the edited arguments.
 
     An edit may contain the arguments that the schema names and those that were displayed. A schema that names no
-    arguments allows no new ones.
+    arguments allows no new ones. Only arguments that the schema names may be left out.
     """
     known = schema or {}
     names = schema_property_names(known)
     if names is not None and not names >= args.keys():
         displayed = dict.fromkeys(sorted(args.keys() - names), True)
+        missing = [
+            FieldError(field_path("args", [name]), MISSING, "required") for name in displayed if name not in edited
+        ]
+        if missing:
+            raise InvalidError(missing[:MAX_ERRORS])
         known = {**known, "properties": {**_entries(known.get("properties")), **displayed}}
     try:
         check_call_arguments(known, edited)

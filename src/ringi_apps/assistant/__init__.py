@@ -3,7 +3,7 @@
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.declarations import (
     ANY,
-    Action,
+    ActionDefinition,
     Choices,
     Info,
     InfoHandler,
@@ -19,7 +19,7 @@ from ringi_apps.assistant.sentences import detect_language
 
 __all__ = [
     "ANY",
-    "Action",
+    "ActionDefinition",
     "Assistant",
     "CallJob",
     "Choices",

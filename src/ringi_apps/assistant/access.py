@@ -15,7 +15,7 @@ from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import open_requests, requests_of_run
 from ringi.server import LongPoll, ServerComponents, ThreadName, may_read, require_readable_thread
 from ringi_apps.assistant.assistant import AssistantAgent
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.memory import ContextMemory, with_defaults
 from ringi_apps.assistant.memory_cache import memory_of
 from ringi_apps.assistant.plans import Plan
@@ -38,7 +38,7 @@ class ConversationSnapshot:
     memory: ContextMemory
     thread: Thread | None
 
-    def plan_of(self, action: Action) -> Plan | None:
+    def plan_of(self, action: ActionDefinition) -> Plan | None:
         """Return the newest plan that an action makes or applies."""
         maker = self.assistant.definitions.plan_of(action)
         return self.memory.plans.get(maker.workflow or "") if maker else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ringi.base import JsonObject
 from ringi.errors import InvalidError, NotFoundError
 from ringi.server import RefusalError
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.models import ActionReason, AssistantAction
@@ -29,13 +29,13 @@ class ActionCommands:
         self._definitions, self._memory = definitions, memory
         self._actions = {action.id: action for action in actions}
 
-    def find_action(self, id: str) -> Action:
+    def find_action(self, id: str) -> ActionDefinition:
         """Return an action, or raise `NotFoundError`."""
         if id not in self._definitions.actions_by_id:
             raise NotFoundError("action", id)
         return self._definitions.action(id)
 
-    def require_possible(self, id: str) -> Action:
+    def require_possible(self, id: str) -> ActionDefinition:
         """Return an action that is possible now, or raise `RefusalError` with the reasons."""
         action = self.find_action(id)
         if not self._actions[id].enabled:
@@ -43,7 +43,7 @@ class ActionCommands:
             raise not_possible(f"action {id!r}", "; ".join(reason.text for reason in reasons), reasons)
         return action
 
-    def require_startable(self, id: str) -> Action:
+    def require_startable(self, id: str) -> ActionDefinition:
         """Return an action that is possible, or will be once the turn has fetched missing values.
 
         Raises the errors of `require_possible`.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from ringi_apps.assistant.declarations import Action, Needs
+from ringi_apps.assistant.declarations import ActionDefinition, Needs
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness, FreshnessState
 from ringi_apps.assistant.memory import ContextMemory
@@ -66,7 +66,9 @@ def availability_of_all(definitions: Definitions, memory: ContextMemory, now: da
     return [check.availability(action) for action in definitions.actions]
 
 
-def availability_of(definitions: Definitions, memory: ContextMemory, now: datetime, action: Action) -> Availability:
+def availability_of(
+    definitions: Definitions, memory: ContextMemory, now: datetime, action: ActionDefinition
+) -> Availability:
     """Return the availability of one action."""
     return _AvailabilityCheck(definitions, memory, now).availability(action)
 
@@ -82,7 +84,7 @@ class _AvailabilityCheck:
         self.freshness = Freshness(definitions, memory, now)
         self._reasons_by_info: dict[str, tuple[BlockedReason, ...]] = {}
 
-    def availability(self, action: Action) -> Availability:
+    def availability(self, action: ActionDefinition) -> Availability:
         needs, order = self.definitions.required_needs[action.id], self._order_reasons(action)
         unmet: list[BlockedReason] = []
         have = len(needs)
@@ -93,7 +95,7 @@ class _AvailabilityCheck:
         reasons = list(dict.fromkeys((*order, *unmet))) if order else unmet
         return Availability(action.id, not reasons, reasons, have, len(needs))
 
-    def _order_reasons(self, action: Action) -> list[BlockedReason]:
+    def _order_reasons(self, action: ActionDefinition) -> list[BlockedReason]:
         """Return the reasons that are not infos: the action itself, its plan, other actions and workflows."""
         reasons: list[BlockedReason] = []
         if self._status(action) in RUNNING_STATUSES:
@@ -108,28 +110,28 @@ class _AvailabilityCheck:
             reasons += self._workflow(action, requirement.workflow, requirement.status)
         return reasons
 
-    def _running_workflow(self, action: Action) -> str:
+    def _running_workflow(self, action: ActionDefinition) -> str:
         """Return the workflow that runs for an action, which may be the one that applies its plan."""
         apply = self.definitions.apply_of(action) if self._status(action) == "executing" else None
         return (apply or action).workflow or action.id
 
-    def _status(self, action: Action) -> str | None:
+    def _status(self, action: ActionDefinition) -> str | None:
         plan = self._plan(action) if action.kind in ("plan", "apply") else None
         if plan is not None:
             return plan.status if plan.status == "executing" or action.kind == "plan" else None
         return self._status_of_run(action.workflow or action.id)
 
-    def _plan(self, action: Action) -> Plan | None:
+    def _plan(self, action: ActionDefinition) -> Plan | None:
         plan = self.definitions.plan_of(action)
         return self.memory.plans.get(plan.workflow or "") if plan else None
 
-    def _dependency(self, other: Action) -> Iterator[BlockedReason]:
+    def _dependency(self, other: ActionDefinition) -> Iterator[BlockedReason]:
         if other.kind == "plan":
             yield from self._missing_plan(other)
         elif self._status_of_run(other.workflow or other.id) != "completed":
             yield self._unfinished_reason("DEPENDENCY", other)
 
-    def _workflow(self, action: Action, workflow: str, status: str) -> Iterator[BlockedReason]:
+    def _workflow(self, action: ActionDefinition, workflow: str, status: str) -> Iterator[BlockedReason]:
         plan, owner = self.memory.plans.get(workflow), self.definitions.workflows[workflow]
         if owner.kind == "plan" and self.definitions.plan_of(action) is owner and status == "completed":
             yield from self._missing_plan(owner)
@@ -141,7 +143,7 @@ class _AvailabilityCheck:
         run = self.memory.runs.get(workflow)
         return run.status if run else None
 
-    def _unfinished_reason(self, code: ReasonCode, other: Action) -> BlockedReason:
+    def _unfinished_reason(self, code: ReasonCode, other: ActionDefinition) -> BlockedReason:
         """Return the reason for an action that waits for another action."""
         if self._status(other) in RUNNING_STATUSES:
             return BlockedReason(code, other.id, Fix("wait", self._running_workflow(other)))
@@ -150,13 +152,13 @@ class _AvailabilityCheck:
             return BlockedReason("AWAITING_APPROVAL", other.id, Fix("approve", other.id))
         return BlockedReason(code, other.id, Fix("run_action", other.id))
 
-    def _missing_request(self, plan_action: Action) -> Iterator[BlockedReason]:
+    def _missing_request(self, plan_action: ActionDefinition) -> Iterator[BlockedReason]:
         """Yield a reason if no open request asks to approve the current plan."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         if plan is not None and plan.is_unasked and plan.is_applicable and plan.status != "obsolete":
             yield BlockedReason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
 
-    def _missing_plan(self, plan_action: Action) -> Iterator[BlockedReason]:
+    def _missing_plan(self, plan_action: ActionDefinition) -> Iterator[BlockedReason]:
         """Yield the reasons why there is no plan that can be applied."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         again = Fix("run_action", plan_action.id)
@@ -168,7 +170,7 @@ class _AvailabilityCheck:
         else:
             yield BlockedReason("NO_PLAN", plan_action.id, again)
 
-    def _changed_inputs(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
+    def _changed_inputs(self, plan: Plan, plan_action: ActionDefinition) -> tuple[str, ...]:
         if plan.status == "executing":
             return ()
         changed = changed_inputs(plan.inputs, self.freshness.inputs(plan_action))

@@ -8,7 +8,7 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 
 from ringi.base import digest, jsonable
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler, Needs
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler, Needs
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Catalog:
     """The infos, actions and handlers of one assistant, and the relations between them."""
 
     infos: tuple[Info, ...] = ()
-    actions: tuple[Action, ...] = ()
+    actions: tuple[ActionDefinition, ...] = ()
     handlers: tuple[InfoHandler, ...] = ()
 
     def info(self, key: str) -> Info:
@@ -30,7 +30,7 @@ class Catalog:
         """
         return self.infos_by_key[key]
 
-    def action(self, id: str) -> Action:
+    def action(self, id: str) -> ActionDefinition:
         """Return an action.
 
         Args:
@@ -41,7 +41,7 @@ class Catalog:
         """
         return self.actions_by_id[id]
 
-    def consumers(self, key: str) -> tuple[Action, ...]:
+    def consumers(self, key: str) -> tuple[ActionDefinition, ...]:
         """Return the actions that require an info, directly or through derived infos.
 
         Args:
@@ -49,7 +49,7 @@ class Catalog:
         """
         return self._consumers.get(key, ())
 
-    def required_by(self, key: str) -> tuple[Action, ...]:
+    def required_by(self, key: str) -> tuple[ActionDefinition, ...]:
         """Return the consumers for which an info is not optional.
 
         Args:
@@ -57,7 +57,7 @@ class Catalog:
         """
         return self._required_by.get(key, ())
 
-    def inputs_of(self, action: Action) -> tuple[str, ...]:
+    def inputs_of(self, action: ActionDefinition) -> tuple[str, ...]:
         """Return the infos that a plan is made from or applied with.
 
         Args:
@@ -68,7 +68,7 @@ class Catalog:
         """
         return self._inputs[action.id]
 
-    def plan_of(self, action: Action) -> Action | None:
+    def plan_of(self, action: ActionDefinition) -> ActionDefinition | None:
         """Return the plan action of a plan or an apply.
 
         Args:
@@ -79,7 +79,7 @@ class Catalog:
         """
         return self._plan_of[action.id]
 
-    def plans_of(self, action: Action) -> tuple[Action, ...]:
+    def plans_of(self, action: ActionDefinition) -> tuple[ActionDefinition, ...]:
         """Return the plan actions that an apply depends on or whose plans it requires.
 
         Args:
@@ -91,7 +91,7 @@ class Catalog:
         needed = [self.plan_actions[need.info] for need in action.needs if need.info in self.plan_actions]
         return tuple({each.id: each for each in (*named, *needed) if each.kind == "plan"}.values())
 
-    def apply_of(self, action: Action) -> Action | None:
+    def apply_of(self, action: ActionDefinition) -> ActionDefinition | None:
         """Return the first action that applies the plan of an action.
 
         Args:
@@ -103,7 +103,7 @@ class Catalog:
         plan = self.plan_of(action)
         return next((each for each in self.actions if each.kind == "apply" and self.plan_of(each) is plan), None)
 
-    def workflow_actions(self, workflow: str) -> tuple[Action, ...]:
+    def workflow_actions(self, workflow: str) -> tuple[ActionDefinition, ...]:
         """Return the actions of a workflow: the plan and its apply together, or the action alone.
 
         Args:
@@ -119,7 +119,7 @@ class Catalog:
         return {each.key: each for each in self.infos}
 
     @cached_property
-    def actions_by_id(self) -> dict[str, Action]:
+    def actions_by_id(self) -> dict[str, ActionDefinition]:
         """The actions by their ids."""
         return {each.id: each for each in self.actions}
 
@@ -129,7 +129,7 @@ class Catalog:
         return {each.name: each for each in self.handlers}
 
     @cached_property
-    def plan_actions(self) -> dict[str, Action]:
+    def plan_actions(self) -> dict[str, ActionDefinition]:
         """The plan actions, by the infos that hold their plans."""
         return {key: each for each in self.actions if each.kind == "plan" for key in each.produces}
 
@@ -149,12 +149,12 @@ class Catalog:
         return found
 
     @cached_property
-    def producers(self) -> dict[str, Action]:
+    def producers(self) -> dict[str, ActionDefinition]:
         """The first action that produces an info, by info."""
         return {key: each for each in reversed(self.actions) for key in each.produces}
 
     @cached_property
-    def sole_producers(self) -> dict[str, Action]:
+    def sole_producers(self) -> dict[str, ActionDefinition]:
         """The actions that produce an info which no person is asked for, by info."""
         chosen = {each.info for each in self.actions if each.kind == "selector"}
         return {key: maker for key, maker in self.producers.items() if key not in chosen}
@@ -166,7 +166,7 @@ class Catalog:
         return tuple(self.infos_by_key[key] for key in order)
 
     @cached_property
-    def workflows(self) -> dict[str, Action]:
+    def workflows(self) -> dict[str, ActionDefinition]:
         """The actions, by workflow."""
         return {each.workflow: each for each in self.actions if each.workflow is not None}
 
@@ -192,7 +192,7 @@ class Catalog:
         return {each.key: tuple(source for source in each.sources if source not in static) for each in self.infos}
 
     @cached_property
-    def _plan_of(self) -> dict[str, Action | None]:
+    def _plan_of(self) -> dict[str, ActionDefinition | None]:
         found = {each.id: next(iter(self.plans_of(each)), None) for each in self.actions}
         return found | {each.id: each for each in self.actions if each.kind == "plan" or each.confirmed}
 
@@ -206,15 +206,15 @@ class Catalog:
         return found
 
     @cached_property
-    def _consumers(self) -> dict[str, tuple[Action, ...]]:
+    def _consumers(self) -> dict[str, tuple[ActionDefinition, ...]]:
         return self._users({each.id: each.needs for each in self.actions})
 
     @cached_property
-    def _required_by(self) -> dict[str, tuple[Action, ...]]:
+    def _required_by(self) -> dict[str, tuple[ActionDefinition, ...]]:
         return self._users(self.required_needs)
 
-    def _users(self, needs: Mapping[str, tuple[Needs, ...]]) -> dict[str, tuple[Action, ...]]:
-        found: dict[str, dict[str, Action]] = {each.key: {} for each in self.infos}
+    def _users(self, needs: Mapping[str, tuple[Needs, ...]]) -> dict[str, tuple[ActionDefinition, ...]]:
+        found: dict[str, dict[str, ActionDefinition]] = {each.key: {} for each in self.infos}
         for action in self.actions:
             for need in needs[action.id]:
                 found[need.info][action.id] = action

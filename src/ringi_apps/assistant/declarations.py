@@ -172,7 +172,7 @@ class WorkflowNeeds:
 
 
 @dataclass(frozen=True)
-class Action:
+class ActionDefinition:
     """One thing that the assistant can do when its requirements are met.
 
     Args:

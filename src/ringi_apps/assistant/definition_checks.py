@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import check_instance, check_schema
 from ringi_apps.assistant.catalog import Catalog
-from ringi_apps.assistant.declarations import Action, Info
+from ringi_apps.assistant.declarations import ActionDefinition, Info
 
 KINDS = ("plan", "apply", "selector", "immediate", "cancel")
 SCOPES = ("thread", "user")
@@ -143,7 +143,7 @@ def _action_faults(definitions: Catalog) -> Iterator[FieldError]:
         yield from _schema_faults(action.schema, f"{where} schema")
 
 
-def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+def _kind_faults(definitions: Catalog, action: ActionDefinition) -> Iterator[str]:
     if action.kind not in KINDS:
         yield f"has kind {action.kind!r}: use one of {_quoted_list(KINDS)}"
     if action.kind in ("plan", "apply") and action.workflow is None:
@@ -162,7 +162,7 @@ def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
         yield from _apply_faults(definitions, action)
 
 
-def _confirmed_faults(definitions: Catalog, action: Action, plans: list[str]) -> Iterator[str]:
+def _confirmed_faults(definitions: Catalog, action: ActionDefinition, plans: list[str]) -> Iterator[str]:
     if action.kind != "apply":
         yield f"is confirmed, but only an 'apply' can be, not a {action.kind}: remove confirmed"
     if plans:
@@ -173,13 +173,13 @@ def _confirmed_faults(definitions: Catalog, action: Action, plans: list[str]) ->
         yield f"is confirmed and produces {_quoted_list(action.produces)}, but has no result: remove produces"
 
 
-def _apply_faults(definitions: Catalog, plan: Action) -> Iterator[str]:
+def _apply_faults(definitions: Catalog, plan: ActionDefinition) -> Iterator[str]:
     appliers = [each.id for each in definitions.actions if plan in definitions.plans_of(each)]
     if len(appliers) > 1:
         yield f"is applied by {len(appliers)} actions, {_quoted_list(appliers)}: keep one, or define a plan for each"
 
 
-def _requirement_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+def _requirement_faults(definitions: Catalog, action: ActionDefinition) -> Iterator[str]:
     infos = {each.key for each in definitions.infos}
     for key, count in Counter(need.info for need in action.needs).items():
         if key not in infos:
@@ -195,7 +195,7 @@ def _requirement_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     yield from _order_faults(definitions, action)
 
 
-def _keep_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+def _keep_faults(definitions: Catalog, action: ActionDefinition) -> Iterator[str]:
     if action.keep and action.kind != "apply":
         yield f"keeps {_quoted_list(action.keep)}, but only a completed 'apply' clears values: name them there"
     for key in action.keep:
@@ -205,7 +205,7 @@ def _keep_faults(definitions: Catalog, action: Action) -> Iterator[str]:
             yield f"keeps info {key!r}, the plan of {definitions.plan_actions[key].id!r}: remove it"
 
 
-def _selector_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+def _selector_faults(definitions: Catalog, action: ActionDefinition) -> Iterator[str]:
     info = definitions.infos_by_key.get(action.info or "")
     if action.kind != "selector" or info is None:
         return
@@ -215,7 +215,7 @@ def _selector_faults(definitions: Catalog, action: Action) -> Iterator[str]:
         yield f"sets info {info.key!r}, the plan of {definitions.plan_actions[info.key].id!r}: use an asked info"
 
 
-def _order_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+def _order_faults(definitions: Catalog, action: ActionDefinition) -> Iterator[str]:
     for id in action.depends_on:
         if id not in definitions.actions_by_id:
             yield f"depends on action {id!r}, which is not defined: {_suggestion(definitions.actions_by_id)}"

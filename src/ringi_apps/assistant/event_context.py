@@ -11,7 +11,7 @@ from ringi.base import StrictModel
 from ringi.domain import THREAD
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import Availability, Fix, availability_of
-from ringi_apps.assistant.declarations import Action, LocalizedText, in_language
+from ringi_apps.assistant.declarations import ActionDefinition, LocalizedText, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import MAX_NAMES, next_step_after, next_step_text, reasons_text, rejection_text
 from ringi_apps.assistant.freshness import Freshness
@@ -94,11 +94,11 @@ class EventContext:
         """Return a new thread id that no other thread of this conversation has."""
         return f"{self.thread}~{kind}-{memory.version}{self.run[:12]}"
 
-    def availability(self, memory: ContextMemory, action: Action) -> Availability:
+    def availability(self, memory: ContextMemory, action: ActionDefinition) -> Availability:
         """Return whether an action is possible now, with the reasons if not."""
         return availability_of(self.definitions, memory, self.now, action)
 
-    def unavailable(self, memory: ContextMemory, action: Action) -> SpokenSentence:
+    def unavailable(self, memory: ContextMemory, action: ActionDefinition) -> SpokenSentence:
         """Return the sentence that an action is not possible, with the reasons and the next steps."""
         found = self.availability(memory, action).reasons
         why = {language: reasons_text(found, self.definitions, language) for language in LANGUAGES}
@@ -155,11 +155,11 @@ class EventContext:
         info = self.definitions.infos_by_key.get(key)
         return (info.title if info else "") or key
 
-    def apply_of(self, plan: Plan) -> Action | None:
+    def apply_of(self, plan: Plan) -> ActionDefinition | None:
         """Return the action that applies a plan, or None if the plan is only to be read."""
         return self.definitions.apply_of(self.definitions.action(plan.action_id))
 
-    def inputs(self, memory: ContextMemory, action: Action) -> dict[str, str]:
+    def inputs(self, memory: ContextMemory, action: ActionDefinition) -> dict[str, str]:
         """Return the hashes of the infos that a plan is made from or applied with."""
         return Freshness(self.definitions, memory, self.now).inputs(action)
 
@@ -167,7 +167,7 @@ class EventContext:
         """Return the current hashes of the infos that a plan was made from or is applied with."""
         return self.inputs(memory, self.definitions.action(plan.action_id))
 
-    def default_texts(self, memory: ContextMemory, action: Action) -> list[LocalizedText]:
+    def default_texts(self, memory: ContextMemory, action: ActionDefinition) -> list[LocalizedText]:
         """Return the defaults that a plan is made from or applied with, each with the title of its info."""
         items = {key: memory.items[key] for key in self.inputs(memory, action) if key in memory.items}
         return [self.value_text(key, item.value) for key, item in items.items() if item.is_default]
@@ -188,17 +188,17 @@ class EventContext:
         """Return the hashes of those infos that have a value."""
         return {key: item.hash for key in keys if (item := memory.items.get(key)) and item.status == "collected"}
 
-    def input_values(self, memory: ContextMemory, action: Action) -> dict[str, Any]:
+    def input_values(self, memory: ContextMemory, action: ActionDefinition) -> dict[str, Any]:
         """Return the values of the infos that a plan is made from or applied with."""
         return {key: memory.items[key].value for key in self.inputs(memory, action)}
 
     def with_workflow_status(
-        self, memory: ContextMemory, action: Action, status: str, error: str | None = None
+        self, memory: ContextMemory, action: ActionDefinition, status: str, error: str | None = None
     ) -> ContextMemory:
         """Return the memory with a new status of an action's workflow."""
         return memories.set_workflow_status(memory, str(action.workflow or action.id), status, self.now, error=error)
 
-    def without_plan_info(self, memory: ContextMemory, action: Action) -> ContextMemory:
+    def without_plan_info(self, memory: ContextMemory, action: ActionDefinition) -> ContextMemory:
         """Return the memory without the info that holds an action's plan, so that nothing else uses it."""
         return memories.remove_values(
             memory, action.produces, Provenance(kind="derived", actor=action.workflow), self.now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from ringi_apps.assistant.declarations import Action, Info
+from ringi_apps.assistant.declarations import ActionDefinition, Info
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory, InfoEntry
 
@@ -35,7 +35,7 @@ class Freshness:
         item = self.memory.items.get(key)
         return item.hash if item is not None and item.status == "collected" else None
 
-    def inputs(self, action: Action) -> dict[str, str]:
+    def inputs(self, action: ActionDefinition) -> dict[str, str]:
         """Return the known hashes of the infos that a plan is made from or applied with."""
         hashes = ((key, self.hash(key)) for key in self.definitions.inputs_of(action))
         return {key: hash for key, hash in hashes if hash is not None}

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from ringi.base import canonical, jsonable
-from ringi_apps.assistant.declarations import ANY, Action, Info, in_language
+from ringi_apps.assistant.declarations import ANY, ActionDefinition, Info, in_language
 from ringi_apps.assistant.declare_tool import is_tellable
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
@@ -141,7 +141,7 @@ def _info_line(info: Info, language: str) -> str:
     return f"- {info.key}: {'. '.join(part for part in parts if part)}"
 
 
-def _action_line(action: Action, language: str) -> str:
+def _action_line(action: ActionDefinition, language: str) -> str:
     parts = [action.name_in(language), in_language(action.description, language)]
     return f"- {action.id}: {'. '.join(part for part in parts if part)} ({ACTION_KINDS[action.kind]})"
 

@@ -14,7 +14,7 @@ from ringi.errors import InvalidError
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
 from ringi_apps.assistant.availability import Fix
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult
 from ringi_apps.assistant.jobs import error_text
 from ringi_apps.assistant.memory import ContextMemory, Provenance
@@ -32,7 +32,7 @@ PlanTransition = Callable[[ContextMemory, Mapping[str, Any], Plan], TurnResult]
 class PlanReducer(EventContext):
     """Handles one event about plans."""
 
-    def start_plan(self, memory: ContextMemory, action: Action) -> TurnResult:
+    def start_plan(self, memory: ContextMemory, action: ActionDefinition) -> TurnResult:
         """Start the next version, which takes all remarks about the previous versions into account."""
         before = memory.plans.get(str(action.workflow))
         if before and before.status == "completed":
@@ -54,7 +54,7 @@ class PlanReducer(EventContext):
         sentences = (sentence("planning", action=action.label, version=plan.version),)
         return TurnResult(after, sentences, (BackgroundStart(kind="plan", thread=thread, job=job),), stop)
 
-    def propose(self, memory: ContextMemory, action: Action) -> TurnResult:
+    def propose(self, memory: ContextMemory, action: ActionDefinition) -> TurnResult:
         """Ask to approve a confirmed action with the values that it requires, as the next version of its plan."""
         before = memory.plans.get(str(action.workflow))
         stop = (before.thread_id,) if before and before.thread_id else ()
@@ -80,7 +80,7 @@ class PlanReducer(EventContext):
                 outcome = outcome.then(partial(self._propose_if_due, action=action, before=before))
         return outcome
 
-    def _propose_if_due(self, memory: ContextMemory, action: Action, before: ContextMemory) -> TurnResult:
+    def _propose_if_due(self, memory: ContextMemory, action: ActionDefinition, before: ContextMemory) -> TurnResult:
         plan = memory.plans.get(str(action.workflow))
         is_ready = self._is_ready(memory, action)
         own = self._own_inputs(memory, action)
@@ -97,10 +97,10 @@ class PlanReducer(EventContext):
         is_due = is_ready and (is_new or not (is_decided or self._is_ready(before, action)))
         return self.propose(memory, action) if is_due else TurnResult(memory)
 
-    def _is_ready(self, memory: ContextMemory, action: Action) -> bool:
+    def _is_ready(self, memory: ContextMemory, action: ActionDefinition) -> bool:
         return all(reason.code == "ALREADY_RUNNING" for reason in self.availability(memory, action).reasons)
 
-    def _own_inputs(self, memory: ContextMemory, action: Action) -> set[tuple[str, str]]:
+    def _own_inputs(self, memory: ContextMemory, action: ActionDefinition) -> set[tuple[str, str]]:
         """Return the hashes of the values that somebody told: nobody wants an action because of another value."""
         set_keys = {key for key, item in memory.items.items() if not item.is_default}
         asked = {info.key for info in self.definitions.infos if info.kind == "ask"}
@@ -242,7 +242,7 @@ class PlanReducer(EventContext):
         action = self._apply_action(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
         return self._report_failed(memory, plan, action, why)
 
-    def _report_failed(self, memory: ContextMemory, plan: Plan, action: Action, why: str) -> TurnResult:
+    def _report_failed(self, memory: ContextMemory, plan: Plan, action: ActionDefinition, why: str) -> TurnResult:
         after = memory.with_plan(plans.fail(plan, plan.version, why, self.now))
         todo = self.next_steps(after, Fix("reapprove" if plan.approval else "run_action", plan.action_id))
         return TurnResult(
@@ -335,12 +335,12 @@ class PlanReducer(EventContext):
         ]
         return max(live, key=lambda plan: plan.updated_at or self.now, default=None)
 
-    def _apply_action(self, plan: Plan) -> Action:
+    def _apply_action(self, plan: Plan) -> ActionDefinition:
         apply = self.apply_of(plan)
         assert apply, "only what something carries out is approved"
         return apply
 
-    def _plan_id(self, memory: ContextMemory, action: Action) -> str:
+    def _plan_id(self, memory: ContextMemory, action: ActionDefinition) -> str:
         # Unique among all plans, as the keys of the steps contain it.
         return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
 

@@ -18,7 +18,7 @@ from ringi.base import StrictModel, digest, jsonable, reason_of
 from ringi.errors import ConflictError, InvalidError
 
 if TYPE_CHECKING:
-    from ringi_apps.assistant.declarations import Action
+    from ringi_apps.assistant.declarations import ActionDefinition
 
 PlanStatus = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
 PlanReason = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
@@ -152,7 +152,7 @@ class PlanError(ConflictError):
 
 
 def start_version(
-    plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_id: str | None, now: datetime
+    plan: Plan | None, id: str, action: ActionDefinition, inputs: Inputs, thread_id: str | None, now: datetime
 ) -> Plan:
     """Return the next version without content, which addresses all open remarks; raise if the plan is executing."""
     if plan and plan.status == "executing":

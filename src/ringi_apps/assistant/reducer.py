@@ -14,7 +14,7 @@ from typing import Any
 from ringi.errors import InvalidError
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import Fix, fix_of
-from ringi_apps.assistant.declarations import ANY, Action, Info
+from ringi_apps.assistant.declarations import ANY, ActionDefinition, Info
 from ringi_apps.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import MemoryOp, RejectedOp
@@ -186,7 +186,7 @@ class ConversationReducer(PlanReducer):
             )
         return TurnResult(memory, calls=(ImmediateCall(action=action.id, args=args),))
 
-    def _ask_or_hint(self, memory: ContextMemory, action: Action) -> TurnResult:
+    def _ask_or_hint(self, memory: ContextMemory, action: ActionDefinition) -> TurnResult:
         """Ask to approve a confirmed action, or name the button if its request is open, or of another action."""
         plan = memory.plans.get(str(action.workflow))
         is_asked = plan is not None and plan.status == "planned" and not plan.is_unasked
@@ -194,7 +194,7 @@ class ConversationReducer(PlanReducer):
             return self.propose(memory, action)
         return TurnResult(memory, (self._approval_hint(memory, action),))
 
-    def _approval_hint(self, memory: ContextMemory, action: Action) -> SpokenSentence:
+    def _approval_hint(self, memory: ContextMemory, action: ActionDefinition) -> SpokenSentence:
         if action.kind == "cancel":
             return sentence("start_over", action=action.label)
         maker = self.definitions.plan_of(action)

@@ -38,7 +38,7 @@ from ringi.server import (
 from ringi_apps.assistant import models
 from ringi_apps.assistant.access import ConversationAccess, ConversationSnapshot
 from ringi_apps.assistant.action_commands import ActionCommands, not_possible
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.models import ActionPress
 from ringi_apps.assistant.views import actions_view, history_view, memory_view
 
@@ -130,7 +130,7 @@ class AssistantRoutes:
         http: HttpRequest,
         principal: Principal,
         conversation: ConversationSnapshot,
-        action: Action,
+        action: ActionDefinition,
         body: ActionPress,
     ) -> HttpResponse:
         if body.args:

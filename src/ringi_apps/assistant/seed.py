@@ -22,7 +22,7 @@ from ringi.base import JsonObject, StrictModel
 from ringi.domain import SYSTEM, parse_body
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
-from ringi_apps.assistant.declarations import Action, Info, Needs, WorkflowNeeds, in_language
+from ringi_apps.assistant.declarations import ActionDefinition, Info, Needs, WorkflowNeeds, in_language
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, InfoEntry, Provenance
@@ -202,7 +202,7 @@ def _definitions_of(document: MemoryDocument) -> Definitions:
     )
     plan = next((each.id for each in offered if each.type == "plan"), None)
     actions = tuple(
-        Action(
+        ActionDefinition(
             id=each.id,
             kind=each.type,
             label=each.label,
@@ -221,7 +221,7 @@ def _definitions_of(document: MemoryDocument) -> Definitions:
 def _defined_by(document: ActionsDocument) -> Definitions:
     infos = dict.fromkeys(document.required_info_status.info_types, "")
     waiting = {each.workflow_name: each for each in document.workflow_dependencies}
-    actions: list[Action] = []
+    actions: list[ActionDefinition] = []
     for each in document.actions:
         after = waiting.get(each.workflow_name)
         requires = tuple(_needs(each.required_info))
@@ -232,7 +232,7 @@ def _defined_by(document: ActionsDocument) -> Definitions:
         for need in after.required_status if after else ():
             wanted[need.workflow_name] = WorkflowNeeds(need.workflow_name, need.status, need.description)
         actions.append(
-            Action(
+            ActionDefinition(
                 id=each.name,
                 kind="immediate" if each.immediate_execution else "apply" if products else "plan",
                 label=each.name,
@@ -247,7 +247,7 @@ def _defined_by(document: ActionsDocument) -> Definitions:
     return Definitions(_infos(infos, (key for each in actions for key in _keys(each.requires))), tuple(actions))
 
 
-def _let_produce(actions: list[Action], products: tuple[str, ...], named: set[str]) -> None:
+def _let_produce(actions: list[ActionDefinition], products: tuple[str, ...], named: set[str]) -> None:
     """Let the plan that an action applies produce these infos: the one it names, or the nearest before it."""
     before = [each for each in actions if each.kind == "plan"]
     for plan in ([each for each in before if {each.id, each.workflow} & named] or before)[-1:]:
@@ -276,7 +276,7 @@ def _source(text: str | None) -> Provenance:
 
 
 def _with_plan(
-    memory: ContextMemory, definitions: Definitions, action: Action, data: PlanData, now: datetime
+    memory: ContextMemory, definitions: Definitions, action: ActionDefinition, data: PlanData, now: datetime
 ) -> ContextMemory:
     at, workflow, id = data.last_updated or now, action.workflow or action.id, f"loaded/{action.workflow}"
     hash = "" if data.plan is None else plans.content_hash(id, 1, data.plan, ())
@@ -305,7 +305,7 @@ def _present(fields: JsonObject) -> JsonObject:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _dependency(action: Action, language: str) -> JsonObject:
+def _dependency(action: ActionDefinition, language: str) -> JsonObject:
     text, wanted = partial(in_language, language=language), action.requires_workflow
     return {
         "workflowName": action.workflow,
@@ -318,7 +318,7 @@ def _dependency(action: Action, language: str) -> JsonObject:
     }
 
 
-def _action(action: Action, language: str) -> JsonObject:
+def _action(action: ActionDefinition, language: str) -> JsonObject:
     groups = groupby(action.needs, lambda need: (in_language(need.description, language), need.optional))
     long = [
         {"infoTypes": [need.info for need in needs], "description": description, "optional": optional}

@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 
 from ringi.base import utc_now
 from ringi.errors import FieldError
-from ringi_apps.assistant.declarations import Action, LocalizedText
+from ringi_apps.assistant.declarations import ActionDefinition, LocalizedText
 from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.handlers import Handlers
 
@@ -64,7 +64,7 @@ class AssistantSettings:
         return Handlers(self.definitions, utc_now)
 
 
-def needs_workflow(action: Action, assistant: AssistantSettings) -> bool:
+def needs_workflow(action: ActionDefinition, assistant: AssistantSettings) -> bool:
     """Tell whether an action lacks a workflow or handler that does its work."""
     if action.kind in ("selector", "cancel"):
         return action.kind == "selector" and action.info is None
@@ -72,7 +72,7 @@ def needs_workflow(action: Action, assistant: AssistantSettings) -> bool:
     return not is_handled and action.workflow not in assistant.workflows
 
 
-def missing_workflow_error(action: Action) -> FieldError:
+def missing_workflow_error(action: ActionDefinition) -> FieldError:
     """Return the error of an action that has no workflow or handler."""
     if action.kind == "selector":
         return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")

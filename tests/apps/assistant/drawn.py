@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from tests.apps.assistant.office import nothing
 
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler, Needs
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler, Needs
 from ringi_apps.assistant.definitions import Definitions
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -42,12 +42,12 @@ def services(draw: st.DrawFn) -> Definitions:
             infos.append(Info(key, ttl=draw(TIMES), scope=scope))
     keys = [each.key for each in infos]
     actions = [
-        Action(f"a{number}", "immediate", "Act", workflow=f"w{number}", requires=draw(needs(keys)))
+        ActionDefinition(f"a{number}", "immediate", "Act", workflow=f"w{number}", requires=draw(needs(keys)))
         for number in range(draw(st.integers(1, 3)))
     ]
     actions += [
-        Action(PLAN, "plan", "Plan", workflow="planning", requires=draw(needs(keys))),
-        Action(APPLY, "apply", "Apply", workflow="applying", requires=draw(needs(keys)), depends_on=(PLAN,)),
+        ActionDefinition(PLAN, "plan", "Plan", workflow="planning", requires=draw(needs(keys))),
+        ActionDefinition(APPLY, "apply", "Apply", workflow="applying", requires=draw(needs(keys)), depends_on=(PLAN,)),
     ]
     return Definitions(tuple(infos), tuple(actions), (InfoHandler("fetch", nothing),))
 

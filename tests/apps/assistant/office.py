@@ -7,7 +7,7 @@ from typing import Any
 
 from ringi.base.canonical_json import digest
 from ringi_apps.assistant import memory as memories
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler, Needs, WorkflowNeeds
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler, Needs, WorkflowNeeds
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import MemoryOp
@@ -42,7 +42,7 @@ OFFICE = Definitions(
         Info("topic"),
     ),
     actions=(
-        Action(
+        ActionDefinition(
             "plan",
             "plan",
             {"en": "Make a plan", "ja": "計画を作成"},
@@ -50,7 +50,7 @@ OFFICE = Definitions(
             requires=("goal", "projects", Needs("style", optional=True), Needs("budget", optional=True)),
             produces=("draft",),
         ),
-        Action(
+        ActionDefinition(
             "apply",
             "apply",
             {"en": "Apply", "ja": "実行"},
@@ -58,11 +58,11 @@ OFFICE = Definitions(
             requires=("goal", "draft"),
             depends_on=("plan",),
         ),
-        Action("count", "immediate", "Count", workflow="counting", requires=("count", "echo")),
-        Action("search", "immediate", "Search", workflow="searching", requires=("topic",)),
-        Action("report", "immediate", "Report", requires_workflow=(WorkflowNeeds("applying"),)),
-        Action("pick", "selector", "Pick", info="goal", requires=(Needs("projects", max_age=60),)),
-        Action("cancel", "cancel", "Cancel"),
+        ActionDefinition("count", "immediate", "Count", workflow="counting", requires=("count", "echo")),
+        ActionDefinition("search", "immediate", "Search", workflow="searching", requires=("topic",)),
+        ActionDefinition("report", "immediate", "Report", requires_workflow=(WorkflowNeeds("applying"),)),
+        ActionDefinition("pick", "selector", "Pick", info="goal", requires=(Needs("projects", max_age=60),)),
+        ActionDefinition("cancel", "cancel", "Cancel"),
     ),
     handlers=(InfoHandler("fetch", nothing, required_params=("r",), cache_duration=300),),
 )

@@ -13,7 +13,7 @@ from tests.server.world import World, is_at_rest, open_world, until
 
 from ringi.testing.model import ScriptedModel
 from ringi_apps.assistant.assistant import Assistant
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.demo import say
 from ringi_apps.assistant.jobs import CallJob, PlanJob, StepJob
@@ -65,13 +65,15 @@ class Office:
             Info("projects", {"en": "Projects", "ja": "プロジェクト"}, handler="fetch_projects", ttl=self.ttl),
             Info("draft", {"en": "Draft", "ja": "案"}),
         )
-        plan = Action(
+        plan = ActionDefinition(
             "plan-1", "plan", {"en": "Plan", "ja": "計画を作成"}, workflow="plan", requires=("goals", "projects"),
             produces=("draft",),
         )  # fmt: skip
-        apply = Action("apply-1", "apply", "Apply", workflow="apply", requires=("draft",), depends_on=("plan-1",))
-        count = Action("count-1", "immediate", "Count", workflow="count", requires=("projects",), schema=MORE)
-        clear = Action("clear-1", "cancel", "Clear")
+        apply = ActionDefinition(
+            "apply-1", "apply", "Apply", workflow="apply", requires=("draft",), depends_on=("plan-1",)
+        )
+        count = ActionDefinition("count-1", "immediate", "Count", workflow="count", requires=("projects",), schema=MORE)
+        clear = ActionDefinition("clear-1", "cancel", "Clear")
         handler = InfoHandler("fetch_projects", self.fetch)
         return Assistant(
             "office",

@@ -17,7 +17,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import ConflictError
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant.assistant import Assistant
-from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler
+from ringi_apps.assistant.declarations import ActionDefinition, Choices, Info, InfoHandler
 from ringi_apps.assistant.declare_tool import DECLARE, ROUTE
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.jobs import CallJob, PlanJob, StepJob
@@ -88,7 +88,7 @@ class Office:
                 Info("style", "Style", scope="user"),
             ),
             actions=(
-                Action(
+                ActionDefinition(
                     "make",
                     "plan",
                     "Make a plan",
@@ -96,11 +96,11 @@ class Office:
                     requires=("projects", "goals"),
                     produces=("plan",),
                 ),
-                Action(
+                ActionDefinition(
                     "do", "apply", "Carry it out", workflow="executeWorkflow", requires=("plan",), depends_on=("make",)
                 ),
-                Action("choose", "selector", "Choose a project", info="project"),
-                Action("count", "immediate", "Count", workflow="countWorkflow", requires=("projects",)),
+                ActionDefinition("choose", "selector", "Choose a project", info="project"),
+                ActionDefinition("count", "immediate", "Count", workflow="countWorkflow", requires=("projects",)),
             ),
             handlers=(InfoHandler("fetch_projects", self.fetch),),
         )

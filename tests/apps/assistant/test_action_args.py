@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.apps.assistant.office import NOON, OFFICE, with_values
 
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.declare_tool import action_schemas
 from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.event_context import TurnResult
@@ -23,7 +23,7 @@ READY = with_values(ContextMemory(), topic="lamps")
 
 
 def taking(**action: Any) -> Definitions:
-    search = Action("search", "immediate", "Search", workflow="searching", requires=("topic",))
+    search = ActionDefinition("search", "immediate", "Search", workflow="searching", requires=("topic",))
     others = tuple(each for each in OFFICE.actions if each.id != "search")
     return replace(OFFICE, actions=(*others, replace(search, **action)))
 

@@ -16,7 +16,7 @@ from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
-from ringi_apps.assistant import Action, Assistant, CallJob, Definitions
+from ringi_apps.assistant import ActionDefinition, Assistant, CallJob, Definitions
 from ringi_apps.assistant.declare_tool import DECLARE
 from ringi_apps.assistant.definitions import DefinitionError
 
@@ -48,7 +48,7 @@ async def test_a_streamed_answer_and_a_ready_one_are_both_whole(ready: str) -> N
         may_go_on.set()
         return answer
 
-    actions = tuple(Action(name, "immediate", name, workflow=name) for name in ("lamps", "chairs"))
+    actions = tuple(ActionDefinition(name, "immediate", name, workflow=name) for name in ("lamps", "chairs"))
     workflows = {"lamps": graph_of(lamps), "chairs": then_go_on}
     assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=front), workflows)
     async with at_work(URL, assistant.agents()) as world:
@@ -77,7 +77,7 @@ async def test_the_reply_names_the_actions_beyond_the_limit_of_a_turn(count: int
         return count
 
     front = parallel_tool_calls(tool_call(DECLARE, required_actions=[{"type": name} for name in names]), text="I look.")
-    actions = tuple(Action(name, "immediate", name, workflow=name) for name in names)
+    actions = tuple(ActionDefinition(name, "immediate", name, workflow=name) for name in names)
     workflows = {name: counted(name) for name in names}
     assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=lambda _: front), workflows)
     async with at_work(URL, assistant.agents()) as world:

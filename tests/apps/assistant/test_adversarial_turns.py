@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from tests.apps.assistant.office import NOON
 
 from ringi.testing.model import tool_call
-from ringi_apps.assistant import Action, Definitions, Info
+from ringi_apps.assistant import ActionDefinition, Definitions, Info
 from ringi_apps.assistant.declare_tool import DECLARE
 from ringi_apps.assistant.front_model import parse_answer
 from ringi_apps.assistant.memory import ContextMemory
@@ -27,14 +27,14 @@ DEFINITIONS = Definitions(
         Info("rate", value=7),
     ),
     actions=(
-        Action(
+        ActionDefinition(
             "search",
             "immediate",
             "Search",
             workflow="search",
             schema={"type": "object", "properties": {"limit": {"type": "integer", "maximum": 10}}},
         ),
-        Action("reset", "cancel", "Start over"),
+        ActionDefinition("reset", "cancel", "Start over"),
     ),
 )
 TEXTS = [

@@ -15,7 +15,7 @@ from tests.apps.assistant.talk import Office, talking
 from ringi.errors import InvalidError, NotFoundError
 from ringi.testing import ScriptedModel
 from ringi.testing.model import tool_call
-from ringi_apps.assistant import ANY, Action, Assistant, CallJob, Choices, Definitions, Info, InfoHandler
+from ringi_apps.assistant import ANY, ActionDefinition, Assistant, CallJob, Choices, Definitions, Info, InfoHandler
 from ringi_apps.assistant.action_commands import ActionCommands
 from ringi_apps.assistant.background import build_form
 from ringi_apps.assistant.declare_tool import DECLARE, declare_tool, op_schemas, strict_tool
@@ -31,7 +31,7 @@ ROOM = Info("room", {"en": "Room", "ja": "部屋"}, schema={"enum": ["red", "blu
 PEOPLE = Info("people", "People", schema={"type": "integer"})
 HOTEL = Definitions(
     (ROOM, PEOPLE, Info("note", "Note", schema={"type": "string"}), Info("free", "Free")),
-    (Action("book", "immediate", "Book", workflow="booking", requires=("room",)),),
+    (ActionDefinition("book", "immediate", "Book", workflow="booking", requires=("room",)),),
 )
 EMPTY = ContextMemory()
 
@@ -149,7 +149,7 @@ def test_what_people_are_not_asked_for_cannot_be_any(info: Info, message: str) -
 
 
 def test_what_an_action_produces_cannot_be_any() -> None:
-    plan = Action("plan", "plan", "Plan", workflow="planning", produces=("draft",))
+    plan = ActionDefinition("plan", "plan", "Plan", workflow="planning", produces=("draft",))
     with pytest.raises(DefinitionError, match="may be any, but action 'plan' produces it: remove may_be_any"):
         Definitions((Info("draft", may_be_any=True),), (plan,))
 
@@ -170,7 +170,7 @@ class Hotel(Office):
             replace(each, may_be_any=True, choices=Choices("fetch_projects")) if each.key == "project" else each
             for each in made.definitions.infos
         )
-        show = Action("show", "immediate", "Show", workflow="showing", requires=("project",))
+        show = ActionDefinition("show", "immediate", "Show", workflow="showing", requires=("project",))
         definitions = replace(made.definitions, infos=infos, actions=(*made.definitions.actions, show))
         return replace(made, definitions=definitions, workflows={**made.workflows, "showing": self.show})
 

@@ -11,7 +11,7 @@ from ringi.base.canonical_json import digest
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
 from ringi_apps.assistant.availability import Availability, BlockedReason, Fix, availability_of, availability_of_all
-from ringi_apps.assistant.declarations import Action, Info, WorkflowNeeds
+from ringi_apps.assistant.declarations import ActionDefinition, Info, WorkflowNeeds
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.explanations import (
     FIXES,
@@ -204,9 +204,9 @@ def test_a_completed_apply_still_counts_after_its_reset() -> None:
 CHAIN = Definitions(
     (Info("found"),),
     (
-        Action("first", "immediate", "First", workflow="w1", produces=("found",)),
-        Action("second", "immediate", "Second", depends_on=("first",), requires=("found",)),
-        Action("third", "immediate", "Third", requires_workflow=(WorkflowNeeds("w1", "failed"),)),
+        ActionDefinition("first", "immediate", "First", workflow="w1", produces=("found",)),
+        ActionDefinition("second", "immediate", "Second", depends_on=("first",), requires=("found",)),
+        ActionDefinition("third", "immediate", "Third", requires_workflow=(WorkflowNeeds("w1", "failed"),)),
     ),
 )
 

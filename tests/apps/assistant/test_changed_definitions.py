@@ -18,7 +18,7 @@ from ringi.forms import Form, MultiSelect, TextArea
 from ringi.testing.model import ScriptedModel, tool_call
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.background import answer_value
-from ringi_apps.assistant.declarations import ANY, Action, Choices, Info, InfoHandler, Needs
+from ringi_apps.assistant.declarations import ANY, ActionDefinition, Choices, Info, InfoHandler, Needs
 from ringi_apps.assistant.declare_tool import DECLARE
 from ringi_apps.assistant.definitions import DefinitionError, Definitions
 from ringi_apps.assistant.jobs import CallJob
@@ -52,7 +52,7 @@ def industry(**about: Any) -> Info:
     return Info("industry", {"en": "Industry", "ja": "業種", "zh": "行业"}, **{"schema": NUMBER, **about})
 
 
-def defined(*infos: Info, actions: Sequence[Action] = ()) -> Definitions:
+def defined(*infos: Info, actions: Sequence[ActionDefinition] = ()) -> Definitions:
     return Definitions(infos, tuple(actions), (InfoHandler("fetch", nothing),))
 
 
@@ -84,7 +84,7 @@ class Adviser:
         return "Hello."
 
     def deployed(self, info: Info) -> list[Any]:
-        actions = (Action("advise", "immediate", "Advise", workflow="advising", requires=("industry",)),)
+        actions = (ActionDefinition("advise", "immediate", "Advise", workflow="advising", requires=("industry",)),)
         model = ScriptedModel(script=self.say)
         return Assistant("assistant", Definitions((info,), actions), model, {"advising": self.advise}).agents()
 
@@ -165,7 +165,9 @@ CHANGES: dict[str, tuple[Info, Any, Info]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_part_of_a_definition_is_compared_with_what_is_stored(change: str) -> None:
     before, value, now = CHANGES[change]
-    definitions = defined(now, actions=[Action("go", "immediate", "Go", workflow="going", requires=("industry",))])
+    definitions = defined(
+        now, actions=[ActionDefinition("go", "immediate", "Go", workflow="going", requires=("industry",))]
+    )
     memory = settled(stored(defined(before), industry=value), definitions)
     item = memory.items["industry"]
     assert (item.status, item.value) == ("pending", value)
@@ -192,7 +194,9 @@ def test_what_is_made_from_a_value_that_does_not_fit_is_pending_too() -> None:
         Info("label", "Label", derive=lambda industry: f"<{industry}>", inputs=("industry",)),
         Info("leads", "Leads", handler="fetch", params={"of": {"info": "industry"}}),
     )
-    optional = [Action("go", "immediate", "Go", workflow="going", requires=(Needs("label", optional=True), "leads"))]
+    optional = [
+        ActionDefinition("go", "immediate", "Go", workflow="going", requires=(Needs("label", optional=True), "leads"))
+    ]
     memory = settled(STORED, defined(industry(schema=TEXT), *made, actions=optional))
     inputs = {"industry": memory.items["industry"].hash}
     definitions = defined(industry(), *made, actions=optional)
@@ -227,7 +231,9 @@ def test_a_derived_value_is_computed_again_by_a_function_that_fits_its_new_schem
     ],
 )
 def test_the_page_says_the_reason_in_its_language_and_no_value(language: str, reason: str) -> None:
-    definitions = defined(industry(), actions=[Action("go", "immediate", "Go", workflow="w", requires=("industry",))])
+    definitions = defined(
+        industry(), actions=[ActionDefinition("go", "immediate", "Go", workflow="w", requires=("industry",))]
+    )
     memory = settled(STORED, definitions)
     view = memory_view(definitions, memory, NOON, language)
     (item,) = view.items

@@ -15,7 +15,7 @@ from tests.server.world import is_at_rest, open_world, until
 
 from ringi.errors import InvalidError
 from ringi.testing import ScriptedModel
-from ringi_apps.assistant import ANY, Action, Assistant, Definitions, Info, InfoHandler, StepJob
+from ringi_apps.assistant import ANY, ActionDefinition, Assistant, Definitions, Info, InfoHandler, StepJob
 from ringi_apps.assistant.action_commands import ActionCommands
 from ringi_apps.assistant.availability import availability_of
 from ringi_apps.assistant.definitions import DefinitionError
@@ -24,7 +24,7 @@ from ringi_apps.assistant.memory import ContextMemory, Provenance, record_value
 from ringi_apps.assistant.reducer import ConversationReducer
 from ringi_apps.assistant.views import actions_view
 
-BOOK = Action(
+BOOK = ActionDefinition(
     "book", "apply", {"en": "Book", "ja": "予約する"}, workflow="booking", requires=("day", "people"), confirmed=True
 )
 HOTEL = Definitions(
@@ -33,7 +33,7 @@ HOTEL = Definitions(
         Info("people", {"en": "People", "ja": "人数"}, schema={"type": "integer"}, default=2),
         Info("name", "Name"),
     ),
-    (BOOK, Action("clear", "cancel", "Start over")),
+    (BOOK, ActionDefinition("clear", "cancel", "Start over")),
 )
 
 
@@ -277,8 +277,8 @@ def test_its_plan_may_be_requested_again_by_command() -> None:
         (replace(BOOK, produces=("name",)), "is confirmed and produces 'name'"),
     ],
 )
-def test_a_confirmed_action_that_cannot_be_is_refused(action: Action, words: str) -> None:
-    plan = Action("plan", "plan", "Plan", workflow="planning", requires=("day",))
+def test_a_confirmed_action_that_cannot_be_is_refused(action: ActionDefinition, words: str) -> None:
+    plan = ActionDefinition("plan", "plan", "Plan", workflow="planning", requires=("day",))
     with pytest.raises(DefinitionError) as caught:
         Definitions(HOTEL.infos, (plan, action), (InfoHandler("x", nothing),))
     assert words in str(caught.value)

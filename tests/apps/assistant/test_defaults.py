@@ -11,7 +11,7 @@ from tests.apps.assistant.office import ANNA, NOON, after, nothing
 from tests.apps.assistant.talk import Office, talking
 from tests.runs.world import until
 
-from ringi_apps.assistant import Action, Assistant, Definitions, Info, InfoHandler, Needs
+from ringi_apps.assistant import ActionDefinition, Assistant, Definitions, Info, InfoHandler, Needs
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import availability_of_all
 from ringi_apps.assistant.definitions import DefinitionError
@@ -30,10 +30,12 @@ BOOKING = Definitions(
         Info("rooms", "Rooms", handler="rooms", params={"people": {"info": "people"}}),
     ),
     actions=(
-        Action("plan", "plan", "Plan the visit", workflow="planning", requires=("day", Needs("people", max_age=60))),
-        Action("visit", "apply", "Visit", workflow="visiting", depends_on=("plan",)),
-        Action("count", "immediate", "Count", workflow="counting", requires=("chairs", "rooms")),
-        Action("clear", "cancel", "Start over"),
+        ActionDefinition(
+            "plan", "plan", "Plan the visit", workflow="planning", requires=("day", Needs("people", max_age=60))
+        ),
+        ActionDefinition("visit", "apply", "Visit", workflow="visiting", depends_on=("plan",)),
+        ActionDefinition("count", "immediate", "Count", workflow="counting", requires=("chairs", "rooms")),
+        ActionDefinition("clear", "cancel", "Start over"),
     ),
     handlers=(InfoHandler("rooms", nothing),),
 )
@@ -196,7 +198,7 @@ def test_a_default_that_cannot_be_used_is_refused(info: Info, words: list[str]) 
 
 
 def test_what_an_action_produces_has_no_default() -> None:
-    plan = Action("plan", "plan", "Plan", workflow="planning", produces=("draft",))
+    plan = ActionDefinition("plan", "plan", "Plan", workflow="planning", produces=("draft",))
     with pytest.raises(DefinitionError, match="has a default, but action 'plan' produces it: remove the default"):
         Definitions((Info("draft", default="x"),), (plan,))
 
@@ -271,11 +273,14 @@ def test_the_source_of_a_kept_value_stays() -> None:
 @pytest.mark.parametrize(
     ("actions", "words"),
     [
-        ((Action("x", "immediate", "X", workflow="w", keep=("day",)),), ["keeps 'day'", "only a completed 'apply'"]),
+        (
+            (ActionDefinition("x", "immediate", "X", workflow="w", keep=("day",)),),
+            ["keeps 'day'", "only a completed 'apply'"],
+        ),
         ((*with_keep("day").actions[:1], replace(BOOKING.actions[1], keep=("date",))), ["'date'", "not defined"]),
     ],
 )
-def test_an_impossible_keep_is_refused(actions: tuple[Action, ...], words: list[str]) -> None:
+def test_an_impossible_keep_is_refused(actions: tuple[ActionDefinition, ...], words: list[str]) -> None:
     with pytest.raises(DefinitionError) as caught:
         Definitions(BOOKING.infos, actions, BOOKING.handlers)
     assert all(word in str(caught.value) for word in words)

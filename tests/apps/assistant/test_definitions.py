@@ -10,7 +10,15 @@ from tests.apps.assistant.talk import Office
 
 from ringi.forms.fields import Text
 from ringi.forms.form import Form
-from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, WorkflowNeeds, in_language
+from ringi_apps.assistant.declarations import (
+    ActionDefinition,
+    Choices,
+    Info,
+    InfoHandler,
+    Needs,
+    WorkflowNeeds,
+    in_language,
+)
 from ringi_apps.assistant.definitions import DefinitionError, Definitions
 
 
@@ -19,8 +27,8 @@ async def nothing(_: dict[str, Any]) -> Any:
 
 
 FETCH = InfoHandler("fetch", nothing, required_params=("user",))
-PLAN = Action("plan", "plan", "Plan", workflow="planning", requires=("goal", Needs("extra", optional=True)))
-APPLY = Action("apply", "apply", "Apply", workflow="applying", requires=("goal",), depends_on=("plan",))
+PLAN = ActionDefinition("plan", "plan", "Plan", workflow="planning", requires=("goal", Needs("extra", optional=True)))
+APPLY = ActionDefinition("apply", "apply", "Apply", workflow="applying", requires=("goal",), depends_on=("plan",))
 WHOLE = Definitions(
     infos=(
         Info("user", value="u1"),
@@ -29,12 +37,12 @@ WHOLE = Definitions(
         Info("goal", choices=Choices("fetch", params={"user": {"info": "user"}})),
         Info("extra"),
     ),
-    actions=(PLAN, APPLY, Action("show", "immediate", "Show", workflow="showing", requires=("count",))),
+    actions=(PLAN, APPLY, ActionDefinition("show", "immediate", "Show", workflow="showing", requires=("count",))),
     handlers=(FETCH,),
 )
 
 
-def fault_of(*infos: Info, actions: tuple[Action, ...] = (), handlers: tuple[InfoHandler, ...] = ()) -> str:
+def fault_of(*infos: Info, actions: tuple[ActionDefinition, ...] = (), handlers: tuple[InfoHandler, ...] = ()) -> str:
     with pytest.raises(DefinitionError) as caught:
         Definitions(infos, actions, handlers)
     return str(caught.value)
@@ -71,8 +79,8 @@ def test_a_plan_and_what_applies_it_are_a_pair_by_either_workflow() -> None:
 
 
 def test_an_apply_may_require_its_plan_instead_of_naming_what_makes_it() -> None:
-    plan = Action("plan", "plan", "Plan", workflow="planning", produces=("draft",))
-    apply = Action("apply", "apply", "Apply", workflow="applying", requires=("draft",))
+    plan = ActionDefinition("plan", "plan", "Plan", workflow="planning", produces=("draft",))
+    apply = ActionDefinition("apply", "apply", "Apply", workflow="applying", requires=("draft",))
     definitions = Definitions((Info("draft"),), (plan, apply))
     assert definitions.plan_of(apply) is plan
     assert definitions.apply_of(plan) is apply
@@ -115,51 +123,65 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
     ("actions", "words"),
     [
         ((PLAN, PLAN), ["action 'plan'", "2 times", "workflow 'planning'"]),
-        ((Action("ask:x", "immediate", "A"),), ["action 'ask:x'", "not a valid name"]),
-        ((Action("a", "other", "A"),), ["action 'a'", "kind 'other'", "'selector'"]),  # type: ignore[arg-type]
-        ((Action("a", "plan", "A"),), ["action 'a'", "plan without a workflow"]),
-        ((Action("a", "selector", "A"),), ["action 'a'", "without an info"]),
-        ((Action("a", "selector", "A", info="x"),), ["action 'a'", "sets info 'x'", "'goal'"]),
+        ((ActionDefinition("ask:x", "immediate", "A"),), ["action 'ask:x'", "not a valid name"]),
+        ((ActionDefinition("a", "other", "A"),), ["action 'a'", "kind 'other'", "'selector'"]),  # type: ignore[arg-type]
+        ((ActionDefinition("a", "plan", "A"),), ["action 'a'", "plan without a workflow"]),
+        ((ActionDefinition("a", "selector", "A"),), ["action 'a'", "without an info"]),
+        ((ActionDefinition("a", "selector", "A", info="x"),), ["action 'a'", "sets info 'x'", "'goal'"]),
         (
-            (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("planning", "done"),))),
+            (PLAN, ActionDefinition("a", "immediate", "A", requires_workflow=(WorkflowNeeds("planning", "done"),))),
             ["action 'a'", "'planning' to be 'done'", "never is", "'completed'"],
         ),
         (
             (
-                Action("a", "selector", "A", info="goal", workflow="w"),
-                Action("b", "immediate", "B", requires_workflow=(WorkflowNeeds("w"),)),
+                ActionDefinition("a", "selector", "A", info="goal", workflow="w"),
+                ActionDefinition("b", "immediate", "B", requires_workflow=(WorkflowNeeds("w"),)),
             ),
             ["action 'b'", "'w' to be 'completed'", "never is", "require the info that it sets"],
         ),
         (
-            (Action("a", "selector", "A", info="goal"), Action("b", "immediate", "B", depends_on=("a",))),
+            (
+                ActionDefinition("a", "selector", "A", info="goal"),
+                ActionDefinition("b", "immediate", "B", depends_on=("a",)),
+            ),
             ["action 'b'", "'a'", "a selector is never completed", "require the info that it sets"],
         ),
         (
-            (Action("a", "plan", "A", workflow="w", produces=("goal",)), Action("b", "selector", "B", info="goal")),
+            (
+                ActionDefinition("a", "plan", "A", workflow="w", produces=("goal",)),
+                ActionDefinition("b", "selector", "B", info="goal"),
+            ),
             ["action 'b'", "'goal'", "the plan of 'a'", "use an asked info"],
         ),
-        ((Action("a", "selector", "A", info="fixed"),), ["action 'a'", "'fixed'", "static", "people are not asked"]),
-        ((Action("a", "immediate", "A", requires=("x",)),), ["action 'a'", "requires info 'x'", "'goal'"]),
-        ((Action("a", "immediate", "A", requires=("goal", Needs("goal"))),), ["action 'a'", "'goal' 2 times"]),
-        ((Action("a", "immediate", "A", produces=("x",)),), ["action 'a'", "produces info 'x'"]),
-        ((Action("a", "immediate", "A", depends_on=("x",)),), ["action 'a'", "action 'x'", "not defined"]),
         (
-            (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("x"),))),
+            (ActionDefinition("a", "selector", "A", info="fixed"),),
+            ["action 'a'", "'fixed'", "static", "people are not asked"],
+        ),
+        ((ActionDefinition("a", "immediate", "A", requires=("x",)),), ["action 'a'", "requires info 'x'", "'goal'"]),
+        (
+            (ActionDefinition("a", "immediate", "A", requires=("goal", Needs("goal"))),),
+            ["action 'a'", "'goal' 2 times"],
+        ),
+        ((ActionDefinition("a", "immediate", "A", produces=("x",)),), ["action 'a'", "produces info 'x'"]),
+        ((ActionDefinition("a", "immediate", "A", depends_on=("x",)),), ["action 'a'", "action 'x'", "not defined"]),
+        (
+            (PLAN, ActionDefinition("a", "immediate", "A", requires_workflow=(WorkflowNeeds("x"),))),
             ["action 'a'", "workflow 'x'", "'planning'"],
         ),
-        ((Action("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depend on exactly one"]),
+        ((ActionDefinition("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depend on exactly one"]),
         (
-            (PLAN, APPLY, Action("other", "apply", "Other", workflow="w", depends_on=("plan",))),
+            (PLAN, APPLY, ActionDefinition("other", "apply", "Other", workflow="w", depends_on=("plan",))),
             ["action 'plan'", "applied by 2 actions", "'apply', 'other'", "keep one"],
         ),
         (
-            (Action("a", "immediate", "A", workflow="w", transactional=True),),
+            (ActionDefinition("a", "immediate", "A", workflow="w", transactional=True),),
             ["action 'a'", "transactional", "nobody could approve", "make it an 'apply'"],
         ),
     ],
 )
-def test_a_wrong_action_is_named_with_all_that_it_is_about(actions: tuple[Action, ...], words: list[str]) -> None:
+def test_a_wrong_action_is_named_with_all_that_it_is_about(
+    actions: tuple[ActionDefinition, ...], words: list[str]
+) -> None:
     fault = fault_of(Info("goal"), Info("extra"), Info("fixed", value=1), actions=actions)
     assert all(word in fault for word in words), fault
 
@@ -174,19 +196,19 @@ def test_infos_that_are_made_from_each_other_are_all_named() -> None:
 
 
 def test_actions_that_wait_for_each_other_are_all_named() -> None:
-    first = Action("first", "immediate", "First", workflow="w", depends_on=("second",))
-    second = Action("second", "immediate", "Second", requires_workflow=(WorkflowNeeds("w"),))
+    first = ActionDefinition("first", "immediate", "First", workflow="w", depends_on=("second",))
+    second = ActionDefinition("second", "immediate", "Second", requires_workflow=(WorkflowNeeds("w"),))
     fault = fault_of(actions=(first, second))
     assert all(word in fault for word in ("'first'", "'second'", "→", "remove one of the dependencies"))
 
 
 def test_a_plan_that_needs_itself_is_refused() -> None:
-    plan = Action("plan", "plan", "Plan", workflow="w", requires=("plan",), produces=("plan",))
+    plan = ActionDefinition("plan", "plan", "Plan", workflow="w", requires=("plan",), produces=("plan",))
     assert "wait for each other" in fault_of(Info("plan"), actions=(plan,))
 
 
 def test_all_faults_are_told_at_once() -> None:
-    fault = fault_of(Info("a", ttl=-1), actions=(Action("b", "plan", "B", requires=("c",)),))
+    fault = fault_of(Info("a", ttl=-1), actions=(ActionDefinition("b", "plan", "B", requires=("c",)),))
     assert all(word in fault for word in ("ttl -1", "without a workflow", "info 'c'"))
 
 
@@ -206,12 +228,15 @@ def test_words_in_no_known_language_are_those_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (Action("a", "immediate", "A", handler="nope"), ["action 'a'", "handler 'nope'", "not defined"]),
-        (Action("a", "selector", "A", handler="fetch_projects"), ["action 'a'", "'fetch_projects' only", "name the"]),
-        (Action("a", "immediate", "A", workflow="w"), ["workflows.w", "action 'a'", "add it to `workflows`"]),
+        (ActionDefinition("a", "immediate", "A", handler="nope"), ["action 'a'", "handler 'nope'", "not defined"]),
+        (
+            ActionDefinition("a", "selector", "A", handler="fetch_projects"),
+            ["action 'a'", "'fetch_projects' only", "name the"],
+        ),
+        (ActionDefinition("a", "immediate", "A", workflow="w"), ["workflows.w", "action 'a'", "add it to `workflows`"]),
     ],
 )
-def test_an_action_that_nothing_does_is_named_with_what_it_lacks(action: Action, words: list[str]) -> None:
+def test_an_action_that_nothing_does_is_named_with_what_it_lacks(action: ActionDefinition, words: list[str]) -> None:
     made = Office().assistant()
     with pytest.raises(DefinitionError) as caught:
         replace(made, definitions=replace(made.definitions, actions=(*made.definitions.actions, action)))

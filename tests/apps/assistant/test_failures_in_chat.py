@@ -9,7 +9,7 @@ import pytest
 from tests.apps.assistant.office import after
 from tests.apps.assistant.talk import Office, talking
 
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.reducer import ConversationReducer
@@ -59,8 +59,8 @@ DEFINITIONS = Definitions(
         Info("goal", "Goal"),
     ),
     (
-        Action("show", "immediate", "Show", workflow="showing", requires=("share",)),
-        Action("write", "immediate", "Write", workflow="writing", produces=("report",)),
+        ActionDefinition("show", "immediate", "Show", workflow="showing", requires=("share",)),
+        ActionDefinition("write", "immediate", "Write", workflow="writing", produces=("report",)),
     ),
     (InfoHandler("fetch", lambda params: Office().fetch(params)),),
 )

@@ -19,7 +19,7 @@ from ringi.runs.operations import retry_failed_run
 from ringi.testing.clock import NOON
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.availability import availability_of_all
-from ringi_apps.assistant.declarations import Action, Info, InfoHandler, Needs
+from ringi_apps.assistant.declarations import ActionDefinition, Info, InfoHandler, Needs
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import (
     ContextMemory,
@@ -136,7 +136,9 @@ async def test_an_execution_that_failed_is_not_retried_once_another_plan_takes_i
 def test_what_an_action_needs_newer_than_it_is_kept_is_looked_up_anew() -> None:
     definitions = Definitions(
         infos=(Info("projects", handler="fetch"), Info("rates", handler="fetch", ttl=FRESH)),
-        actions=(Action("sum", "immediate", "Sum", requires=(Needs("projects", max_age=60), Needs("rates"))),),
+        actions=(
+            ActionDefinition("sum", "immediate", "Sum", requires=(Needs("projects", max_age=60), Needs("rates"))),
+        ),
         handlers=(InfoHandler("fetch", Forgetting().fetch),),
     )
     memory = ContextMemory()
@@ -169,7 +171,7 @@ SUMS = Definitions(
         Info("new", handler="fetch"),
         Info("sum", derive=lambda rate, old, new: rate * (old + new), inputs=("rate", "old", "new")),
     ),
-    (Action("tell", "immediate", "Tell", workflow="telling", requires=(Needs("sum", max_age=60),)),),
+    (ActionDefinition("tell", "immediate", "Tell", workflow="telling", requires=(Needs("sum", max_age=60),)),),
     (InfoHandler("fetch", nothing),),
 )
 
@@ -262,7 +264,7 @@ def test_what_is_carried_out_stays_as_long_as_something_defined_carries_it_out(l
 def test_a_handler_may_take_one_info_for_two_parameters() -> None:
     twice = {"from": {"info": "day"}, "to": {"info": "day"}}
     infos = (Info("day", value="monday"), Info("sales", handler="fetch", params=twice))
-    action = Action("report", "immediate", "Report", handler="fetch", requires=("sales",))
+    action = ActionDefinition("report", "immediate", "Report", handler="fetch", requires=("sales",))
     definitions = Definitions(infos, (action,), (InfoHandler("fetch", nothing),))
     turn = ConversationReducer(definitions, "chat", NOON, "ann")
     assert turn.due_fetches(turn.settle(ContextMemory()).memory) == ("sales",)

@@ -16,7 +16,7 @@ from tests.apps.assistant.talk import Office, talking
 
 from ringi.testing import ScriptedModel
 from ringi.testing.model import tool_call
-from ringi_apps.assistant import Action, Assistant, Definitions, Info, person_text
+from ringi_apps.assistant import ActionDefinition, Assistant, Definitions, Info, person_text
 from ringi_apps.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
 from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.front_model import FrontModel, build_messages, parse_answer
@@ -229,7 +229,7 @@ def test_a_negative_limit_of_results_is_refused() -> None:
 
 
 def test_a_plan_that_sets_no_info_can_get_feedback_too() -> None:
-    plan = Action("make", "plan", "Plan", workflow="plan", requires=("goal",))
+    plan = ActionDefinition("make", "plan", "Plan", workflow="plan", requires=("goal",))
     definitions = Definitions(infos=(Info("goal", "Goal"),), actions=(plan,))
     assert [schema["properties"]["op"]["enum"] for schema in op_schemas(definitions)][-1] == ["feedback"]
 
@@ -270,7 +270,7 @@ def test_every_field_of_the_tool_is_required_and_nothing_else_is_allowed() -> No
     ],
 )
 def test_a_tool_is_strict_if_its_values_are(schema: dict[str, Any], *, is_strict: bool) -> None:
-    definitions = Definitions(infos=(Info("a", schema=schema),), actions=(Action("no", "cancel", "No"),))
+    definitions = Definitions(infos=(Info("a", schema=schema),), actions=(ActionDefinition("no", "cancel", "No"),))
     tool = declare_tool(Assistant("assistant", definitions, ScriptedModel(script=lambda _: "")))
     strict = strict_tool(tool)
     assert (strict is not None) == is_strict
@@ -280,7 +280,7 @@ def test_a_tool_is_strict_if_its_values_are(schema: dict[str, Any], *, is_strict
 
 EXAMPLE = Definitions(
     infos=(Info("goal", schema={"type": "string", "examples": ["20 % more sales"]}), Info("project")),
-    actions=(Action("pick", "selector", "Pick", info="project"),),
+    actions=(ActionDefinition("pick", "selector", "Pick", info="project"),),
 )
 
 
@@ -308,7 +308,7 @@ BUDGET = Definitions(
         Info("start", schema={"type": "string", "format": "date", "examples": ["2026-04-01"]}),
         Info("goal", schema={"type": "string"}),
     ),
-    actions=(Action("reset", "cancel", "Reset"),),
+    actions=(ActionDefinition("reset", "cancel", "Reset"),),
 )
 
 

@@ -18,7 +18,7 @@ from tests.tiers import examples
 
 from ringi.testing.clock import NOON
 from ringi_apps.assistant.conversation_graph import ACTION_EVENTS
-from ringi_apps.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, is_reference
+from ringi_apps.assistant.declarations import ActionDefinition, Choices, Info, InfoHandler, Needs, is_reference
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.event_context import (
     BACKGROUND_PREFIX,
@@ -55,7 +55,7 @@ DEFINITIONS = Definitions(
         Info("report"),
     ),
     actions=(
-        Action(
+        ActionDefinition(
             "plan_project",
             "plan",
             "Plan",
@@ -63,7 +63,7 @@ DEFINITIONS = Definitions(
             requires=("goals", "projects", "preferences", Needs("budget", optional=True)),
             produces=("project_plan",),
         ),
-        Action(
+        ActionDefinition(
             "apply_project",
             "apply",
             "Apply",
@@ -71,7 +71,7 @@ DEFINITIONS = Definitions(
             depends_on=("plan_project",),
             requires=("project_plan", "team"),
         ),
-        Action(
+        ActionDefinition(
             "plan_sales",
             "plan",
             "Plan sales",
@@ -79,7 +79,7 @@ DEFINITIONS = Definitions(
             requires=("leads", "goals", "effort"),
             produces=("sales_plan",),
         ),
-        Action(
+        ActionDefinition(
             "apply_sales",
             "apply",
             "Apply sales",
@@ -87,8 +87,8 @@ DEFINITIONS = Definitions(
             depends_on=("plan_sales",),
             requires=("sales_plan",),
         ),
-        Action("choose", "selector", "Choose", info="pick"),
-        Action(
+        ActionDefinition("choose", "selector", "Choose", info="pick"),
+        ActionDefinition(
             "look",
             "immediate",
             "Look",
@@ -97,7 +97,7 @@ DEFINITIONS = Definitions(
             requires=("projects",),
             produces=("report",),
         ),
-        Action("cancel", "cancel", "Cancel"),
+        ActionDefinition("cancel", "cancel", "Cancel"),
     ),
     handlers=(InfoHandler("fetch_projects", never), InfoHandler("fetch_team", never)),
 )

@@ -10,7 +10,7 @@ from tests.apps.assistant.office import ANNA, API, NOON, OFFICE, after, fetched,
 
 from ringi.domain.record import UnreadableError
 from ringi_apps.assistant import memory as memories
-from ringi_apps.assistant.declarations import Action, Info
+from ringi_apps.assistant.declarations import ActionDefinition, Info
 from ringi_apps.assistant.declare_tool import is_tellable
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import (
@@ -69,8 +69,8 @@ def test_nobody_can_say_what_is_fetched_derived_static_or_planned(verb: Any, key
 CHECKED = Definitions(
     (Info("cleared"), Info("project")),
     (
-        Action("check", "immediate", "Check", workflow="checking", produces=("cleared", "project")),
-        Action("choose", "selector", "Choose", info="project"),
+        ActionDefinition("check", "immediate", "Check", workflow="checking", produces=("cleared", "project")),
+        ActionDefinition("choose", "selector", "Choose", info="project"),
     ),
 )
 

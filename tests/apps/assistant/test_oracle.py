@@ -18,7 +18,7 @@ from tests.tiers import examples
 from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant import plans
 from ringi_apps.assistant.availability import availability_of_all
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, Provenance
@@ -85,7 +85,7 @@ class Oracle:
         both = [*self.definitions.action(PLAN).needs, *self.definitions.action(APPLY).needs]
         return {need.info: value for need in both if (value := self.value(need.info)) is not None}
 
-    def is_possible(self, action: Action) -> bool:
+    def is_possible(self, action: ActionDefinition) -> bool:
         if action.id == APPLY and self.planned_from != self.basis():
             return False
         return all(self.is_there(need.info, need.max_age) for need in action.needs if not need.optional)

@@ -15,10 +15,10 @@ from tests.tiers import examples
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 from ringi_apps.assistant import plans
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.plans import ContentDiff, Feedback, Plan, PlanError, Step
 
-ACTION = Action("make_plan", "plan", "Make a plan", workflow="projectPlanWorkflow")
+ACTION = ActionDefinition("make_plan", "plan", "Make a plan", workflow="projectPlanWorkflow")
 INPUTS = {"projects": "sha256:p1", "goals": "sha256:g1"}
 STEPS: list[dict[str, Any]] = [
     {"id": "design", "title": "Design"},

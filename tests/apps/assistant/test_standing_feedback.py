@@ -7,11 +7,11 @@ from tests.apps.assistant.office import NOON
 from tests.apps.assistant.talk import Office, talking
 
 from ringi_apps.assistant import plans
-from ringi_apps.assistant.declarations import Action
+from ringi_apps.assistant.declarations import ActionDefinition
 from ringi_apps.assistant.plans import Feedback
 
 URL = "memory://"
-MAKE = Action("make", "plan", "Make a plan", workflow="planWorkflow")
+MAKE = ActionDefinition("make", "plan", "Make a plan", workflow="planWorkflow")
 
 
 @pytest.fixture

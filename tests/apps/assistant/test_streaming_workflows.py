@@ -17,7 +17,7 @@ from tests.runs.world import World, at_work, checked, opened, until, working
 
 from ringi.server.sse.run_output import ImageLocation, messages_of_runs, runs_within_items
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
-from ringi_apps.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob, person_text
+from ringi_apps.assistant import ActionDefinition, Assistant, CallJob, Definitions, PlanJob, StepJob, person_text
 from ringi_apps.assistant.declare_tool import DECLARE
 
 URL = "memory://"
@@ -34,7 +34,7 @@ def front(messages: Sequence[BaseMessage]) -> AIMessage | str:
 
 def counting(workflow: Any) -> Assistant:
     """Return an assistant whose only action is done at once."""
-    definitions = Definitions(infos=(), actions=(Action("count", "immediate", "Count", workflow="count"),))
+    definitions = Definitions(infos=(), actions=(ActionDefinition("count", "immediate", "Count", workflow="count"),))
     return Assistant("assistant", definitions, ScriptedModel(script=front), {"count": workflow})
 
 
@@ -268,8 +268,8 @@ def planning(may_go_on: asyncio.Event) -> Assistant:
         await model.ainvoke("two lamps ordered")
 
     actions = (
-        Action("plan", "plan", "Plan", workflow="plan"),
-        Action("do", "apply", "Do", workflow="do", depends_on=("plan",)),
+        ActionDefinition("plan", "plan", "Plan", workflow="plan"),
+        ActionDefinition("do", "apply", "Do", workflow="do", depends_on=("plan",)),
     )
     return Assistant(
         "assistant", Definitions((), actions), ScriptedModel(script=front), {"plan": plan, "do": carry_out}
@@ -356,7 +356,7 @@ async def test_a_compiled_graph_plans_and_is_streamed_too() -> None:
         return {"plan": (await WRITER.ainvoke("plan")).text, "steps": [{"id": "a", "title": "A"}]}
 
     graph = StateGraph(Drafting, output_schema=Draft).add_node("draft", draft).add_edge(START, "draft").compile()
-    definitions = Definitions((), (Action("plan", "plan", "Plan", workflow="plan"),))
+    definitions = Definitions((), (ActionDefinition("plan", "plan", "Plan", workflow="plan"),))
     assistant = Assistant("assistant", definitions, ScriptedModel(script=front), {"plan": graph})
     async with at_work(URL, assistant.agents()) as world:
         talk = ChatDriver(world)
