@@ -75,6 +75,7 @@ BENCHES: dict[str, Bench] = {
 }
 LIMIT_SECONDS = 100.0
 LONGER = {
+    "http": 600.0,
     "gate": 300.0,
     "mcp-gate": 300.0,
     "page": 1_800.0,

@@ -25,6 +25,13 @@ NO_TOKEN = {
     "DELETE /v1/session": "forgets a cookie, whatever it holds",
 }
 """Calls without a token, and why."""
+FLAGS = {
+    "follow": "a stream that does not exist is 404 whatever is asked of it",
+    "hold": "any text but true is false",
+    "sdk": "an auditor's write is refused before",
+    "everywhere": "an auditor's write is refused before",
+}
+"""Query parameters that do not come before the role, and why."""
 ANY_PARAMETER = {
     "GET /v1/session/oidc/callback": "providers add parameters of their own",
 }
@@ -186,3 +193,27 @@ def test_the_settings_are_read_from_their_variables(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("RINGI_HEADER_SECONDS", "soon")
     with pytest.raises(SettingError, match="RINGI_HEADER_SECONDS"):
         ServerSettings.load()
+
+
+def refusable(call: dict[str, Any]) -> list[str]:
+    """Return the query parameters of a call that do not accept each text."""
+    parameters = [each for each in call.get("parameters", ()) if each["in"] == "query"]
+    kinds = {each["name"]: each["schema"].get("anyOf", [each["schema"]]) for each in parameters}
+    return [
+        name
+        for name, schemas in kinds.items()
+        if name not in FLAGS
+        and all(s.get("type") != "string" or "enum" in s or s.get("format") == "date-time" for s in schemas)
+    ]
+
+
+@pytest.mark.parametrize("role", ["agent", "person", "auditor", "admin"])
+async def test_a_wrong_query_is_refused_before_a_role(world: World, role: str) -> None:
+    client, wrong, count = world.client(role, role), [], 0
+    for method, path, call in calls(world):
+        for name in refusable(call):
+            reply = await client.request(method, f"{filled(path)}?{name}=odd-*")
+            count += 1
+            if reply.status_code != 422 or name not in reply.text:
+                wrong.append(f"{method} {path}?{name}: {reply.status_code} {reply.text[:200]}")
+    assert (wrong, count > 30) == ([], True)

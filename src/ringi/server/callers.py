@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 from starlette.requests import Request as HttpRequest
 
-from ringi.inbox.operations import Callers
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import ROLES
+from ringi.server.calls import ArgumentCheck
 from ringi.server.components import ServerComponents
 
 
-def one_of(callers: Callers) -> Any:
-    """Return the dependency of a route that only these roles may call; it comes before the parameters."""
-    refuse = ROLES[callers]
-
-    async def caller(http: HttpRequest) -> Principal:
-        found: Principal = http.app.state.auth.caller(http.scope)
-        refuse(found)
-        return found
-
-    return Depends(caller)
+async def any_caller(http: HttpRequest) -> Principal:
+    """Return the caller of a call."""
+    found: Principal = http.app.state.auth.caller(http.scope)
+    return found
 
 
 async def components_of(http: HttpRequest) -> ServerComponents:
@@ -31,9 +25,9 @@ async def components_of(http: HttpRequest) -> ServerComponents:
     return found
 
 
-AnyCaller = Annotated[Principal, one_of("anybody")]
-PersonCaller = Annotated[Principal, one_of("people")]
-ReaderCaller = Annotated[Principal, one_of("readers")]
-AuditorCaller = Annotated[Principal, one_of("auditors")]
-AdminCaller = Annotated[Principal, one_of("admins")]
+AnyCaller = Annotated[Principal, Depends(any_caller)]
+PersonCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["people"])]
+ReaderCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["readers"])]
+AuditorCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["auditors"])]
+AdminCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["admins"])]
 Components = Annotated[ServerComponents, Depends(components_of)]
