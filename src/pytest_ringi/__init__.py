@@ -47,9 +47,13 @@ def ringi_harness(
     request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: ManualClock
 ) -> Iterator[TestHarness]:
     """A harness with that person and that clock; a rule that answered no request fails the test."""
+    from ringi.connect import TEST_INBOXES
     from ringi.testing import TestHarness
 
-    yield TestHarness(ringi_person, ringi_clock)
+    harness = TestHarness(ringi_person, ringi_clock)
+    TEST_INBOXES.append(harness.inbox)
+    yield harness
+    TEST_INBOXES.remove(harness.inbox)
     # A test that failed or was skipped may not have reached its requests; a second error would hide the first.
     if not request.node.stash.get(DID_NOT_FINISH, False):
         ringi_person.check()

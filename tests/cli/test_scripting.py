@@ -85,7 +85,7 @@ ODD = [
 
 
 def test_a_question_is_asked_once_under_an_id_for_groups_and_quietly(desk: Desk) -> None:
-    words = ("ask", "Go?", "--id", "q1", "--group", "finance", "--group", "legal")
+    words = ("ask", "Go?", "--id", "q1", "--groups", "finance,legal")
     assert output_of(desk, *words, "--quiet") == "q1\n"
     again = printed(desk, *words)
     assert (again["id"], again["groups"]) == ("q1", ["finance", "legal"])

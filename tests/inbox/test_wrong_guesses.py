@@ -161,6 +161,16 @@ def test_the_fields_of_a_form_are_one_list() -> None:
         Form(Text("a"), Text("b"))  # type: ignore[arg-type]
 
 
+def test_the_arguments_of_a_field_have_names() -> None:
+    with pytest.raises(InvalidError, match=r"c: takes its other arguments by name: Select\('…', label=…\)"):
+        ringi.Select("c", ["a", "b"])  # type: ignore[call-arg]
+
+
+def test_a_condition_without_its_name_is_no_policy() -> None:
+    with pytest.raises(InvalidError, match=r"policy: is no rule: write @ringi.gate\(when=lambda args: …\)"):
+        ringi.gate(lambda args: args["amount"] > 100)
+
+
 WHENS = {"text": "amount > 100", "argument": lambda amount: amount > 100, "keywords": lambda amount, **_: amount > 100}
 
 

@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import interrupt
 from tests.integrations.langchain.office import Till
 
+import ringi
 from ringi import Action, Form, Select, ask, sync
 from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.inbox.inbox import StoreInbox
@@ -191,7 +192,7 @@ async def test_the_first_rule_about_a_question_answers_it_as_often_as_it_may(rin
 
 
 async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(ringi_harness: TestHarness) -> None:
-    ringi_harness.person.edits(args={"amount": 20}, data={"no": "form"}, action="refund")
+    ringi_harness.person.edits(args={"order": 1182, "amount": 20}, data={"no": "form"}, action="refund")
     with pytest.raises(InvalidError, match="has no form") as raised:
         await ringi_harness.run(GRAPH)
     assert "when the scripted person answered request 'q-" in raised.value.__notes__[0]
@@ -356,3 +357,27 @@ def test_code_without_async_has_an_inbox_too(
 def test_a_rule_about_what_no_request_has_is_refused(ringi_person: ScriptedPerson) -> None:
     with pytest.raises(TypeError, match="tool"):
         ringi_person.approves(tool="refund")  # type: ignore[call-arg]
+
+
+async def test_code_that_opens_its_own_inbox_gets_that_of_the_harness(ringi_harness: TestHarness) -> None:
+    async def pay() -> str:
+        async with ringi.open() as inbox:
+            request = await inbox.wait(await inbox.ask("Pay?", action=ringi.Action("pay", {"amount": 4})))
+        return "paid" if request.granted else "not paid"
+
+    ringi_harness.person.approves(action="pay")
+    assert [await pay() for _ in range(2)] == ["paid", "paid"]
+    with TestHarness(ScriptedPerson().rejects(action="pay")):
+        assert await pay() == "not paid"
+    assert await pay() == "paid"
+    async with ringi.open("memory://") as inbox:
+        assert not await inbox.find()
+
+
+async def test_a_gated_function_without_an_inbox_asks_in_the_harness(ringi_harness: TestHarness) -> None:
+    @ringi.gate(when=lambda args: args["amount"] > 100)
+    async def refund(amount: int) -> int:
+        return amount
+
+    ringi_harness.person.edits(args={"amount": 150}, action="refund")
+    assert [await refund(amount=amount) for amount in (50, 200)] == [50, 150]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Never, Self, TypeAlias, Unpack
 
 import pydantic
 from pydantic import model_validator
@@ -19,6 +19,7 @@ from ringi.base.validation import (
     is_number_on_step,
     safe_repr,
 )
+from ringi.errors import InvalidError
 from ringi.forms.field_parts import (
     LEFT_OUT,
     MAX_TEXT,
@@ -58,7 +59,9 @@ class _Field(StrictModel):
     help: Words | None = LEFT_OUT
     """An explanation beside the field."""
 
-    def __init__(self, name: str | None = None, /, **arguments: Any) -> None:
+    def __init__(self, name: str | None = None, /, *more: Never, **arguments: Any) -> None:
+        if more:
+            raise InvalidError.of(str(name), f"takes its other arguments by name: {type(self).__name__}('…', label=…)")
         super().__init__(**(arguments if name is None else {**arguments, "name": name}))
 
     @classmethod

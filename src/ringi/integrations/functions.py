@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from types import LambdaType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from ringi import sync
@@ -139,6 +140,8 @@ def gate(
         refuse_other_inbox(inbox, is_async=True)
         options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
         return _authorized_args(subject, args, policy_or_none(policy, subject), facts, when, key, options)
+    if isinstance(subject, LambdaType) and subject.__name__ == "<lambda>" and name is None:
+        raise InvalidError.of("policy", "is no rule: write @ringi.gate(when=lambda args: …), or name= to gate a lambda")
     if callable(subject) and not isinstance(subject, Policy):
         return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
     if policy is not None:

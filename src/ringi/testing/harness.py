@@ -15,6 +15,7 @@ from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryNotifier, MemoryStream
 from ringi.connect import (
+    TEST_INBOXES,
     Backend,
     open_agent_stores,
     open_memory_agent_stores,
@@ -169,7 +170,8 @@ class HarnessInbox(OrderedInbox):
 class TestHarness:
     """An inbox in memory, agents that run, and a person who answers by rules; no real time passes.
 
-    As a `with` block it raises `UnusedRuleError` at the end for a rule that answered no request.
+    In a `with` block, `ringi.open()` without a URL gives its inbox. The block raises `UnusedRuleError` at its end for a
+    rule that answered no request.
 
     Args:
         person: The person; by default one without rules.
@@ -195,9 +197,11 @@ class TestHarness:
         self._wait_ends: list[datetime] = []
 
     def __enter__(self) -> Self:
+        TEST_INBOXES.append(self.inbox)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        TEST_INBOXES.remove(self.inbox)
         if kind is None:
             self.person.check()
 

@@ -12,7 +12,7 @@ from ringi.cli.format.requests import (
     request_as_public_json,
     request_line,
 )
-from ringi.cli.options import parse_json_option, read_json_option
+from ringi.cli.options import parse_json_option, read_json_option, split_names
 from ringi.cli.session import NamedSession
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import Ask, Priority
@@ -37,7 +37,7 @@ def ask(
     assignee: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
     priority: Annotated[Priority | None, typer.Option(help="The priority.")] = None,
     id: Annotated[str | None, typer.Option(help="The id; if it exists, that request is returned.")] = None,
-    group: Annotated[list[str] | None, typer.Option(help="A group that may answer; repeatable.")] = None,
+    groups: Annotated[str, typer.Option(help="The groups that may answer, separated by commas.")] = "",
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless approved.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the id of the request.")] = False,
     expires_in: Annotated[float | None, typer.Option(help="Seconds until the request expires.")] = None,
@@ -50,7 +50,7 @@ def ask(
     body = {
         "title": title,
         "id": id,
-        "groups": group or None,
+        "groups": split_names(groups) or None,
         "description": description,
         **(_form(read_json_option("form", form)) if form else {}),
         "display": read_json_option("display", display) if display else None,
