@@ -45,4 +45,4 @@ def test_what_they_find_is_what_is_meant(pattern: re.Pattern[str], text: str, fo
 
 @pytest.mark.parametrize("text", ["refund" + "." * LENGTH, "refund" * (LENGTH // 6), "focus on " * (LENGTH // 9)])
 def test_the_scripted_models_read_the_beginning_of_a_long_message(text: str) -> None:
-    assert chat.reply([HumanMessage(text)]).text
+    assert chat.next_chat_message([HumanMessage(text)]).text

@@ -144,7 +144,7 @@ def planned(definitions: Definitions, memory: ContextMemory) -> ContextMemory:
     known = Freshness(definitions, memory, NOW)
     for action in definitions.actions:
         if action.kind == "plan":
-            plan = plans.start_version(None, action.id, action, known.inputs(action), None, NOW)
+            plan = plans.next_plan_version(None, action.id, action, known.inputs(action), None, NOW)
             memory = memory.with_plan(plans.add_draft(plan, 1, {"plan": "do it"}, plan.inputs, NOW))
     return memory
 

@@ -26,7 +26,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.testing.model import ScriptedModel
 from ringi_apps.engrammer import Engrammer
-from ringi_apps.engrammer.persistence import read_entries, read_playbook, turns_of
+from ringi_apps.engrammer.persistence import read_entries, read_playbook, turns_in_newest_checkpoint
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.rendering import playbook_tokens
 from ringi_apps.engrammer.roles import Reflection
@@ -151,7 +151,7 @@ async def run_course(
             for number, question in enumerate(material.lessons):
                 thread = await teach(desk, question, f"lesson-{number}", course.approves)
                 report.failed += thread.status == "error"
-                report.lessons += await turns_of(desk.backend, thread)
+                report.lessons += await turns_in_newest_checkpoint(desk.backend, thread)
                 progress(course, None)
         await examine(desk, material.exams, report, progress)
         await assess(desk, material, report)
@@ -189,7 +189,7 @@ async def examine(desk: Desk, questions: Sequence[Question], report: Report, pro
         async with limit:
             id = f"exam-{number}"
             await desk.runner.start(DEFAULT_TENANT, id, "examinee", {"query": question.text}, by=TEACHER)
-            turns = await turns_of(desk.backend, await wait_until_idle(desk, id))
+            turns = await turns_in_newest_checkpoint(desk.backend, await wait_until_idle(desk, id))
         answer = turns[-1]["response"] if turns else None
         right = answer is not None and is_right(question.target, answer)
         result = Result(report.course.key, question.id, answer, question.target, right)

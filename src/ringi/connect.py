@@ -88,10 +88,10 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, S
     url = resolve_inbox_url(url)
     scheme = urlsplit(url).scheme
     if scheme == "sqlite":
-        from ringi.backends.sqlite.inspection import InspectedSqliteStore, ReadOnlySqlite
+        from ringi.backends.sqlite.inspection import DamagedSqliteStore, ReadOnlySqlite
 
         async with ReadOnlySqlite(_sqlite_path(url)) as database:
-            yield InspectedSqliteStore(database), SqliteStream(database)
+            yield DamagedSqliteStore(database), SqliteStream(database)
     elif scheme in ("postgresql", "postgres"):
         try:
             from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres

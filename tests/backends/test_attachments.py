@@ -14,7 +14,7 @@ from ringi.connect import open_backend, open_to_verify
 from ringi.contracts.backend import StreamItem
 from ringi.domain.thread import FenceError
 from ringi.errors import InvalidError, NotFoundError
-from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_index_key, file_key
+from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, file_numbers_stream_key
 from ringi.forms.field_parts import MAX_FILE
 from ringi.inbox.api import Seen
 
@@ -49,7 +49,7 @@ async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
         await here.erase("r1", by="root")
         assert await findings(url) == []
     async with open_backend(url) as backend:
-        for key in (file_index_key(request.key), file_key(request.key, 1)):
+        for key in (file_numbers_stream_key(request.key), file_key(request.key, 1)):
             with pytest.raises(FenceError):
                 await backend.stream.append(key, [StreamItem({"size": 1})], fence=0)
 

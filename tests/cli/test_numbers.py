@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from ringi.cli.terminal.fields import form_field_box, parse_typed_json, parse_typed_number
-from ringi.demo.chat import reply
+from ringi.demo.chat import next_chat_message
 from ringi.forms.fields import Number
 
 
@@ -46,6 +46,6 @@ def test_the_field_shows_the_notation() -> None:
     ],
 )
 def test_the_chat_of_the_demo_takes_one_notation_and_says_so(words: str, args: dict[str, float] | None) -> None:
-    answer = reply([HumanMessage(words)])
+    answer = next_chat_message([HumanMessage(words)])
     assert [call["args"] for call in answer.tool_calls] == ([args] if args else [])
     assert args or "1234.56" in answer.text

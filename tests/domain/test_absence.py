@@ -72,7 +72,7 @@ def test_the_newest_step_of_each_person_counts(steps: list[tuple[str, str, int]]
             state, _ = absence.with_absence(state, leaving(person, deputy, NOON + days * DAY), NOON)
             expected[person] = deputy
         else:
-            state, event = absence.without_own_absence(state, person, NOON)
+            state, event = absence.journal_after_return(state, person, NOON)
             assert (event is None) == (person not in expected)
             expected.pop(person, None)
 

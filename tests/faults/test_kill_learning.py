@@ -16,7 +16,7 @@ from tests.warm import FORKS
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
 from ringi.runs.lease import LEASE_SECONDS
-from ringi_apps.engrammer.persistence import append_entry, read_entries, read_playbook, turns_of
+from ringi_apps.engrammer.persistence import append_entry, read_entries, read_playbook, turns_in_newest_checkpoint
 from ringi_apps.engrammer.playbook import Playbook, fold
 
 LEASE = 2.0
@@ -105,7 +105,7 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     assert sorted(each.entry.op for each in written) == ["add", "add", "reject", "tag"]
     assert fold([(each.entry, each.at) for each in written]) == playbook
     assert playbook.version == known.version + 3
-    (turn,) = await turns_of(world.backend, await world.thread(TALK))
+    (turn,) = await turns_in_newest_checkpoint(world.backend, await world.thread(TALK))
     assert sorted(each["status"] for each in turn["outcomes"].values()) == ["learned", "rejected"]
     assert list(checked(await world.items(TALK)).values()) == ["As I learned [b-00001]."]
     await world.verified()

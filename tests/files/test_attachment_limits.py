@@ -29,8 +29,8 @@ from ringi.files.attachments import (
     Attachments,
     IndexedFile,
     clean_file_name,
-    file_index_key,
     file_key,
+    file_numbers_stream_key,
     refuse_files_beyond_limit,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
@@ -231,5 +231,5 @@ async def test_files_that_were_never_sent_go_when_the_request_ends(end: str, is_
     assert bool(await stream.read(file_key(request.key, 2))) == is_away
     # What was left an erasure finds.
     assert bool((await inbox.trail.erase(person="ben", by="root")).requests) == is_away
-    assert await stream.read(file_key(request.key, 2)) == await stream.read(file_index_key(request.key)) == []
+    assert await stream.read(file_key(request.key, 2)) == await stream.read(file_numbers_stream_key(request.key)) == []
     assert bool(await stream.read(file_key(request.key, 1))) == (end == "respond")

@@ -32,7 +32,7 @@ from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
 from ringi.domain.voting import Person
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
-from ringi.files.attachments import CHUNK, Attachments, file_index_key, file_key
+from ringi.files.attachments import CHUNK, Attachments, file_key, file_numbers_stream_key
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox
@@ -153,7 +153,7 @@ def test_other_types_are_told_as_far_as_bytes_tell_them(content: bytes, name: st
 async def bytes_left(url: str, id: str = "r1") -> list[str]:
     async with open_backend(url) as backend:
         key = Key("default", id)
-        streams = [file_index_key(key), *(file_key(key, number) for number in range(1, 4))]
+        streams = [file_numbers_stream_key(key), *(file_key(key, number) for number in range(1, 4))]
         return [each.id for each in streams if each != streams[0] and await backend.stream.read(each)]
 
 

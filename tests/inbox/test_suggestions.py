@@ -23,7 +23,7 @@ from ringi.domain.suggestions import (
     CoveredSuggestion,
     DecidedCall,
     NewRule,
-    decided_calls,
+    human_decisions_on_calls,
     identifier_pattern,
     suggest_rules_for_tool,
     suggest_rules_from_calls,
@@ -127,7 +127,7 @@ async def test_neither_rules_nor_grants_nor_checks_count_as_decisions(
     for _ in range(40):
         (id,) = await inbox.checks.plant([{"tool": "refund", "because": "x", "set": {"amount": 9}}], by="root")
         await answered(inbox, await inbox.get(id))
-    assert len(list(decided_calls(await inbox.search(Query(tool="refund", limit=500))))) == 151
+    assert len(list(human_decisions_on_calls(await inbox.search(Query(tool="refund", limit=500))))) == 151
     assert await inbox.suggestions.list() == []
 
 

@@ -12,7 +12,7 @@ from tests.runs.test_stream import Log
 from tests.runs.world import World, at_work, checked, until
 
 from ringi import ask
-from ringi.backends.fenced_saver import FencedSaver
+from ringi.backends.fenced_saver import FencedCheckpointSaver
 from ringi.base.clock import utc_now
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Key
@@ -156,7 +156,7 @@ async def test_a_step_whose_worker_loses_its_lease_before_the_next_step_is_chose
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halting, stored = Halting(), asyncio.Event()
-    renew, put, release = Lease.renew, FencedSaver.aput_writes, LeasedRun.release
+    renew, put, release = Lease.renew, FencedCheckpointSaver.aput_writes, LeasedRun.release
 
     async def choose(state: Log) -> str:
         await halting()
@@ -165,7 +165,7 @@ async def test_a_step_whose_worker_loses_its_lease_before_the_next_step_is_chose
     async def renew_later_ones(lease: Lease, *stores: Store) -> None:
         await (renew(lease, *stores) if lease.fence > 1 else asyncio.Event().wait())
 
-    async def put_first(saver: FencedSaver, config: Any, writes: Any, *task: str) -> None:
+    async def put_first(saver: FencedCheckpointSaver, config: Any, writes: Any, *task: str) -> None:
         await put(saver, config, writes, *task)
         if any(isinstance(value, asyncio.CancelledError) for _, value in writes):
             stored.set()
@@ -176,7 +176,7 @@ async def test_a_step_whose_worker_loses_its_lease_before_the_next_step_is_chose
 
     monkeypatch.setattr("ringi.runs.lease.LEASE_SECONDS", 2.0)
     monkeypatch.setattr(Lease, "renew", renew_later_ones)
-    monkeypatch.setattr(FencedSaver, "aput_writes", put_first)
+    monkeypatch.setattr(FencedCheckpointSaver, "aput_writes", put_first)
     monkeypatch.setattr(LeasedRun, "release", release_then)
     async with at_work(url, [choosing(choose)]) as world:
         thread = await world.run("agent", {})

@@ -14,13 +14,13 @@ for name in ("langgraph", "langchain", "langchain_core"):
 """
 RUN = """
 import asyncio
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.base.settings import SettingError
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 
 async def main():
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+    async with open_backend("memory://") as backend, open_inbox_on_backend(backend) as inbox:
         stop = asyncio.Event()
         worker = asyncio.create_task(Worker(backend, inbox, {}).work(stop))
         stop.set()

@@ -18,14 +18,14 @@ for name in {names!r}:
     sys.modules[name] = None
 import ringi
 from ringi import Agent
-from ringi.connect import inbox_on, open_backend
+from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
 from tests.runtimes.toy import ToyAgent
 
 async def main():
     toy = ToyAgent([[{{"order": 1, "amount": 40}}]])
-    async with open_backend("sqlite:///ringi.db") as backend, inbox_on(backend) as inbox:
+    async with open_backend("sqlite:///ringi.db") as backend, open_inbox_on_backend(backend) as inbox:
         worker, stop = Worker(backend, inbox, agents_by_name([Agent("toy", toy)])), asyncio.Event()
         working = asyncio.create_task(worker.work(stop))
         thread = await worker.start("default", "t1", "toy", {{}}, by="ann")

@@ -16,7 +16,7 @@ from tests.server.world import World, open_world, until
 from ringi import Attachment, Form, ask
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.files.attachments import MAX_FILES, file_index_key, file_key
+from ringi.files.attachments import MAX_FILES, file_key, file_numbers_stream_key
 from ringi.forms.field_parts import MAX_FILE
 from ringi.integrations.langgraph import attachment
 from ringi.runs.agent import Agent
@@ -155,7 +155,7 @@ async def test_after_the_end_nothing_is_attached(world: World) -> None:
     await world.inbox.cancel(request.id, by="agent:bot")
     reply = await attach(ann, request)
     assert (reply.status_code, reply.json()["code"]) == (409, "final")
-    assert await world.backend.stream.read(file_index_key(request.key)) == []
+    assert await world.backend.stream.read(file_numbers_stream_key(request.key)) == []
 
 
 async def test_what_another_has_claimed_takes_no_file(world: World) -> None:

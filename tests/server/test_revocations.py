@@ -28,7 +28,7 @@ from ringi.connect import open_backend
 from ringi.contracts.backend import Backend, StreamItem
 from ringi.errors import UnavailableError
 from ringi.server.auth.authenticator import Keys
-from ringi.server.auth.revocations import KEY, Revocation, Revocations, TokenMetadata, token_digest
+from ringi.server.auth.revocations import KEY, LoadedRevocations, Revocation, TokenMetadata, token_digest
 
 __all__ = ["provider"]
 
@@ -51,7 +51,7 @@ async def world(store_url: str) -> AsyncIterator[World]:
 async def revoke(backend: Backend, name: str, **more: Any) -> None:
     """Revoke what somebody has, as another process does."""
     fields = {"tenant": "default", "name": name, "at": time.time(), "by": "eve", **more}
-    await Revocations(backend).revoke(Revocation(**fields))
+    await LoadedRevocations(backend).revoke(Revocation(**fields))
 
 
 async def is_out(client: httpx.AsyncClient) -> bool:
@@ -111,7 +111,7 @@ async def test_every_server_of_a_store_knows_it_and_one_that_starts_later_too(po
 async def test_servers_on_redis_tell_each_other(durable_redis_url: str) -> None:
     url = f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}"
     async with open_backend(url, poll_interval=3600) as here, open_backend(url, poll_interval=3600) as there:
-        elsewhere, issued = Revocations(there), TokenMetadata("mark", time.time())
+        elsewhere, issued = LoadedRevocations(there), TokenMetadata("mark", time.time())
         await elsewhere.begin()
         assert not elsewhere.is_revoked("default", "ann", "person", issued)
         await revoke(here, "ann")
@@ -166,7 +166,7 @@ async def test_a_link_with_a_revoked_token_opens_nothing(world: World) -> None:
 
 async def test_nobody_comes_in_before_it_is_known_what_was_revoked() -> None:
     async with open_backend("memory://") as backend:
-        revocations = Revocations(backend)
+        revocations = LoadedRevocations(backend)
 
         with pytest.raises(UnavailableError):
             revocations.is_revoked("default", "ann", "person", TokenMetadata("mark", time.time()))
@@ -229,7 +229,7 @@ async def test_an_entry_that_cannot_be_read_takes_back_what_it_may_mean_and_noth
     entry: dict[str, Any], out: list[str], restarts: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_backend("memory://", poll_interval=0.05) as backend:
-        revocations = Revocations(backend)
+        revocations = LoadedRevocations(backend)
         if not restarts:
             await revocations.begin()
         before = TokenMetadata("before", time.time())
@@ -249,7 +249,7 @@ async def test_an_entry_that_cannot_be_read_takes_back_what_it_may_mean_and_noth
 async def test_an_entry_that_names_one_token_takes_back_that_one_whatever_else_it_says() -> None:
     async with open_backend("memory://", poll_interval=0.05) as backend:
         await backend.stream.append(KEY, [StreamItem({"mark": "lost", "at": None})], fence=0)
-        revocations = Revocations(backend)
+        revocations = LoadedRevocations(backend)
         await revocations.begin()
 
         results = [
@@ -292,7 +292,7 @@ async def test_who_signs_out_everywhere_is_out_though_the_clock_of_the_server_is
 async def test_a_session_is_made_by_the_clock_that_takes_it_back(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, ahead: float
 ) -> None:
-    monkeypatch.setattr(Revocations, "now", lambda _: time.time() + ahead)
+    monkeypatch.setattr(LoadedRevocations, "now", lambda _: time.time() + ahead)
     async with open_world("memory://", oidc=configured(provider)) as world:
         laptop, phone = [(await signed_in(world, provider))[0] for _ in range(2)]
         laptop.headers["origin"] = "http://localhost"

@@ -152,7 +152,7 @@ def accept_checkpoint_write(task_id: str | None, writes: Sequence[tuple[str, Any
     """Accept every write."""
 
 
-class FencedSaver(Saver):
+class FencedCheckpointSaver(Saver):
     """The checkpoints of one run: `_write` checks the holder of the thread in the transaction of the write.
 
     A worker that was suspended, lost its lease and resumes late gets `FenceError` instead of a commit.
@@ -368,7 +368,7 @@ class FencedSaver(Saver):
         await self._write("keep_newest", thread_id)
 
 
-async def call_before_write(saver: FencedSaver, task_id: str | None) -> None:
+async def call_before_write(saver: FencedCheckpointSaver, task_id: str | None) -> None:
     """Run a saver's actions before a write, on its loop."""
     with report_outages():
         await saver.before_write(task_id)

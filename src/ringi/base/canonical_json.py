@@ -191,7 +191,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def fields_as_plain_json(values: Mapping[str, object]) -> dict[str, Any]:
+def values_as_plain_json(values: Mapping[str, object]) -> dict[str, Any]:
     """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
     plain = PlainJsonConverter()
     found = {name: plain.convert(value, name) for name, value in values.items()}

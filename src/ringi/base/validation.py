@@ -106,11 +106,17 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 def field_path(root: str, steps: Iterable[object]) -> str:
     """Return the dotted path of a place, such as `args.items[0].price`."""
     for step in steps:
-        root += f"[{step}]" if isinstance(step, int) else f".{safe_name(step)}" if root else safe_name(step)
+        root += (
+            f"[{step}]"
+            if isinstance(step, int)
+            else f".{name_safe_for_message(step)}"
+            if root
+            else name_safe_for_message(step)
+        )
     return root if len(root) <= 200 else f"{root[:199]}…"
 
 
-def safe_name(name: object) -> str:
+def name_safe_for_message(name: object) -> str:
     """Return a name as safe text for a message, even if the input is hostile."""
     if isinstance(name, str) and 0 < len(name) <= 64 and name.isprintable():
         return name

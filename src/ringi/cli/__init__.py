@@ -21,7 +21,7 @@ EXTRAS_OF = {
 def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
-        if is_hook(sys.argv[1:]):
+        if is_called_as_hook(sys.argv[1:]):
             from ringi.cli.hooks import run_hook_command as run
         else:
             from ringi.cli.app import run_command_line as run
@@ -31,7 +31,7 @@ def main() -> None:
         run()
 
 
-def is_hook(arguments: list[str]) -> bool:
+def is_called_as_hook(arguments: list[str]) -> bool:
     """Return whether a coding agent runs the command: then only a part of it is imported, for each call of a tool."""
     return arguments[:1] == ["hook"] and arguments[1:2] in (["claude-code"], ["codex"]) and "--help" not in arguments
 

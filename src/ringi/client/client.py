@@ -221,7 +221,7 @@ class ClientPauses(api.Pauses):
                 raise paused_error(pause, utc_now)
 
 
-def sent_over_http(row: Operation) -> Callable[..., Awaitable[Any]]:
+def method_over_http(row: Operation) -> Callable[..., Awaitable[Any]]:
     """Return the method that calls a verb over HTTP.
 
     Args:
@@ -250,7 +250,7 @@ def completed(kind: Any) -> Any:
     """
     for row in TABLE:
         if getattr(kind, row.name, None) is row.verb and row.name in kind.__abstractmethods__:
-            setattr(kind, row.name, sent_over_http(row))
+            setattr(kind, row.name, method_over_http(row))
     update_abstractmethods(kind)
     if kind.__abstractmethods__:
         raise TypeError(f"{kind.__name__}: no row in the table of operations: {sorted(kind.__abstractmethods__)}")

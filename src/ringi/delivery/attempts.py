@@ -120,7 +120,7 @@ class AttemptLog:
     async def _read(self, tenant: str, request_id: str) -> list[LoggedAttempt]:
         return [
             LoggedAttempt.model_validate(item.event)
-            for item in await read_all_stream_items(self._stream, delivery_stream_key(tenant, request_id))
+            for item in await read_delivery_attempts(self._stream, delivery_stream_key(tenant, request_id))
         ]
 
 
@@ -133,7 +133,7 @@ class GoneEndpoints:
     async def is_off(self, key: Key, address: str) -> bool:
         """Return whether the latest state of this address is gone."""
         states = [
-            item.event for item in await read_all_stream_items(self._stream, key) if item.event["address"] == address
+            item.event for item in await read_delivery_attempts(self._stream, key) if item.event["address"] == address
         ]
         return bool(states and states[-1]["off"])
 
@@ -143,7 +143,7 @@ class GoneEndpoints:
             await self._stream.append(key, [StreamItem({"address": address, "off": off})], fence=0)
 
 
-async def read_all_stream_items(stream: Stream, key: Key) -> list[StreamItem]:
+async def read_delivery_attempts(stream: Stream, key: Key) -> list[StreamItem]:
     """Return all items of a key."""
     items: list[StreamItem] = []
     while page := await stream.read(key, items[-1].number if items else 0, PAGE):

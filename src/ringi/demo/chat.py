@@ -83,7 +83,7 @@ def is_chat(messages: Sequence[BaseMessage]) -> bool:
     return messages[0].text.startswith(PROMPT)
 
 
-def reply(messages: Sequence[BaseMessage]) -> AIMessage:
+def next_chat_message(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
     script = package_toml("ringi.demo", "script.toml")["chat"]
     says, text, results = script["says"], messages[-1].text, results_of(messages)

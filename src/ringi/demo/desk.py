@@ -43,7 +43,7 @@ def agent(model: BaseChatModel | None) -> Agent:
     """Return the agent on this model; None for its scripted one."""
     tools: list[Callable[..., str]] = [send_mail, pay_back, delete_customer, order_stock]
     gate = Approval(package_toml(__package__, "desk.toml")["policy"], tools)
-    own = model or ScriptedModel(script=reply, delay=PACE)
+    own = model or ScriptedModel(script=next_desk_message, delay=PACE)
     return Agent(
         "desk",
         create_agent(own, tools, system_prompt=PROMPT, middleware=[gate]),
@@ -61,7 +61,7 @@ def visible_state(state: State) -> dict[str, str]:
     return {"outcome": messages[-1].text} if messages else {}
 
 
-def reply(messages: Sequence[BaseMessage]) -> AIMessage:
+def next_desk_message(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
     texts, newest = package_toml(__package__, "desk.toml"), messages[-1]
     if isinstance(newest, ToolMessage):

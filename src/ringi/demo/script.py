@@ -17,7 +17,7 @@ REPLIES = package_toml("ringi.demo", "script.toml")["replies"]
 def scripted_demo_reply(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the next message of the model; it depends only on the messages."""
     if chat.is_chat(messages):
-        return chat.reply(messages)
+        return chat.next_chat_message(messages)
     matches = ((reply, re.search(reply["pattern"], messages[-1].text)) for reply in REPLIES)
     reply, found = next(
         (reply, found) for reply, found in matches if found and messages[0].text.startswith(reply.get("system", ""))

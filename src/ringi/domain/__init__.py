@@ -5,7 +5,7 @@ from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button, Decision, 
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.events import Webhook
 from ringi.domain.journal import Journal, JournalEntry, entries_in
-from ringi.domain.memories import Memory, is_person
+from ringi.domain.memories import Memory, is_name_of_person
 from ringi.domain.record import (
     AGENT,
     SCRIPTS_WITHOUT_SPACES,
@@ -63,7 +63,7 @@ __all__ = [
     "Webhook",
     "Wording",
     "entries_in",
-    "is_person",
+    "is_name_of_person",
     "parse_body",
     "record_topic",
 ]

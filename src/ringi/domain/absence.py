@@ -106,7 +106,7 @@ def with_absence(journal: Journal, absence: Absence, now: datetime) -> tuple[Jou
     return journal.written(entry, _state(people), by=absence.person, now=now)
 
 
-def without_own_absence(journal: Journal, person: str, now: datetime) -> tuple[Journal, Event | None]:
+def journal_after_return(journal: Journal, person: str, now: datetime) -> tuple[Journal, Event | None]:
     """Return the journal after a person has come back; unchanged and None if the person is not away."""
     people = {each.person: each for each in active_absences(journal, now)}
     if people.pop(person, None) is None:

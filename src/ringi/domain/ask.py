@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ringi.base.canonical_json import digest, fields_as_plain_json, jsonable, non_finite_paths
+from ringi.base.canonical_json import digest, jsonable, non_finite_paths, values_as_plain_json
 from ringi.base.model import StrictModel, Time, field_names, without_null_fields
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, pydantic_error_rule, safe_repr
@@ -285,7 +285,7 @@ class Ask(StrictModel):
         action = self.action
         if action:
             free |= {"action.args": action.args, "action.schema": action.args_schema}
-        plain = fields_as_plain_json(free)
+        plain = values_as_plain_json(free)
         if action:
             action = action.model_copy(update={"args": plain["action.args"], "args_schema": plain["action.schema"]})
         more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
@@ -399,7 +399,7 @@ class Answer(StrictModel):
         answer = parse_body(cls, body)
         if answer.data is None and answer.args is None:
             return answer
-        return answer.model_copy(update=fields_as_plain_json({"data": answer.data, "args": answer.args}))
+        return answer.model_copy(update=values_as_plain_json({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
         """Check an answer that is one JSON value.

@@ -93,10 +93,10 @@ def person_of_memory(request: Request) -> str | None:
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
     # A name with a colon is not a person's: it is an agent, a rule, or an erased name.
-    return response.responder if response.data and not is_forgotten and is_person(response.responder) else None
+    return response.responder if response.data and not is_forgotten and is_name_of_person(response.responder) else None
 
 
-def is_person(name: str | None) -> bool:
+def is_name_of_person(name: str | None) -> bool:
     """Return whether a name is a person's; only people have memories.
 
     Args:

@@ -179,7 +179,7 @@ def grant_for_similar_calls(where: Where, call: GrantableCall, **limits: Any) ->
     return Grant(**own, **everywhere, **limits, where=where, names=tuple(sorted(call.args)))
 
 
-def decided_calls(requests: Iterable[Request]) -> Iterator[DecidedCall]:
+def human_decisions_on_calls(requests: Iterable[Request]) -> Iterator[DecidedCall]:
     """Yield what people decided on calls, or left unanswered; not what rules and grants decided, nor checks.
 
     Args:
@@ -200,7 +200,7 @@ def suggest_rules_for_tool(requests: Sequence[Request]) -> list[CoveredSuggestio
     Args:
         requests: The newest requests about the tool, newest first.
     """
-    known = list(decided_calls(requests))
+    known = list(human_decisions_on_calls(requests))
     found, refused = (
         suggest_rules_from_calls(known[:REPLAYED]),
         [each for each in known[REPLAYED:] if not each.is_approved],

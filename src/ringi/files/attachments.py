@@ -222,7 +222,7 @@ class Attachments(Files):
 
     async def erase(self, request: Request, keep: Collection[int] = ()) -> None:
         """Delete all files of an ended request except those in `keep`, and accept no more."""
-        index = file_index_key(request.key)
+        index = file_numbers_stream_key(request.key)
         last = await self._stream.append(index, [], fence=ERASED)
         try:
             numbers = {upload.number for upload in await self._uploads(request.key) if not upload.is_gone}
@@ -241,7 +241,7 @@ class Attachments(Files):
                 log.exception("files attached to %s and never sent are left until it is erased", request.id)
 
     async def _numbered(self, key: Key, field: str, by: str, size: int) -> int:
-        index, uploads = file_index_key(key), await self._uploads(key)
+        index, uploads = file_numbers_stream_key(key), await self._uploads(key)
         earlier = {each.number for each in uploads if (each.field, each.by) == (field, by) and not each.is_gone}
         left = [each._replace(is_gone=each.is_gone or each.number in earlier) for each in uploads]
         refuse_files_beyond_limit(left, field, by, size)
@@ -267,7 +267,7 @@ class Attachments(Files):
     async def _uploads(self, key: Key) -> list[IndexedFile]:
         found, gone, after = list[IndexedFile](), set[int](), 0
         with damage_as_unreadable("attachments", key.id):
-            while items := await self._stream.read(file_index_key(key), after):
+            while items := await self._stream.read(file_numbers_stream_key(key), after):
                 for item in items:
                     event = item.event
                     if "gone" in event:
@@ -287,7 +287,7 @@ def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
         raise UnreadableError(kind, id, f"{type(error).__name__}: it was damaged") from error
 
 
-def file_index_key(key: Key) -> Key:
+def file_numbers_stream_key(key: Key) -> Key:
     """Return the key of the stream that numbers the files of a request; no thread can have this id."""
     return Key(key.tenant, f"attachments/{key.id}")
 

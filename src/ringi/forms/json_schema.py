@@ -21,7 +21,7 @@ from ringi.base.validation import (
     check_whole_number,
     field_path,
     json_limit_of_rule,
-    safe_name,
+    name_safe_for_message,
     safe_repr,
     text_pattern_rule,
 )
@@ -315,7 +315,7 @@ def _unfold(parts: dict[str, _Definition], field: str) -> _Weight:
                 own.patterns + sum(weight.patterns for weight in used),
             )
     except CycleError as error:
-        loop = " → ".join(safe_name(name) for name in error.args[1][:5])
+        loop = " → ".join(name_safe_for_message(name) for name in error.args[1][:5])
         raise InvalidError.of(field, f"$ref is recursive ({loop}): write out the levels that you need") from None
     return weights["#"]
 

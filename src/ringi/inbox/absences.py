@@ -53,7 +53,7 @@ class Absences:
         """Record that a person is back; nothing changes if the person was not away."""
         if await self._journal() is not None:
             await change_record(
-                self._store, Journal, self._key, lambda old: absence.without_own_absence(old, person, self._clock())
+                self._store, Journal, self._key, lambda old: absence.journal_after_return(old, person, self._clock())
             )
 
     async def end_of(self, person: str, by: str) -> None:

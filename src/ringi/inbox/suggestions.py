@@ -18,7 +18,13 @@ from ringi.domain.decisions import MCP, refuse_deputy, refuse_weak_sign_in
 from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Page, Query
 from ringi.domain.request import Request
-from ringi.domain.suggestions import CoveredSuggestion, NewRule, Suggestion, decided_calls, suggest_rules_for_tool
+from ringi.domain.suggestions import (
+    CoveredSuggestion,
+    NewRule,
+    Suggestion,
+    human_decisions_on_calls,
+    suggest_rules_for_tool,
+)
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox import api
@@ -79,7 +85,11 @@ class InboxSuggestions(InboxPart, api.Suggestions):
     async def _end_if_refused(self, grant: Grant) -> None:
         """End a rule if people refused a call that it covers while it was switched on: they found no rule to end."""
         requests = await self._ended(grant.tool)
-        wrong = {each.request for each in decided_calls(requests) if not each.is_approved and grant.covers(each.call)}
+        wrong = {
+            each.request
+            for each in human_decisions_on_calls(requests)
+            if not each.is_approved and grant.covers(each.call)
+        }
         if refused := next((each for each in requests if each.id in wrong), None):
             await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
 

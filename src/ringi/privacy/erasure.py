@@ -132,7 +132,7 @@ class Eraser:
     async def _is_reviewed(self, request: Request, review: Request, erased: Erased, person: str | None) -> bool:
         """Erase the ended review of a request; return False if it has ended just now."""
         if not review.is_final:
-            await wait_for_review(self._store, request, review, erased, person)
+            await refuse_erasure_during_review(self._store, request, review, erased, person)
             return False
         if review is not request:
             # It repeats the title: if that is the person's, nothing of it may stay.
@@ -466,7 +466,9 @@ async def find_reviews(store: Store, requests: Sequence[Request]) -> dict[Key, R
     return {key: found[review] for key, review in keys.items() if review in found}
 
 
-async def wait_for_review(store: Store, request: Request, review: Request, erased: Erased, person: str | None) -> None:
+async def refuse_erasure_during_review(
+    store: Store, request: Request, review: Request, erased: Erased, person: str | None
+) -> None:
     """Let an erasure wait for the end of a review, and raise `ConflictError`; return if it has ended just now.
 
     Args:

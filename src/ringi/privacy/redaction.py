@@ -87,7 +87,7 @@ def request_without_content(request: Request) -> dict[str, Any]:
     # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
     people["seen_by"] = tuple(map(name_unless_person, request.seen_by))
     free = {"claimed_by": None, "claimed_until": None}
-    answer: dict[str, Any] = {"response": response_without_words(request.response)}
+    answer: dict[str, Any] = {"response": redacted_response(request.response)}
     for name in ("check", "check_result"):
         if about := getattr(request, name):
             answer[name] = about.model_copy(update={"because": ""})
@@ -110,7 +110,7 @@ def request_without_person(request: Request, person: str, history: Sequence[Even
     response = request.response
     if response and response.responder == person:
         changes |= {
-            "response": response_without_words(response),
+            "response": redacted_response(response),
             "memory": None,
             "responder_subject": "",
             "absent_subject": "",
@@ -148,7 +148,7 @@ def has_words_of_person(request: Request, person: str, history: Sequence[Event])
     return person in (request.asked_by, *ended)
 
 
-def response_without_words(response: Response | None) -> Response | None:
+def redacted_response(response: Response | None) -> Response | None:
     """Return a response without free text: decision, time, channel, authorization digest, digest of the override."""
     if response is None:
         return None

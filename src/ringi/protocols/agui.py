@@ -41,7 +41,7 @@ from ringi.server.message_parts import UserMessage, parse_user_message
 from ringi.server.openapi import parameter, stream_docs
 from ringi.server.problems import http_status_of_error
 from ringi.server.serialize import plain_json_bytes
-from ringi.server.sse.chat_parts import MessageBuilder
+from ringi.server.sse.chat_parts import ChatMessageBuilder
 from ringi.server.sse.conversation import (
     STREAM_CONTEXT,
     Conversations,
@@ -228,7 +228,7 @@ class AguiRoutes:
 
     async def _send_run(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> None:
         run_id, has_begun = str(thread.run_id), False
-        message = MessageBuilder(run_id, thread.id, thread.agent)
+        message = ChatMessageBuilder(run_id, thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, run_id, connection.turns):
             for item in items:
                 message.add(item.event)
@@ -273,7 +273,7 @@ class AguiRoutes:
     async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> AguiEvent:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
         pause: AguiEvent | None = None
-        message = MessageBuilder(str(thread.run_id), thread.id, thread.agent)
+        message = ChatMessageBuilder(str(thread.run_id), thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
             if not items and pause:
                 return await self._bind_calls(context, message, pause)
@@ -293,7 +293,7 @@ class AguiRoutes:
         connection: StreamConnection,
         context: AguiContext,
         thread: Thread,
-        message: MessageBuilder,
+        message: ChatMessageBuilder,
         item: StreamItem,
     ) -> None:
         """Once a superseded text that was shown has ended, send the messages without it."""
@@ -306,7 +306,7 @@ class AguiRoutes:
                 encode_agui_event(messages_snapshot_event(runs, ImageLocation(context.base, thread.id)), 0)
             )
 
-    async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: AguiEvent) -> AguiEvent:
+    async def _bind_calls(self, context: AguiContext, message: ChatMessageBuilder, event: AguiEvent) -> AguiEvent:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
         interrupts = interrupts_of_pause(event)
         if not interrupts:

@@ -87,7 +87,7 @@ def approval_question(
     if not decisions:
         problem = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
         raise InvalidError.of("allowed", f"{name!r}: {problem}: allow one of {', '.join(offered)}")
-    action = {"name": name, "args": storable, "schema": None if why else checkable_schema(args_schema)}
+    action = {"name": name, "args": storable, "schema": None if why else checkable_arguments_schema(args_schema)}
     text = clean_text((UNAPPROVABLE.format(why=why) if why else "") + (description or ""))[:20_000] or None
     return parse_body(Ask, {"title": title[:500], "description": text, "action": action, "allowed": decisions})
 
@@ -114,7 +114,7 @@ def storable_value_as_text(value: Any) -> Any:
     return value
 
 
-def checkable_schema(schema: Schema | None) -> Schema | None:
+def checkable_arguments_schema(schema: Schema | None) -> Schema | None:
     """Return a schema that can check arguments here; the graph's own check follows."""
     try:
         json_schema.check_schema(schema, field="schema")

@@ -194,7 +194,7 @@ PACKAGE_FOLDER = str(Path(__file__).parents[1])
 EXAMPLES = str(Path(PACKAGE_FOLDER) / "demo")
 
 
-class LoopWatch:
+class EventLoopWatch:
     """Watches the event loop of the block in which it is entered.
 
     It counts ticks, not seconds: a process that was suspended as a whole has blocked nothing. Code that never releases

@@ -29,7 +29,7 @@ from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, prune_checkpoints, requests_of_thread
 from ringi.runs.executor import advance_leased_thread
-from ringi.runs.lease import Lease, LoopWatch, PendingReleases, hold_thread_lease
+from ringi.runs.lease import EventLoopWatch, Lease, PendingReleases, hold_thread_lease
 from ringi.runs.messages import ImageMemory
 from ringi.runs.reconciler import KINDS, Reconciler
 from ringi.runs.runner import Runner
@@ -75,7 +75,7 @@ class Worker(Runner):
         background = [asyncio.create_task(task) for task in tasks]
         try:
             another = self.backend.another_store
-            async with LoopWatch(another, self._held_leases) if another else nullcontext():
+            async with EventLoopWatch(another, self._held_leases) if another else nullcontext():
                 await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
             for task in background:

@@ -21,7 +21,7 @@ from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.authenticator import LOCAL, NEW_COOKIES, READERS, Authenticator, Principal, VerifiedToken
 from ringi.server.auth.links import SignInLinks
 from ringi.server.auth.oidc_provider import OidcBearerTokens, OidcProvider
-from ringi.server.auth.revocations import Revocations
+from ringi.server.auth.revocations import LoadedRevocations
 from ringi.server.calls import RouteShortcut, StrictPlainRoute, StrictRoute
 from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, RouteGroup
@@ -71,7 +71,7 @@ class App:
         self._streams, self._inbox = Streams(settings), components.inbox
         self._events = EventHub(backend.store, backend.notifier, components.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
-        self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
+        self._revocations = LoadedRevocations(backend, lambda: self._streams.end_revoked(auth))
         provider = OidcProvider(settings.oidc) if settings.oidc else None
         self._bearers = OidcBearerTokens(settings.oidc, provider) if settings.oidc and provider else None
         self._absences = AbsenceTable(backend, lambda: self._streams.end_changed(auth))

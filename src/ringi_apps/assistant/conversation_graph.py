@@ -115,7 +115,7 @@ class ConversationNodes:
 
     def __init__(self, assistant: AssistantSettings) -> None:
         self._assistant, self._definitions, self._memory_cache = assistant, assistant.definitions, MemoryCache()
-        self._front_model = front_model.FrontModel(assistant)
+        self._front_model = front_model.ForcedToolModel(assistant)
 
     async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Drop events that the sender may not send, detect the language, and load remembered values."""

@@ -144,23 +144,23 @@ def tool_spec(name: str, description: str, properties: dict[str, Any]) -> dict[s
 
 def strict_tool(tool: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a tool in the subset of JSON Schema that providers enforce, or None if it does not fit into it."""
-    parameters = strict_schema(tool["function"]["parameters"])
+    parameters = enforceable_schema_or_none(tool["function"]["parameters"])
     return None if parameters is None else {**tool, "function": {**tool["function"], "parameters": parameters}}
 
 
-def strict_schema(schema: object) -> dict[str, Any] | None:
+def enforceable_schema_or_none(schema: object) -> dict[str, Any] | None:
     """Return a schema without the keywords that are not enforced, or None if it allows other fields or any value."""
     if not isinstance(schema, Mapping) or not (isinstance(schema.get("type"), str) or "anyOf" in schema):
         return None
     schema_subset = {name: value for name, value in schema.items() if name in STRICT_KEYWORDS}
     if schema.get("type") == "object":
-        fields = {name: strict_schema(value) for name, value in schema.get("properties", {}).items()}
+        fields = {name: enforceable_schema_or_none(value) for name, value in schema.get("properties", {}).items()}
         # A field that is not required would have to allow null, which the definition does not.
         if not fields or None in fields.values() or set(schema.get("required", ())) != set(fields):
             return None
         schema_subset |= {"properties": fields, "additionalProperties": False}
     if schema.get("type") == "array":
-        schema_subset["items"] = strict_schema(schema.get("items"))
+        schema_subset["items"] = enforceable_schema_or_none(schema.get("items"))
     if "anyOf" in schema:
-        schema_subset["anyOf"] = [strict_schema(each) for each in schema["anyOf"]]
+        schema_subset["anyOf"] = [enforceable_schema_or_none(each) for each in schema["anyOf"]]
     return None if schema_subset.get("items", {}) is None or None in schema_subset.get("anyOf", ()) else schema_subset

@@ -13,7 +13,13 @@ from ringi_apps.assistant import memory as memories
 from ringi_apps.assistant.availability import Availability, Fix, availability_of
 from ringi_apps.assistant.declarations import ActionDefinition, LocalizedText, in_language
 from ringi_apps.assistant.definitions import Definitions
-from ringi_apps.assistant.explanations import MAX_NAMES, next_step_after, next_step_text, reasons_text, rejection_text
+from ringi_apps.assistant.explanations import (
+    MAX_NAMES,
+    next_step_after,
+    next_step_text,
+    reasons_text,
+    rejected_operation_text,
+)
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import RejectedOp
@@ -125,7 +131,7 @@ class EventContext:
 
     def rejection(self, rejected: RejectedOp) -> SpokenSentence:
         """Return the sentence that an operation was rejected, with the reason and the next step."""
-        why = {language: rejection_text(rejected, self.definitions, language) for language in LANGUAGES}
+        why = {language: rejected_operation_text(rejected, self.definitions, language) for language in LANGUAGES}
         todo = {language: next_step_after(rejected, self.definitions, language) for language in LANGUAGES}
         return sentence("refused", what=self.title(rejected.op.key), why=why, todo=todo)
 

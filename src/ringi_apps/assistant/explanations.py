@@ -187,7 +187,7 @@ def fix_label(fix: Fix, definitions: Definitions, language: str) -> str:
     return in_language(FIXES[fix.kind], language).format(name=display_name(fix.ref, definitions, language))
 
 
-def rejection_text(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
+def rejected_operation_text(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
     """Return the reason why an operation was rejected, in a language."""
     name = display_name(rejection.op.key, definitions, language)
     why = fields_text(rejection.errors, language) if rejection.errors else own_reason_text(rejection.reason, language)

@@ -25,7 +25,7 @@ from ringi_apps.assistant.declare_tool import DECLARE, ROUTE, declare_tool, stri
 from ringi_apps.assistant.definitions import Definitions
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.memory_ops import MemoryOp
-from ringi_apps.assistant.model_context import definitions_text, state_text, with_state
+from ringi_apps.assistant.model_context import infos_and_actions_text, state_text, with_state
 from ringi_apps.assistant.reply_stream import ReplyModel
 from ringi_apps.assistant.settings import AssistantSettings
 
@@ -87,7 +87,7 @@ class ChoiceContext(StrictModel):
     max_items: int | None = None
 
 
-class FrontModel:
+class ForcedToolModel:
     """The model of an assistant with its tool: forced to call it by an enforced schema, as far as the provider can."""
 
     def __init__(self, assistant: AssistantSettings) -> None:
@@ -171,7 +171,7 @@ def build_messages(
     Everything before the newest message stays the same from turn to turn, so that providers can cache it.
     """
     template = LIGHT_PROMPT if assistant.light else SYSTEM_PROMPT
-    definitions = definitions_text(assistant.definitions, language)
+    definitions = infos_and_actions_text(assistant.definitions, language)
     prompt = template.format(name=assistant.name, prompt=assistant.prompt, definitions=definitions)
     state = state_text(assistant.definitions, memory, now, language, assistant.result_limit)
     # A repeated message keeps its old place, so the newest message may be the assistant's.

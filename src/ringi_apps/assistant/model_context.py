@@ -34,7 +34,7 @@ ACTION_KINDS = {
 LANGUAGE_NAMES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 
 
-def definitions_text(definitions: Definitions, language: str) -> str:
+def infos_and_actions_text(definitions: Definitions, language: str) -> str:
     """Return the infos and actions as text, the same in each turn.
 
     Args:

@@ -38,7 +38,7 @@ class PlanReducer(EventContext):
         if before and before.status == "completed":
             before = None
         thread, inputs = self.new_thread_id(memory, "plan"), self.inputs(memory, action)
-        plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, thread, self.now)
+        plan = plans.next_plan_version(before, self._plan_id(memory, action), action, inputs, thread, self.now)
         # Stop a failed execution too, so that a retry cannot execute the replaced version.
         stop = (before.thread_id,) if before and before.thread_id else ()
         job = {
@@ -68,7 +68,7 @@ class PlanReducer(EventContext):
         titles = {key: name if [*names.values()].count(name) == 1 else f"{name} ({key})" for key, name in names.items()}
         content = {title: one_line(self.value_in_words(key, values[key])) for key, title in titles.items()}
         step = {"id": "1", "title": action.name_in(self.language), "args": values}
-        plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, None, self.now)
+        plan = plans.next_plan_version(before, self._plan_id(memory, action), action, inputs, None, self.now)
         now = plans.add_draft(plan, plan.version, {"plan": content, "steps": [step]}, inputs, self.now)
         return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, now))
 

@@ -151,7 +151,7 @@ class PlanError(ConflictError):
         return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: read its current state")
 
 
-def start_version(
+def next_plan_version(
     plan: Plan | None, id: str, action: ActionDefinition, inputs: Inputs, thread_id: str | None, now: datetime
 ) -> Plan:
     """Return the next version without content, which addresses all open remarks; raise if the plan is executing."""

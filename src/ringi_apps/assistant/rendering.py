@@ -58,12 +58,14 @@ def markdown_table(rows: Sequence[Mapping[str, object]], most: int | None) -> st
     """Return rows as a Markdown table, with the number of further rows if there are more."""
     first = rows[:most]
     names = list(dict.fromkeys(name for row in first for name in row))
-    lines = [table_row(names), table_row("---" for _ in names)]
-    lines += [table_row("" if row.get(name) is None else value_text(row[name]) for name in names) for row in first]
+    lines = [markdown_table_row(names), markdown_table_row("---" for _ in names)]
+    lines += [
+        markdown_table_row("" if row.get(name) is None else value_text(row[name]) for name in names) for row in first
+    ]
     more = len(rows) - len(first)
     return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
 
 
-def table_row(cells: Iterable[str]) -> str:
+def markdown_table_row(cells: Iterable[str]) -> str:
     """Return one row of a table, with the cells escaped."""
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

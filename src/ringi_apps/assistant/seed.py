@@ -1,7 +1,7 @@
 """Reads and writes context memories and action definitions in the JSON format of the first design.
 
 It is for programs that have such documents: nothing in Ringi calls it. `load_memory` and `load_actions` turn a document
-into the `Definitions` of an assistant and the `ContextMemory` of a conversation; `memory_document` and
+into the `Definitions` of an assistant and the `ContextMemory` of a conversation; `context_memory_document` and
 `actions_document` write them back unchanged. What Ringi computes (whether an action is enabled, how much is collected)
 is written but not read, as a stored copy may be wrong. A required name that is no info is the plan itself.
 """
@@ -153,7 +153,9 @@ def load_actions(document: JsonObject, now: datetime, known: ContextMemory | Non
     return SeedData(definitions, memory)
 
 
-def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> JsonObject:
+def context_memory_document(
+    definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja"
+) -> JsonObject:
     """Return a context memory document. Absent fields are omitted, except those of `planData`.
 
     Args:

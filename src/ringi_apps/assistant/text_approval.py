@@ -9,7 +9,7 @@ import re
 from typing import get_args
 
 from ringi.base import fresh_sign_in
-from ringi.domain import Answer, Tier, Viewer, is_person
+from ringi.domain import Answer, Tier, Viewer, is_name_of_person
 from ringi.errors import NotFoundError
 from ringi.runs import RunContext
 from ringi_apps.assistant.memory import ContextMemory
@@ -42,7 +42,7 @@ def find_approved_plan(memory: ContextMemory, text: str) -> Plan | None:
 
 async def approve(host: RunContext, plan: Plan) -> bool:
     """Approve a plan's request as the person who sent the message; False if that is not possible."""
-    if not is_person(host.by) or plan.thread_id is None:
+    if not is_name_of_person(host.by) or plan.thread_id is None:
         return False
     try:
         thread = await host.runner.get(host.key.tenant, plan.thread_id)

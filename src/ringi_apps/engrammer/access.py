@@ -25,7 +25,7 @@ from ringi.server import (
 )
 from ringi_apps.engrammer.cautions import InsightCaution, find_cautions, learning_context_of
 from ringi_apps.engrammer.engrammer import EngrammerAgent
-from ringi_apps.engrammer.persistence import read_entries, read_playbook, turns_of
+from ringi_apps.engrammer.persistence import read_entries, read_playbook, turns_in_newest_checkpoint
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of, thread_ids_of
 from ringi_apps.engrammer.turns import Turn, new_turn
@@ -142,7 +142,11 @@ class CallerConversations:
         if not threads:
             raise NotFoundError("conversation", id)
         engrammer, backend = self.agents[threads[0].agent].engrammer, self._components.backend
-        turns = [turn for thread in threads for turn in with_current_turn(thread, await turns_of(backend, thread))]
+        turns = [
+            turn
+            for thread in threads
+            for turn in with_current_turn(thread, await turns_in_newest_checkpoint(backend, thread))
+        ]
         requests = [request for thread in threads for request in await learning_requests(backend, thread, turns)]
         rejected_ids = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
         keys = [Key(self._who.tenant, id) for id in sorted(rejected_ids)]

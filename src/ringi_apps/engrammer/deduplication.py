@@ -32,7 +32,7 @@ MAX_GRAM_COUNT = 16
 """Maximum count of a gram compared by bits; it takes the square of the count in bits."""
 
 
-class Bits(NamedTuple):
+class GramCounts(NamedTuple):
     """The counts of a text's common grams: `one.rows & other.columns` has as many bits as the product of two is.
 
     A gram has a square of bits: a text that has it twice sets two rows of it, or two columns.
@@ -75,14 +75,14 @@ class SimilarityIndex:
             if score > THRESHOLD - 0.001 and round_score(score) >= THRESHOLD:
                 yield at, round_score(score)
 
-    def _to_bits(self, grams: Counter[str]) -> Bits:
+    def _to_bits(self, grams: Counter[str]) -> GramCounts:
         rows, columns = bytearray(b"0" * (self._size + 1)), bytearray(b"0" * (self._size + 1))
         for gram in grams.keys() & self._places.keys():
             count, (start, most) = grams[gram], self._places[gram]
             rows[start : start + count * most] = b"1" * (count * most)
             for row in range(start, start + most * most, most):
                 columns[row : row + count] = b"1" * count
-        return Bits(int(rows, 2), int(columns, 2))
+        return GramCounts(int(rows, 2), int(columns, 2))
 
 
 def find_close_pairs(playbook: Playbook) -> Iterator[Pair]:

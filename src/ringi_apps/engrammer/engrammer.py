@@ -73,7 +73,7 @@ class Engrammer(EngrammerSettings):
             build_conversation_graph(self),
             title=self.title,
             description=self.description,
-            input_schema=schema_with_examples(self.examples),
+            input_schema=input_schema_with_questions(self.examples),
             input=lambda input: {"input": input},
             output=thread_output,
             engrammer=self,
@@ -85,7 +85,7 @@ class Engrammer(EngrammerSettings):
         return [conversation, deduplication]
 
 
-def schema_with_examples(examples: Sequence[str]) -> dict[str, Any]:
+def input_schema_with_questions(examples: Sequence[str]) -> dict[str, Any]:
     """Return the input schema with example questions."""
     properties = INPUT_SCHEMA["properties"]
     return {**INPUT_SCHEMA, "properties": {**properties, "query": {**properties["query"], "examples": [*examples]}}}

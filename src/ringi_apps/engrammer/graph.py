@@ -14,7 +14,7 @@ from langgraph.types import Send
 
 from ringi.backends import report_outages
 from ringi.base import OutageError, failpoint, jsonable
-from ringi.domain import Key, Thread, is_person
+from ringi.domain import Key, Thread, is_name_of_person
 from ringi.errors import ForbiddenError, InvalidError
 from ringi.runs import RunContext, run_context
 from ringi_apps.engrammer.entries import Entry, Tag
@@ -23,7 +23,7 @@ from ringi_apps.engrammer.generator import AnswerGenerator, NoteReader, cited_bu
 from ringi_apps.engrammer.insights import AnswerFeedback
 from ringi_apps.engrammer.learning import build_learning_graph
 from ringi_apps.engrammer.notes import NOTE_ERRORS, PLAYBOOK
-from ringi_apps.engrammer.persistence import append_in_run, read_in_run, turns_of
+from ringi_apps.engrammer.persistence import append_in_run, read_in_run, turns_in_newest_checkpoint
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.reflector import build_turn_update, describe_failure, request_reflection
 from ringi_apps.engrammer.roles import MAX_TEXT_LENGTH, generator_messages, reflector_messages, sum_usage
@@ -66,7 +66,7 @@ def compile_with_learning(graph: StateGraph[EngrammerThreadState], last_node: st
     """Return the compiled graph; after its last node it asks a person about each insight of the turn."""
     graph.add_node("learn", build_learning_graph(engrammer))
     graph.add_node("finish", finish)
-    graph.add_conditional_edges(last_node, send_insights, ["learn", "finish"])
+    graph.add_conditional_edges(last_node, start_learning_per_insight, ["learn", "finish"])
     graph.add_edge("learn", "finish")
     graph.add_edge("finish", END)
     return graph.compile()
@@ -77,7 +77,7 @@ def choose_start(state: EngrammerThreadState) -> str:
     return "reflect" if "feedback" in state["input"] else "answer"
 
 
-def send_insights(state: EngrammerThreadState) -> list[Send] | str:
+def start_learning_per_insight(state: EngrammerThreadState) -> list[Send] | str:
     """Start the learning graph for each insight, or finish."""
     return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or "finish"
 
@@ -99,7 +99,7 @@ class EngrammerNodes:
         at = host.inbox.clock().isoformat()
         if "feedback" not in input:
             return {"turns": [new_turn(host.run_id, host.key.id, input["query"].strip(), at)], "notes": {}}
-        if not is_person(host.by):
+        if not is_name_of_person(host.by):
             raise ForbiddenError(NO_AGENT_FEEDBACK)
         answer, verdict = await self._answered_turn(state, host, input.get("turn")), input["feedback"]
         feedback = AnswerFeedback(
@@ -212,7 +212,7 @@ class EngrammerNodes:
             siblings = [
                 turn
                 for each in visible_siblings(threads, host.key.id, host.by)
-                for turn in await turns_of(backend, each)
+                for turn in await turns_in_newest_checkpoint(backend, each)
             ]
         own = [turn for turn in state["turns"] if turn["run_id"] != host.run_id]
         return sorted([*siblings, *own], key=lambda turn: str(turn["at"]))

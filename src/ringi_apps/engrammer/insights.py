@@ -208,7 +208,7 @@ def rejection_entry(
     return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **metadata)
 
 
-def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
+def operation_edit_schema(operation: PlaybookOperation) -> dict[str, Any]:
     """Return the JSON Schema for edits of an operation: only text, section and scope may change."""
     fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
     text = {"type": "string", "minLength": 1, "maxLength": MAX_BULLET_LENGTH, "pattern": r"\S"}

@@ -14,7 +14,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi.backends import report_outages
 from ringi.base import Sentence, failpoint, sentences_text
-from ringi.domain import Action, Ask, Decision, Request, Wording, is_person
+from ringi.domain import Action, Ask, Decision, Request, Wording, is_name_of_person
 from ringi.integrations.langgraph import ask_question
 from ringi.runs import RunContext, run_context
 from ringi_apps.engrammer.entries import Entry
@@ -25,9 +25,9 @@ from ringi_apps.engrammer.insights import (
     InsightProposal,
     PlaybookOperation,
     approved_entry,
-    args_schema,
     build_proposal,
     check_operation,
+    operation_edit_schema,
     refusal_code,
     rejection_entry,
 )
@@ -152,7 +152,7 @@ class LearningNodes:
             title=sentences_text([title]),
             wording=Wording(title=(title,)),
             kind="learning",
-            action=Action(LEARN, operation.model_dump(mode="json"), schema=args_schema(operation)),
+            action=Action(LEARN, operation.model_dump(mode="json"), schema=operation_edit_schema(operation)),
             allowed=ALLOWED,
             context={"learning": learning_context(proposal)},
             assignee=engrammer.assignee,
@@ -180,7 +180,7 @@ def outcome_status(request: Request) -> str:
     response = request.response
     if request.erased or request.status != "completed" or not response:
         return "expired" if request.status == "expired" else "cancelled"
-    if response.decision == "reject" or not is_person(response.responder):
+    if response.decision == "reject" or not is_name_of_person(response.responder):
         return "rejected"
     return "edited" if response.decision == "edit" else "learned"
 

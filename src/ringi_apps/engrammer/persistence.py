@@ -136,7 +136,7 @@ async def _events(store: Store, key: Key, after: Position) -> list[Event]:
     return events
 
 
-async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
+async def turns_in_newest_checkpoint(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
     """Return the turns of a thread's newest checkpoint, oldest first; empty if the thread was erased."""
     return (await graph_state(backend, thread)).get("turns") or []
 

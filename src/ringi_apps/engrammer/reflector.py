@@ -80,7 +80,7 @@ def build_turn_update(
                 )
                 unsupported += 1
             else:
-                insights.append(build_insight(raw, number, evidence, playbook, turn))
+                insights.append(insight_from_proposal(raw, number, evidence, playbook, turn))
     return {
         "reflected": {**reflection.model_dump(include=REFLECTION_FIELDS), "failed": None},
         "insights": jsonable(insights),
@@ -123,7 +123,7 @@ def quotable_texts(turn: Turn, notes: Mapping[str, str], playbook: Playbook) -> 
     }
 
 
-def build_insight(
+def insight_from_proposal(
     raw: RawInsight, number: int, evidence: tuple[Evidence, ...], playbook: Playbook, turn: Turn
 ) -> Insight:
     """Return the insight of a proposal; refining an unknown bullet becomes an add."""

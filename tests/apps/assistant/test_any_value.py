@@ -23,7 +23,7 @@ from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.front_model import parse_answer
 from ringi_apps.assistant.memory import ContextMemory
-from ringi_apps.assistant.model_context import definitions_text
+from ringi_apps.assistant.model_context import infos_and_actions_text
 from ringi_apps.assistant.reducer import ConversationReducer
 from ringi_apps.assistant.views import actions_view, memory_view
 
@@ -116,8 +116,8 @@ def test_the_tool_offers_it_for_these_infos_only() -> None:
     assert strict_tool(declare_tool(assistant_of(free_room, PEOPLE))) is not None
     without = (replace(ROOM, may_be_any=False), PEOPLE)
     assert '"any"' not in json.dumps(declare_tool(assistant_of(*without)))
-    assert '"any"' not in definitions_text(Definitions(without), "en")
-    assert '- room: Room. "any" if the person does not mind' in definitions_text(HOTEL, "en")
+    assert '"any"' not in infos_and_actions_text(Definitions(without), "en")
+    assert '- room: Room. "any" if the person does not mind' in infos_and_actions_text(HOTEL, "en")
 
 
 @pytest.mark.parametrize(

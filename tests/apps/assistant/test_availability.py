@@ -20,7 +20,7 @@ from ringi_apps.assistant.explanations import (
     fix_label,
     reason_text,
     reasons_text,
-    rejection_text,
+    rejected_operation_text,
 )
 from ringi_apps.assistant.freshness import Freshness
 from ringi_apps.assistant.memory import ContextMemory, Provenance
@@ -43,7 +43,7 @@ def reasons(memory: ContextMemory, id: str, seconds: float = 0) -> list[tuple[st
 
 def plan_of(memory: ContextMemory, status: str = "planned") -> ContextMemory:
     action, inputs = OFFICE.action("plan"), Freshness(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
-    plan = plans.start_version(None, "p1", action, inputs, "side", NOON)
+    plan = plans.next_plan_version(None, "p1", action, inputs, "side", NOON)
     if status != "planning":
         plan = plans.add_draft(plan, 1, {"plan": {"steps": 2}}, inputs, NOON)
         plan = plan.model_copy(update={"status": status})
@@ -251,4 +251,4 @@ def test_reasons_are_told_with_the_names_that_people_know() -> None:
 
 def test_refusals_are_told_with_the_names_that_people_know() -> None:
     _, refused = memories.apply_ops(EMPTY, [MemoryOp(op="not_needed", key="goal")], OFFICE, ANNA, NOON)
-    assert rejection_text(refused[0], OFFICE, "ja") == "「目標」は必須のため、省略できません"
+    assert rejected_operation_text(refused[0], OFFICE, "ja") == "「目標」は必須のため、省略できません"

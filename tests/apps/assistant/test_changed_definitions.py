@@ -26,7 +26,7 @@ from ringi_apps.assistant.memory import ContextMemory, Provenance, memory_from_j
 from ringi_apps.assistant.memory_ops import MemoryOp
 from ringi_apps.assistant.model_context import person_text, state_text
 from ringi_apps.assistant.reducer import ConversationReducer
-from ringi_apps.assistant.seed import memory_document
+from ringi_apps.assistant.seed import context_memory_document
 from ringi_apps.assistant.stored_values import with_current_values
 from ringi_apps.assistant.views import memory_view
 
@@ -239,7 +239,7 @@ def test_the_page_says_the_reason_in_its_language_and_no_value(language: str, re
     (item,) = view.items
     assert (item.status, item.value, item.error) == ("pending", None, reason)
     assert (view.required_info_list[0].status, view.current_info_list) == ("pending", [])
-    document = memory_document(definitions, memory, NOON)
+    document = context_memory_document(definitions, memory, NOON)
     assert (document["requiredInfoList"][0]["status"], document["currentInfoList"]) == ("pending", [])
 
 

@@ -17,7 +17,7 @@ from ringi_apps.assistant.availability import availability_of_all
 from ringi_apps.assistant.definitions import DefinitionError
 from ringi_apps.assistant.event_context import TurnResult
 from ringi_apps.assistant.memory import ContextMemory
-from ringi_apps.assistant.model_context import definitions_text, state_text
+from ringi_apps.assistant.model_context import infos_and_actions_text, state_text
 from ringi_apps.assistant.reducer import ConversationReducer
 from ringi_apps.assistant.views import memory_view
 
@@ -173,7 +173,7 @@ def test_the_model_reads_defaults_apart_from_what_was_told() -> None:
     assert (state["defaults"], "people" in state["known"], state["missing"]) == ({"people": 2}, False, ["day"])
     assert "defaults" not in json.loads(state_text(BOOKING, tell(BEGUN, people=2), NOON, "en"))
     without = replace(BOOKING, infos=(BOOKING.infos[0], replace(PEOPLE, default=None), *BOOKING.infos[2:]))
-    assert definitions_text(BOOKING, "en") == definitions_text(without, "en")
+    assert infos_and_actions_text(BOOKING, "en") == infos_and_actions_text(without, "en")
 
 
 def test_a_memory_without_the_defaults_gets_them_and_nothing_else() -> None:

@@ -19,7 +19,7 @@ from ringi.testing.model import tool_call
 from ringi_apps.assistant import ActionDefinition, Assistant, Definitions, Info, person_text
 from ringi_apps.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
 from ringi_apps.assistant.definitions import DefinitionError
-from ringi_apps.assistant.front_model import FrontModel, build_messages, parse_answer
+from ringi_apps.assistant.front_model import ForcedToolModel, build_messages, parse_answer
 from ringi_apps.assistant.memory import ContextMemory
 from ringi_apps.assistant.model_context import as_table, one_language, state_text
 from ringi_apps.assistant.reply_stream import PartialReply
@@ -115,7 +115,7 @@ async def test_a_provider_that_refuses_a_forced_call_is_asked_without(status: in
 
 async def test_a_request_that_is_refused_in_every_form_gives_no_binding_up() -> None:
     office = ProviderOffice(refuses=400, refuses_all=True)
-    front, messages = FrontModel(office.assistant()), [HumanMessage("goal: grow")]
+    front, messages = ForcedToolModel(office.assistant()), [HumanMessage("goal: grow")]
     for _ in range(3):
         with pytest.raises(RefusedError):
             await front.ask(messages, {})

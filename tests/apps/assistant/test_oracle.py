@@ -156,7 +156,7 @@ class Dialogue:
         definitions, now = self.oracle.definitions, self.oracle.now
         action, before = definitions.action(PLAN), self.memory.plans.get("planning")
         inputs = Freshness(definitions, self.memory, now).inputs(action)
-        plan = plans.start_version(before, "p", action, inputs, "side", now)
+        plan = plans.next_plan_version(before, "p", action, inputs, "side", now)
         self.memory = self.memory.with_plan(plans.add_draft(plan, plan.version, {"plan": value}, inputs, now))
         self.oracle.planned_from = self.oracle.basis()
 

@@ -29,7 +29,7 @@ LATER = NOON + timedelta(minutes=5)
 
 
 def planning(plan: Plan | None = None, inputs: dict[str, str] = INPUTS) -> Plan:
-    return plans.start_version(plan, "p1", ACTION, inputs, "thread-1", NOON)
+    return plans.next_plan_version(plan, "p1", ACTION, inputs, "thread-1", NOON)
 
 
 def planned(plan: Plan | None = None, draft: Any = DRAFT, inputs: dict[str, str] = INPUTS) -> Plan:
@@ -312,7 +312,7 @@ class Planning(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan = plans.start_version(None, "p1", ACTION, {"a": "1"}, None, NOON)
+        self.plan = plans.next_plan_version(None, "p1", ACTION, {"a": "1"}, None, NOON)
         self.inputs = {"a": "1"}
         """What the world is now."""
         self.contents: dict[int, tuple[Any, tuple[Step, ...], str]] = {}
@@ -335,12 +335,12 @@ class Planning(RuleBasedStateMachine):
     def plan_again(self) -> None:
         if self.plan.status == "executing":
             assert (
-                refusal(lambda: plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON)).reason
+                refusal(lambda: plans.next_plan_version(self.plan, "new", ACTION, self.inputs, None, NOON)).reason
                 == "STATUS"
             )
             return
         opened = {each.id for each in self.plan.feedback if each.addressed_in is None}
-        self.became(plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON))
+        self.became(plans.next_plan_version(self.plan, "new", ACTION, self.inputs, None, NOON))
         assert opened <= {each.id for each in self.plan.feedback if each.addressed_in == self.plan.version}
 
     @rule(back=LATE, draft=DRAFTS)

@@ -15,7 +15,7 @@ from ringi_apps.assistant.availability import availability_of, availability_of_a
 from ringi_apps.assistant.explanations import reasons_text
 from ringi_apps.assistant.memory import ContextMemory, Provenance
 from ringi_apps.assistant.memory_ops import MemoryOp
-from ringi_apps.assistant.seed import SeedData, actions_document, load_actions, load_memory, memory_document
+from ringi_apps.assistant.seed import SeedData, actions_document, context_memory_document, load_actions, load_memory
 
 NOW = datetime(2024, 1, 15, 15, tzinfo=UTC)
 SAYS = Provenance(kind="user", actor="anna")
@@ -52,9 +52,9 @@ def why(memory_from_json: SeedData, id: str, language: str = "ja") -> str:
 @pytest.mark.parametrize("name", ["memory-project", "memory-sales"])
 def test_a_memory_is_written_back_as_it_was_read(name: str) -> None:
     memory_from_json = load_memory(example(name), NOW)
-    assert memory_document(*memory_from_json, NOW) == example(name)
+    assert context_memory_document(*memory_from_json, NOW) == example(name)
     stored = memories.memory_from_json(memory_from_json.memory.model_dump(mode="json"))
-    assert memory_document(memory_from_json.definitions, stored, NOW) == example(name)
+    assert context_memory_document(memory_from_json.definitions, stored, NOW) == example(name)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_a_document_claims_is_computed_anew() -> None:
     document["requiredInfoList"][2]["status"] = "collected"
     memory_from_json = load_memory(document, NOW)
     assert not enabled(memory_from_json)["plan-002"]
-    assert memory_document(*memory_from_json, NOW) == example("memory-sales")
+    assert context_memory_document(*memory_from_json, NOW) == example("memory-sales")
 
 
 def test_carrying_out_a_project_waits_for_its_plan_and_for_the_resources() -> None:

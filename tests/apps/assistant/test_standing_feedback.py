@@ -91,9 +91,9 @@ async def test_a_new_plan_after_one_that_was_carried_out_begins_without_feedback
 
 
 def test_forty_remarks_one_version_each_are_all_told() -> None:
-    plan = plans.start_version(None, "p", MAKE, {}, None, NOON)
+    plan = plans.next_plan_version(None, "p", MAKE, {}, None, NOON)
     for number in range(40):
         plan = plans.add_draft(plan, plan.version, {"plan": number}, {}, NOON)
         plan = plans.add_feedback(plan, Feedback(id=str(number), text=f"remark {number}", by="ann", at=NOON))
-        plan = plans.start_version(plan, "p", MAKE, {}, None, NOON)
+        plan = plans.next_plan_version(plan, "p", MAKE, {}, None, NOON)
     assert [each.text for each in plan.feedback] == [f"remark {number}" for number in range(40)]

@@ -36,7 +36,7 @@ def history_view(*values: Any) -> list[Any]:
 
 def planned() -> ContextMemory:
     action, inputs = OFFICE.action("plan"), Freshness(OFFICE, READY, NOON).inputs(OFFICE.action("plan"))
-    plan = plans.start_version(None, "p1", action, inputs, "side", NOON)
+    plan = plans.next_plan_version(None, "p1", action, inputs, "side", NOON)
     draft = {"plan": {"risk": "low"}, "steps": [{"id": "s1", "title": "Write", "action": "write", "args": {"n": 1}}]}
     plan = plans.add_draft(plan, 1, draft, inputs, after(1))
     plan = plans.add_feedback(plan, Feedback(id="f1", text="too tight", by="anna", at=after(2)))

@@ -17,7 +17,13 @@ from ringi.errors import NotFoundError
 from ringi.testing.model import ModelOutput, ScriptedModel
 from ringi_apps.engrammer import Engrammer
 from ringi_apps.engrammer.entries import VersionedEntry
-from ringi_apps.engrammer.persistence import MakeEntry, append_entry, read_entries, read_playbook, turns_of
+from ringi_apps.engrammer.persistence import (
+    MakeEntry,
+    append_entry,
+    read_entries,
+    read_playbook,
+    turns_in_newest_checkpoint,
+)
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.roles import REFLECTOR_PROMPT_START, RawInsight, Reflection
 from ringi_apps.engrammer.turns import Turn
@@ -97,7 +103,7 @@ class Lab:
         return await self.world.run(self.engrammer.deduplicator_name, {}, id)
 
     async def turns(self, id: str = TALK) -> list[Turn]:
-        return await turns_of(self.world.backend, await self.world.thread(id))
+        return await turns_in_newest_checkpoint(self.world.backend, await self.world.thread(id))
 
     async def turn(self, id: str = TALK) -> Turn:
         return (await self.turns(id))[-1]

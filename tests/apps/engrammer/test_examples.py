@@ -16,7 +16,7 @@ from ringi.domain.thread import Thread
 from ringi.testing.model import ModelOutput, ScriptedModel
 from ringi_apps.engrammer.demo import PROMPTS, agents, say
 from ringi_apps.engrammer.demo.movement import check, language_of
-from ringi_apps.engrammer.persistence import read_playbook, turns_of
+from ringi_apps.engrammer.persistence import read_playbook, turns_in_newest_checkpoint
 from ringi_apps.engrammer.playbook import Playbook
 from ringi_apps.engrammer.turns import Turn
 
@@ -56,7 +56,7 @@ class Talk:
         return await self.turn(id)
 
     async def turn(self, id: str = "talk") -> Turn:
-        return (await turns_of(self.world.backend, await self.world.thread(id)))[-1]
+        return (await turns_in_newest_checkpoint(self.world.backend, await self.world.thread(id)))[-1]
 
     async def decide(self, decision: str, having: str, id: str = "talk", **more: Any) -> Thread:
         """Decide the one proposal that has these words."""

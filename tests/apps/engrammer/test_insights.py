@@ -15,10 +15,10 @@ from ringi_apps.engrammer.insights import (
     PlaybookOperation,
     QuoteClaim,
     approved_entry,
-    args_schema,
     build_proposal,
     check_operation,
     insight_id,
+    operation_edit_schema,
     refusal_code,
     rejection_entry,
     verify_quotes,
@@ -146,7 +146,7 @@ def test_an_operation_that_names_no_bullet_is_not_taken_for_an_add() -> None:
 def test_a_person_can_change_only_the_text_and_the_section(op: str) -> None:
     playbook = Journal(GLUE, SAND).playbook
     operation = propose(playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",)).operation
-    schema, args = args_schema(operation), operation.model_dump(mode="json")
+    schema, args = operation_edit_schema(operation), operation.model_dump(mode="json")
     check_schema(schema, field="schema")
     check_instance(schema, args, field="args")
     other: dict[str, Any] = {
@@ -176,9 +176,9 @@ def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() ->
     retire = propose(playbook, op="retire", source_bullet_id="b-00001").operation
     reworded = {"text": SAND, "section": "mistakes"}
 
-    check_instance(args_schema(add), add.model_dump(mode="json") | reworded, field="args")
+    check_instance(operation_edit_schema(add), add.model_dump(mode="json") | reworded, field="args")
     with pytest.raises(InvalidError):
-        check_instance(args_schema(retire), retire.model_dump(mode="json") | {"text": SAND}, field="args")
+        check_instance(operation_edit_schema(retire), retire.model_dump(mode="json") | {"text": SAND}, field="args")
 
 
 def test_a_rejection_is_remembered() -> None:

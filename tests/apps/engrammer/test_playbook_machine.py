@@ -24,8 +24,8 @@ from ringi_apps.engrammer.insights import (
     InsightProposal,
     PlaybookOperation,
     approved_entry,
-    args_schema,
     build_proposal,
+    operation_edit_schema,
     refusal_code,
     rejection_entry,
 )
@@ -99,7 +99,7 @@ class Playing(RuleBasedStateMachine):
             proposal = build_proposal(insight(text, self.asked, op=op, **named), self.head, BUDGET, "engrammer")
             if proposal:
                 args = proposal.operation.model_dump(mode="json")
-                check_instance(args_schema(proposal.operation), args, field="args")
+                check_instance(operation_edit_schema(proposal.operation), args, field="args")
                 assert refusal_code(proposal.operation, self.head, BUDGET) in (None, "duplicate", "budget")
             self.ask(proposal)
         assert self.head == before

@@ -77,7 +77,7 @@ def writes_of(saver: Any) -> list[tuple[str, tuple[Any, ...]]]:
         [("text", "of a repeated step"), (INTERRUPT, [Interrupt("mixed", id="1")])],
         [(INTERRUPT, [Interrupt("a", id="1")]), (INTERRUPT, [Interrupt("b", id="1")]), (RESUME, ["c"])],
         [(INTERRUPT, [Interrupt("later", id="1")])],
-        [(ERROR, "e")],  # With results beside it, Ringi stores the error alone: see `FencedSaver`.
+        [(ERROR, "e")],  # With results beside it, Ringi stores the error alone: see `FencedCheckpointSaver`.
         [("__pregel_tasks", Send("node", n)) for n in range(50)],
         [],
     ]

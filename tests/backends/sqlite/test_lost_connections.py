@@ -17,7 +17,7 @@ from ringi.backends.sqlite.checkpoints import create_checkpoint_tables
 from ringi.backends.sqlite.database import SqliteDatabase, file_identity, sqlite_read_connection, sqlite_transaction
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
-from ringi.runs.lease import Lease, LoopWatch
+from ringi.runs.lease import EventLoopWatch, Lease
 from ringi.testing import store_request
 from ringi.testing.factories import a_thread
 
@@ -127,7 +127,7 @@ async def test_a_lease_is_not_renewed_in_another_file(
     logging.getLogger("ringi.runs.lease").addHandler(handler)
     delete(path)
     try:
-        async with LoopWatch(backend.another_store, {lease}):  # type: ignore[arg-type]
+        async with EventLoopWatch(backend.another_store, {lease}):  # type: ignore[arg-type]
             assert looked.wait(10)
     finally:
         logging.getLogger("ringi.runs.lease").removeHandler(handler)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
+from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
 from ringi.contracts.store import Store
 from ringi.domain.thread import Thread
 
@@ -53,7 +53,7 @@ def run_without_suspending(step: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("it waits: a store of memory does not")
 
 
-class FencedMemorySaver(FencedSaver):
+class FencedMemorySaver(FencedCheckpointSaver):
     """A saver without a gap between check and write: one process, and no await between them."""
 
     def __init__(self, inner: MemorySaver, store: Store, held: Thread) -> None:

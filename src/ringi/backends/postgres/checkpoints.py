@@ -19,7 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
+from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, PostgresDatabase
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
@@ -158,7 +158,7 @@ class PostgresCheckpoints:
             await AsyncPostgresSaver(connection).setup()
 
 
-class FencedPostgresSaver(FencedSaver):
+class FencedPostgresSaver(FencedCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction."""
 
     def __init__(self, checkpoints: PostgresCheckpoints, held: Thread) -> None:

@@ -366,7 +366,7 @@ def load_checkpoint_row(
     return PostgresSaver(StoredCheckpointRow(row), serde=serde).get_tuple(config)
 
 
-def exact_json_float(text: str) -> float:
+def float_kept_by_postgres(text: str) -> float:
     """Return a number of JSON text; raise `UnknownCheckpointError` if PostgreSQL returns another number."""
     # PostgreSQL writes 1e+22 with all its digits, which is an int, and has no negative zero.
     if "e+" in text or (text[0] == "-" and not float(text)):
@@ -374,4 +374,4 @@ def exact_json_float(text: str) -> float:
     return float(text)
 
 
-EXACT = json.JSONDecoder(parse_float=exact_json_float)
+EXACT = json.JSONDecoder(parse_float=float_kept_by_postgres)

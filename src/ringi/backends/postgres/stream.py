@@ -104,7 +104,7 @@ class StreamAddition(NamedTuple):
     origins: list[str | None]
 
 
-class StreamPage(NamedTuple):
+class PostgresStreamPage(NamedTuple):
     """A page of one stream."""
 
     key: Key
@@ -142,7 +142,7 @@ class PostgresStream(Stream):
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         alone = partial(self._database.fetch, READ, *key, after, limit)
-        rows = await self._pages.result(StreamPage(key, after, limit), alone)
+        rows = await self._pages.result(PostgresStreamPage(key, after, limit), alone)
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
@@ -166,7 +166,7 @@ async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[
     return [last.get(n) for n, _ in enumerate(additions, 1)]
 
 
-async def read_stream_pages(database: PostgresDatabase, pages: Sequence[StreamPage]) -> list[Rows | None]:
+async def read_stream_pages(database: PostgresDatabase, pages: Sequence[PostgresStreamPage]) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
     rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)

@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite import SqliteStore
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, call_saver_method
+from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
 from ringi.backends.rows import record_from_body
 from ringi.backends.sqlite.database import SqliteDatabase, sqlite_read_connection, sqlite_transaction
 from ringi.base.failpoints import failpoint
@@ -60,7 +60,7 @@ class BatchedSaver(SqliteSaver):
         failpoint("prune.before_commit")
 
 
-class FencedSqliteSaver(FencedSaver):
+class FencedSqliteSaver(FencedCheckpointSaver):
     """A saver with fence check and checkpoint in one transaction, on the file's single writer."""
 
     def __init__(self, database: SqliteDatabase, held: Thread) -> None:

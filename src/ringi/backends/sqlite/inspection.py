@@ -118,7 +118,7 @@ class ReadOnlySqlite(SqliteDatabase):
         return SettingError("url", f"sqlite:///{self.path}", why)
 
 
-class InspectedSqliteStore(SqliteStore):
+class DamagedSqliteStore(SqliteStore):
     """Reads the readable parts of a file with damaged pages or rows, and checks redundant data."""
 
     uninspected = ""
@@ -217,13 +217,13 @@ def compare_rows_with_records(
         except sqlite3.DatabaseError as error:
             why = error
             continue
-        findings = [finding for row in rows for finding in find_row_differences(kind, row, filed)]
+        findings = [finding for row in rows for finding in columns_unlike_record(kind, row, filed)]
         return findings, rows[-1]["row"] if rows else LAST
     next = next_readable_position(connection, table, "rowid", after)
     return [Finding(kind.record, NOWHERE, "", f"rows cannot be read up to row {next} ({why})")], next - 1
 
 
-def find_row_differences(kind: type[Record], row: dict[str, Any], filed: IndexTermSum) -> list[Finding]:
+def columns_unlike_record(kind: type[Record], row: dict[str, Any], filed: IndexTermSum) -> list[Finding]:
     """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
 
     def expected(record: Record) -> Columns:

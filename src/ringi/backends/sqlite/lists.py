@@ -112,12 +112,12 @@ def sqlite_index_terms(request: Request) -> str:
 
 def sqlite_terms_of_text(tenant: str, text: str) -> str:
     """Return the index terms of a tenant's searchable text."""
-    mark = tenant_prefix(tenant)
+    mark = tenant_term_prefix(tenant)
     return " ".join(f"{mark}{term}" for term in index_terms(text))
 
 
 @cache
-def tenant_prefix(tenant: str) -> str:
+def tenant_term_prefix(tenant: str) -> str:
     """Return the prefix of a tenant's terms: requests of other tenants are not even read."""
     return blake2b(tenant.encode(), digest_size=4).hexdigest()
 
@@ -312,7 +312,7 @@ class SqliteIndexScan:
         """Return the table and the conditions of the parts of an index to walk, and the values of each part."""
         query, where = self._listing.query, SqliteWhere()
         if names is None:
-            mark = tenant_prefix(str(query.tenant))
+            mark = tenant_term_prefix(str(query.tenant))
             return "search WHERE search MATCH ?", [[" AND ".join([f'"{mark}{term}"' for term in self._terms])]]
         if query.tenant is None:
             return "requests WHERE true", [[]]

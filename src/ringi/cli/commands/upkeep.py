@@ -204,7 +204,7 @@ def token_revoke(
     answers and claims.
     """
     from ringi.server.auth.authenticator import Keys
-    from ringi.server.auth.revocations import Revocation, Revocations, token_digest
+    from ringi.server.auth.revocations import LoadedRevocations, Revocation, token_digest
 
     if (token is None) == (name is None):
         raise SettingError("token", name, "pass either the token or --name")
@@ -214,7 +214,7 @@ def token_revoke(
         revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": token_digest(token)}
 
     async def work(backend: Backend, inbox: StoreInbox) -> tuple[Revocation, list[Ended]]:
-        revocations = Revocations(backend)
+        revocations = LoadedRevocations(backend)
         revocation = Revocation(**revoked, at=revocations.now(), by=process_user_name())
         await revocations.revoke(revocation)
         is_all = name and role in (None, "person", "admin")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, Name, safe_name, safe_repr
+from ringi.base.validation import FieldValidationError, Name, name_safe_for_message, safe_repr
 from ringi.domain.ask import Id
 
 END = "__end__"
@@ -63,7 +63,7 @@ def check_thread_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a thread search; raise for a key that threads here do not have."""
     for key in metadata.keys() - {"graph_id", "assistant_id"}:
         raise FieldValidationError(
-            safe_name(key), "is not stored here: search by graph_id or assistant_id", "unexpected"
+            name_safe_for_message(key), "is not stored here: search by graph_id or assistant_id", "unexpected"
         )
     return metadata
 

@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 from langgraph.prebuilt import ToolRuntime
 
-from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
+from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedCheckpointSaver
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import UnreadAnswersError, UnreadCause
 from ringi.domain.thread import FenceError
@@ -106,7 +106,7 @@ class AnswerReads(BaseCallbackHandler):
         """The tools that have started."""
 
     @contextmanager
-    def watching(self, saver: FencedSaver) -> Iterator[None]:
+    def watching(self, saver: FencedCheckpointSaver) -> Iterator[None]:
         """Watch the reads and writes of a saver, and the tools, in the body of the `with` statement.
 
         Raises:

@@ -45,7 +45,7 @@ from ringi.runs.context import (
     RUN_CONTEXT,
     RunContext,
     call_key,
-    checkable_schema,
+    checkable_arguments_schema,
     question_content_digest,
     set_context_variable,
     storable_value_as_text,
@@ -521,7 +521,7 @@ def question_with_tool_schemas(
         if why and "reject" in ask.resolved_allowed:
             refused_calls[position] = why
         elif "edit" in ask.resolved_allowed and action.args_schema is None:
-            typed = action.model_copy(update={"args_schema": checkable_schema(tool_call_schema(tool))})
+            typed = action.model_copy(update={"args_schema": checkable_arguments_schema(tool_call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
 

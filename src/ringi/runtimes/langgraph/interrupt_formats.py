@@ -112,7 +112,7 @@ def asks_of_own_interrupt(value: Any, schema: Schema | None) -> Sequence[Ask]:
 def asks_of_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
     asked = validate_or_none(ToolApproval, value) if schema is not None else None
-    decisions = decision_schemas(schema) if asked and schema else {}
+    decisions = interrupt_decision_schemas(schema) if asked and schema else {}
     if not asked or not schema or not decisions:
         return ()
     edited = schema_of_nested_property(schema, decisions.get("edit", {}), "edited_action", "args")
@@ -202,7 +202,7 @@ def validate_or_none(model: type[M], value: Any) -> M | None:
         return None
 
 
-def decision_schemas(schema: Schema) -> dict[str, Schema]:
+def interrupt_decision_schemas(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
     branches = [

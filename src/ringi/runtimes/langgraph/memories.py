@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from ringi.base.extras import UnsupportedError
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
-from ringi.domain.memories import Memory, is_person
+from ringi.domain.memories import Memory, is_name_of_person
 from ringi.errors import InvalidError, NotFoundError
 from ringi.inbox.inbox import StoreInbox
 
@@ -30,7 +30,7 @@ class PersonMemories(BaseStore):
 
     def __init__(self, inbox: StoreInbox, person: str | None) -> None:
         self._inbox, self._loop = inbox, asyncio.get_running_loop()
-        self._person = person if is_person(person) else None
+        self._person = person if is_name_of_person(person) else None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do the same as `abatch`, for synchronous steps."""

@@ -22,7 +22,7 @@ from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError
 from ringi.server.auth.absences import AbsenceTable
-from ringi.server.auth.revocations import Revocations, TokenMetadata, token_digest
+from ringi.server.auth.revocations import LoadedRevocations, TokenMetadata, token_digest
 from ringi.server.identity import Role, is_group_name, is_person_name, reserved_name_error
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
@@ -299,7 +299,9 @@ class Authenticator:
         absences: The people who are away.
     """
 
-    def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations, absences: AbsenceTable) -> None:
+    def __init__(
+        self, keys: Keys, settings: ServerSettings, revocations: LoadedRevocations, absences: AbsenceTable
+    ) -> None:
         self.keys, self.revocations, self.absences = keys, revocations, absences
         self._is_open, self._proxy = settings.no_auth, settings.proxy
         self.session_seconds = settings.session_seconds

@@ -55,7 +55,7 @@ class Revocation(StrictModel):
     """The mark of the only token that is revoked."""
 
 
-class Revocations:
+class LoadedRevocations:
     """Loads the revocations, and reloads them after each change."""
 
     def __init__(self, backend: Backend, on_change: Callable[[], None] = lambda: None) -> None:

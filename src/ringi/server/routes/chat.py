@@ -31,7 +31,7 @@ from ringi.server.message_parts import MessagePart, image_as_ai_sdk_part, parse_
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
-from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Sdk, encode_parts
+from ringi.server.sse.chat_parts import NEWEST, ChatMessageBuilder, Sdk, encode_parts
 from ringi.server.sse.conversation import (
     STREAM_CONTEXT,
     Conversations,
@@ -189,7 +189,7 @@ class ChatRoutes:
     async def _feed(self, connection: StreamConnection, context: ChatContext) -> None:
         connection.goodbye = STOPPING
         key, run_id = context.thread.key, str(context.thread.run_id)
-        message = MessageBuilder(run_id, key.id, context.thread.agent, context.sdk)
+        message = ChatMessageBuilder(run_id, key.id, context.thread.agent, context.sdk)
         await connection.write(encode_parts([message.start()]))
         reason, after = "stop", context.after
         async for items in run_output(self._backend, key, run_id, connection.turns):
@@ -215,17 +215,19 @@ class ChatRoutes:
         connection.end()
 
     async def _event_parts(
-        self, caller: Principal, message: MessageBuilder, event: dict[str, Any]
+        self, caller: Principal, message: ChatMessageBuilder, event: dict[str, Any]
     ) -> list[MessagePart]:
         """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
             return await self._waiting_parts(caller, message)
         return await self._request_parts(caller, message, [interrupt["id"] for interrupt in interrupts_of_pause(event)])
 
-    async def _waiting_parts(self, caller: Principal, message: MessageBuilder) -> list[MessagePart]:
+    async def _waiting_parts(self, caller: Principal, message: ChatMessageBuilder) -> list[MessagePart]:
         return await self._request_parts(caller, message, list(message.waiting))
 
-    async def _request_parts(self, caller: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[MessagePart]:
+    async def _request_parts(
+        self, caller: Principal, message: ChatMessageBuilder, ids: Sequence[str]
+    ) -> list[MessagePart]:
         requests = await readable_requests_by_id(self._backend.store, caller.tenant, ids)
         parts: list[MessagePart] = []
         for id in ids:
@@ -287,7 +289,7 @@ async def get(
 
 def chat_run_view(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> ChatRun:
     """Return one run: the user messages, and the parts of the agent's message."""
-    message = MessageBuilder(run.id, thread.id, thread.agent)
+    message = ChatMessageBuilder(run.id, thread.id, thread.agent)
     parts = [message.start()]
     for event in run.events:
         parts += message.add(event)

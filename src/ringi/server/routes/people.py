@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.memories import is_person
+from ringi.domain.memories import is_name_of_person
 from ringi.domain.request import Request
 from ringi.server.auth.permissions import visible_query
 from ringi.server.callers import Components, PersonCaller
@@ -41,7 +41,7 @@ async def find_people(
     wanted = q.strip().casefold()
     found = [name for name in ordered if wanted in name.removeprefix(GROUP).casefold()]
     groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
-    people = [name for name in found if is_person(name)]
+    people = [name for name in found if is_name_of_person(name)]
     return reply(KnownNames(people=people[:MOST], groups=groups[:MOST]))
 
 

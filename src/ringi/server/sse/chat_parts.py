@@ -49,7 +49,7 @@ class StreamedToolCall:
 
 
 @dataclass
-class MessageBuilder:
+class ChatMessageBuilder:
     """A message during its run."""
 
     id: str
@@ -219,15 +219,15 @@ DYNAMIC = {"dynamic": True}
 OWN_TOOL = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
 HANDLERS = {
-    "TEXT_MESSAGE_START": MessageBuilder._text,
-    "TEXT_MESSAGE_CONTENT": MessageBuilder._text,
-    "TEXT_MESSAGE_END": MessageBuilder._text,
-    "TOOL_CALL_START": MessageBuilder._call,
-    "TOOL_CALL_ARGS": MessageBuilder._call_args,
-    "TOOL_CALL_END": MessageBuilder._call_end,
-    "TOOL_CALL_RESULT": MessageBuilder._result,
-    "STATE_SNAPSHOT": MessageBuilder._values,
-    "CUSTOM": MessageBuilder._custom,
+    "TEXT_MESSAGE_START": ChatMessageBuilder._text,
+    "TEXT_MESSAGE_CONTENT": ChatMessageBuilder._text,
+    "TEXT_MESSAGE_END": ChatMessageBuilder._text,
+    "TOOL_CALL_START": ChatMessageBuilder._call,
+    "TOOL_CALL_ARGS": ChatMessageBuilder._call_args,
+    "TOOL_CALL_END": ChatMessageBuilder._call_end,
+    "TOOL_CALL_RESULT": ChatMessageBuilder._result,
+    "STATE_SNAPSHOT": ChatMessageBuilder._values,
+    "CUSTOM": ChatMessageBuilder._custom,
 }
 
 

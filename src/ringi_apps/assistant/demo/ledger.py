@@ -84,11 +84,11 @@ async def carry_out(office: Office, job: StepJob) -> TableRow:
     action = job.step.get("action")
     if action not in KINDS:
         raise StepError("action", "action", value=action, names=", ".join(KINDS))
-    args = validate(KINDS[action][0], job.step.get("args") or {})
+    args = validate_step_arguments(KINDS[action][0], job.step.get("args") or {})
     return await office.do(lambda connection: write_once(connection, action, args, job.key))
 
 
-def validate(kind: type[StepArgs], args: Mapping[str, object]) -> TableRow:
+def validate_step_arguments(kind: type[StepArgs], args: Mapping[str, object]) -> TableRow:
     """Validate the arguments of a step."""
     try:
         return kind.model_validate(args).model_dump(mode="json")

@@ -11,7 +11,7 @@ from ringi_apps.assistant.demo.ledger import carry_out
 from ringi_apps.assistant.demo.lookups import Lookups
 from ringi_apps.assistant.demo.office import Office, TableRow
 from ringi_apps.assistant.demo.planner import Planner
-from ringi_apps.assistant.demo.shared import Workflows, assistant_of, table, text_in
+from ringi_apps.assistant.demo.shared import Workflows, assistant_of, markdown_table, text_in
 from ringi_apps.assistant.demo.speaker import ScriptedAssistant
 
 PROMPT = "You help the people of a small company to plan their projects."
@@ -33,7 +33,7 @@ def assistant(model: BaseChatModel, office: Office) -> Assistant:
 async def status(lookups: Lookups, job: CallJob) -> str:
     """Return the status of the projects as a table."""
     lines = [row(each, job) for each in await lookups.projects({})]
-    return table(text_in(job.language, "heads", "projects"), lines)
+    return markdown_table(text_in(job.language, "heads", "projects"), lines)
 
 
 async def free(lookups: Lookups, job: CallJob) -> str:
@@ -43,7 +43,7 @@ async def free(lookups: Lookups, job: CallJob) -> str:
         f"| {each['free_hours']} |"
         for each in await lookups.free({})
     ]
-    return table(text_in(job.language, "heads", "people"), lines)
+    return markdown_table(text_in(job.language, "heads", "people"), lines)
 
 
 def row(project: TableRow, job: CallJob) -> str:

@@ -11,7 +11,7 @@ from ringi_apps.assistant.demo.ledger import carry_out
 from ringi_apps.assistant.demo.lookups import Lookups
 from ringi_apps.assistant.demo.office import Office
 from ringi_apps.assistant.demo.planner import Planner
-from ringi_apps.assistant.demo.shared import TEXTS, Workflows, assistant_of, table, text_in
+from ringi_apps.assistant.demo.shared import TEXTS, Workflows, assistant_of, markdown_table, text_in
 from ringi_apps.assistant.demo.speaker import ScriptedAssistant
 
 PROMPT = "You help the sales people of a small company to win customers."
@@ -38,7 +38,11 @@ async def leads(job: CallJob) -> str:
         for each in data["leads"]
     ]
     return "\n".join(
-        [text_in(language, "summaries", "leads", **data), "", table(text_in(language, "heads", "leads"), lines)]
+        [
+            text_in(language, "summaries", "leads", **data),
+            "",
+            markdown_table(text_in(language, "heads", "leads"), lines),
+        ]
     )
 
 

@@ -40,6 +40,6 @@ def text_in(language: str, group: str, name: str, /, **values: object) -> str:
     return in_language(TEXTS[group][name], language).format(**values)
 
 
-def table(head: str, lines: Iterable[str]) -> str:
+def markdown_table(head: str, lines: Iterable[str]) -> str:
     """Return a Markdown table from its head and its rows."""
     return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *lines])

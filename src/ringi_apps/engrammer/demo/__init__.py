@@ -35,7 +35,11 @@ PROMPT = "You help people in a small workshop with woodworking."
 
 def say(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
     """Return the next message of the scripted model; it depends only on the messages."""
-    return reflector.reply(messages) if reflector.is_asked(messages) else speaker.reply(messages)
+    return (
+        reflector.next_reflector_message(messages)
+        if reflector.is_asked(messages)
+        else speaker.next_generator_message(messages)
+    )
 
 
 def agents(model: BaseChatModel | None = None, database: Path | None = None) -> list[Agent]:

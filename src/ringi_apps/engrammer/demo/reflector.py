@@ -81,7 +81,7 @@ def is_asked(messages: Sequence[BaseMessage]) -> bool:
     return REFLECTOR_PROMPT_START in messages[0].text
 
 
-def reply(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
+def next_reflector_message(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
     """Return the next message of the reflector."""
     run = parse_input(messages)
     if BAD_JSON in run.question and len(messages) == len(("system", "run")):

@@ -47,7 +47,7 @@ def is_asked(messages: Sequence[BaseMessage]) -> bool:
     return GENERATOR_PROMPT_START in messages[0].text
 
 
-def reply(messages: Sequence[BaseMessage]) -> AIMessage:
+def next_generator_message(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the generator: a search, then reading, then the answer."""
     place = max(at for at, message in enumerate(messages) if isinstance(message, HumanMessage))
     query, since = messages[place].text, messages[place + 1 :]
