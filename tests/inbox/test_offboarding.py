@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -168,6 +169,35 @@ async def test_who_is_noted_while_marks_are_set_counts_for_the_next_ones(
     assert not inbox.known_people.has(inbox.tenant, "zoe")
     await inbox.note_person("zoe")
     assert not (await inbox.get(to_zoe.id)).unanswerable
+
+
+async def test_the_first_calls_of_a_person_set_the_marks_once(
+    inbox: StoreInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await inbox.note_person("ann")
+    to_zoe = [await inbox.ask("Go?", assignee="zoe") for _ in range(3)]
+    to_eve, marked = await inbox.ask("Go?", assignee="eve"), list[str]()
+    set_marks, mark, has_begun, may_go_on = inbox.mark_unanswerable, inbox.mark, asyncio.Event(), asyncio.Event()
+
+    async def wait_and_mark(query: Query) -> None:
+        has_begun.set()
+        await may_go_on.wait()
+        await set_marks(query)
+
+    async def count(request: Request) -> None:
+        marked.append(request.id)
+        await mark(request)
+
+    monkeypatch.setattr(inbox, "mark_unanswerable", wait_and_mark)
+    monkeypatch.setattr(inbox, "mark", count)
+    calls = [asyncio.create_task(inbox.note_person("zoe")) for _ in range(20)]
+    await has_begun.wait()
+    # Others do not wait for the marks of a person, however many requests there are.
+    await asyncio.wait_for(inbox.note_person("ann"), 5)
+    may_go_on.set()
+    await asyncio.gather(*calls)
+    assert sorted(marked) == sorted(each.id for each in to_zoe)
+    assert [(await inbox.get(each.id)).unanswerable for each in (*to_zoe, to_eve)] == [False, False, False, True]
 
 
 async def test_an_erasure_of_the_administrator_s_words_removes_the_name_of_the_person(inbox: StoreInbox) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -49,14 +51,17 @@ class KnownPeople:
         self._last_number: dict[str, int] = {}
         self.unmarked: dict[str, Query] = {}
         """The requests, by tenant, whose marks do not count people who were noted lately."""
+        self.marking: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Held by tenant while marks are set, because the first calls of a person come together."""
 
     def has(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
         """Return whether this process knows that a person with these groups is on record and counts for all marks."""
         if tenant in self.unmarked:
             return False
-        return self._is_noted(tenant, name, groups)
+        return self.is_noted(tenant, name, groups)
 
-    def _is_noted(self, tenant: str, name: str, groups: Iterable[str]) -> bool:
+    def is_noted(self, tenant: str, name: str, groups: Iterable[str]) -> bool:
+        """Return whether this process knows that a person with these groups is on record."""
         noted = self._noted.get(tenant, {}).get(name)
         if noted is not None and noted.issuperset(groups):
             return True
@@ -70,10 +75,10 @@ class KnownPeople:
             name: The name of the person.
             groups: The groups of the person.
         """
-        if self._stream is None or self._is_noted(tenant, name, groups):
+        if self._stream is None or self.is_noted(tenant, name, groups):
             return
         is_first = (await self.known(tenant)).is_empty
-        if self._is_noted(tenant, name, groups):
+        if self.is_noted(tenant, name, groups):
             return
         # As long as nobody was known, nothing could be compared.
         due = Query() if is_first else self.unmarked.get(tenant, Query(unanswerable=True))

@@ -79,8 +79,10 @@ class PeopleOperations(InboxCore):
             query: Which requests.
         """
         while found := await self.search(query.model_copy(update={"statuses": ("pending",)})):
+            known = await self.known_people.known(self.tenant)
             for request in found:
-                await self.mark(request)
+                if request.remarked(known.can_answer(request))[0] is not request:
+                    await self.mark(request)
             if len(found) < query.limit:
                 return
             query = query.model_copy(update={"before": cursor_after_record(found[-1])})
@@ -92,11 +94,15 @@ class PeopleOperations(InboxCore):
             name: The name of the person.
             groups: The groups of the person.
         """
-        await self.known_people.note(self.tenant, name, groups)
-        if query := self.known_people.unmarked.get(self.tenant):
-            await self.mark_unanswerable(query)
-            if self.known_people.unmarked.get(self.tenant) is query:
-                del self.known_people.unmarked[self.tenant]
+        known, marking = self.known_people, self.known_people.marking[self.tenant]
+        if marking.locked() and known.is_noted(self.tenant, name, groups):
+            return  # Another call is setting the marks; the calls of others need not wait for it.
+        async with marking:
+            await known.note(self.tenant, name, groups)
+            if query := known.unmarked.get(self.tenant):
+                await self.mark_unanswerable(query)
+                if known.unmarked.get(self.tenant) is query:
+                    del known.unmarked[self.tenant]
 
     async def forget_person(self, name: str) -> None:
         """Record that a person has no token any more, and mark what nobody else can answer; repeat it after an error.
