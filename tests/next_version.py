@@ -41,10 +41,10 @@ class Thread(Thread):
         return super()._let_go(type, fence, now, **changes, of_next=fence)
 """,
     "inbox/inbox.py": """
-class Inbox(Inbox):
+class StoreInbox(StoreInbox):
     async def submit(self, ask, **more):
         request = await super().submit(ask, **more)
-        return await self._change(
+        return await self.change(
             request.id, lambda r: (r, None) if r.noted else r.changed("noted", "next", self.clock(), noted=True)
         )
 """,
