@@ -41,7 +41,7 @@ Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names of this machine."""
-TEST_INBOXES: list[Inbox] = []
+TEST_INBOXES: list[StoreInbox] = []
 """The inboxes of the test harnesses in use; `open` without a URL gives the newest one."""
 
 
@@ -328,7 +328,8 @@ async def open(
 ) -> AsyncIterator[Inbox]:
     """Open an inbox with `async with` or `await`: on a store, or behind the URL of a server.
 
-    On a store, overdue requests expire while it is open.
+    On a store, overdue requests expire while it is open. In a test with a `TestHarness`, without a URL, it is the inbox
+    of the harness.
 
     Args:
         url: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…` or `https://…`; by default `RINGI_URL`.
@@ -347,7 +348,7 @@ async def open(
         UnavailableError: The store cannot be reached.
     """
     if url is None and TEST_INBOXES:
-        yield TEST_INBOXES[-1]
+        yield TEST_INBOXES[-1].for_tenant(tenant)
         return
     url = resolve_inbox_url(url)
     if is_server_url(url):

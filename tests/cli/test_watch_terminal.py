@@ -247,7 +247,7 @@ def test_help_lists_the_keys(desk: Desk) -> None:
 
 def test_a_mistake_of_our_own_is_told_in_a_line_on_a_whole_terminal(desk: Desk) -> None:
     desk.ask("Which?", description="x")
-    broken = f"import ringi.cli.terminal.request_screen as screen; screen.section_box = None; {ENTRY}"
+    broken = f"import ringi.cli.terminal.request_screen as screen; screen.request_section_box = None; {ENTRY}"
     with desk.watch(entry=broken) as screen:
         screen.until(CURSOR)
         screen.press("enter")

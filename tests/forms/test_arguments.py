@@ -91,6 +91,7 @@ def test_all_else_is_refused(schema: dict[str, Any], args: dict[str, Any], place
         ({"properties": {"amount": {}}}, {"amount": 3}, False),
         ({"properties": {"amount": {}}}, {"order": 1, "to": "eve"}, False),
         ({"properties": {"amount": {}}, "additionalProperties": True}, {"order": 1, "to": "eve"}, True),
+        ({"properties": {"amount": {}}, "additionalProperties": True}, {"amount": 3}, False),
     ],
 )
 def test_an_edit_has_what_was_shown_and_what_the_schema_names(

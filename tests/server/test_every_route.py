@@ -8,10 +8,13 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import APIRouter, Depends
 from tests.server.world import World, open_world
 
 from ringi.base.settings import SettingError
 from ringi.server import ServerSettings
+from ringi.server.callers import AdminCaller
+from ringi.server.calls import StrictRoute
 
 PAGE = "https://app.example.com"
 NO_TOKEN = {
@@ -217,3 +220,23 @@ async def test_a_wrong_query_is_refused_before_a_role(world: World, role: str) -
             if reply.status_code != 422 or name not in reply.text:
                 wrong.append(f"{method} {path}?{name}: {reply.status_code} {reply.text[:200]}")
     assert (wrong, count > 30) == ([], True)
+
+
+async def test_a_role_holds_on_routes_of_any_kind(world: World) -> None:
+    async def run(caller: AdminCaller) -> str:
+        return caller.name
+
+    def nested(name: str = Depends(run)) -> str:
+        return name
+
+    routers = [APIRouter(), APIRouter(route_class=StrictRoute)]
+    for number, router in enumerate(routers):
+        router.add_api_route(f"/x/{number}/own", run)
+        router.add_api_route(f"/x/{number}/nested", nested)
+        world.app.api.include_router(router, prefix="/included")
+        world.app.api.router.routes += router.routes
+    for place in [
+        f"{prefix}/x/{n}/{kind}" for prefix in ("", "/included") for n in (0, 1) for kind in ("own", "nested")
+    ]:
+        statuses = [(await world.client(role, role).get(place)).status_code for role in ("agent", "person", "admin")]
+        assert (place, statuses) == (place, [403, 403, 200])

@@ -11,7 +11,6 @@ SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}, "note":
 OPEN = {**SCHEMA, "additionalProperties": True}
 CASES = [
     (None, {"order": 2}, 200),
-    (None, {}, 200),
     (None, {"order": 1, "to": "eve"}, 422),
     (SCHEMA, {"order": 1, "note": "x"}, 200),
     (SCHEMA, {"order": 1, "to": "eve"}, 422),
@@ -35,6 +34,16 @@ async def test_an_edit_adds_no_argument_that_nobody_named(
         many = {"items": [{"id": "a", **body}]}
         several = await world.client().post("/v1/requests/respond", json=many)
         assert "args.to" in several.text
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object", "additionalProperties": True}])
+async def test_an_edit_drops_no_argument_that_the_schema_does_not_name(world: World, schema: Any) -> None:
+    action = {"name": "refund", "args": {"order": 1, "amount": 4}, **({"schema": schema} if schema else {})}
+    request = await world.asked(id="a", action=action)
+    body = {"decision": "edit", "args": {"amount": 3}, "digest": request.digest}
+    refused = await world.client().post("/v1/requests/a/respond", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "args.order")
+    assert (await world.client().get("/v1/requests/a")).json()["status"] == "pending"
 
 
 @pytest.mark.parametrize(

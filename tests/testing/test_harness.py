@@ -374,6 +374,14 @@ async def test_code_that_opens_its_own_inbox_gets_that_of_the_harness(ringi_harn
         assert not await inbox.find()
 
 
+async def test_inboxes_that_code_opens_are_closed_one_by_one(ringi_harness: TestHarness) -> None:
+    first, second = await ringi.open(), await ringi.open(tenant="acme")
+    await second.ask("Pay?")
+    await first.close()
+    await second.close()
+    assert [len(await ringi_harness.inbox.for_tenant(tenant).find()) for tenant in ("default", "acme")] == [0, 1]
+
+
 async def test_a_gated_function_without_an_inbox_asks_in_the_harness(ringi_harness: TestHarness) -> None:
     @ringi.gate(when=lambda args: args["amount"] > 100)
     async def refund(amount: int) -> int:

@@ -28,14 +28,13 @@ def check_edited_arguments(schema: Schema | None, args: Mapping[str, object], ed
     arguments allows no new ones. Only arguments that the schema names may be left out.
     """
     known = schema or {}
-    names = schema_property_names(known)
-    if names is not None and not names >= args.keys():
-        displayed = dict.fromkeys(sorted(args.keys() - names), True)
-        missing = [
-            FieldError(field_path("args", [name]), MISSING, "required") for name in displayed if name not in edited
-        ]
-        if missing:
-            raise InvalidError(missing[:MAX_ERRORS])
+    names, others = schema_property_names(known), sorted(args.keys() - declared_properties(known))
+    if missing := [
+        FieldError(field_path("args", [name]), MISSING, "required") for name in others if name not in edited
+    ]:
+        raise InvalidError(missing[:MAX_ERRORS])
+    if names is not None and others:
+        displayed = dict.fromkeys(others, True)
         known = {**known, "properties": {**_entries(known.get("properties")), **displayed}}
     try:
         check_call_arguments(known, edited)
@@ -116,12 +115,15 @@ def close_schema(schema: Schema) -> Schema:
 
 def schema_property_names(schema: Schema) -> frozenset[str] | None:
     """Return the properties that a schema names; None if it also accepts others."""
-    found = set[str]()
-    for part in _in_place(schema, schema):
-        if any(part.get(keyword) not in (None, False) for keyword in MORE):
-            return None
-        found |= {*_entries(part.get("properties")), *_listed(part, "required")}
-    return frozenset(found)
+    if any(part.get(keyword) not in (None, False) for part in _in_place(schema, schema) for keyword in MORE):
+        return None
+    return declared_properties(schema)
+
+
+def declared_properties(schema: Schema) -> frozenset[str]:
+    """Return the properties that a schema names, whether or not it accepts others too."""
+    parts = ({*_entries(part.get("properties")), *_listed(part, "required")} for part in _in_place(schema, schema))
+    return frozenset[str]().union(*parts)
 
 
 class _Closing:

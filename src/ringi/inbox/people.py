@@ -52,7 +52,7 @@ class KnownPeople:
         self.unmarked: dict[str, Query] = {}
         """The requests, by tenant, whose marks do not count people who were noted lately."""
         self.marking: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Held by tenant while marks are set, because the first calls of a person come together."""
+        """Held by tenant while marks are set, because the first calls of a person come together; of one event loop."""
 
     def has(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
         """Return whether this process knows that a person with these groups is on record and counts for all marks."""

@@ -45,7 +45,12 @@ class PeopleOperations(InboxCore):
                 known.refuse_unknown({"assignee": assignee}, to.groups)
             return after.marked(known.can_answer(after)), event
 
-        return await self.change(id_of(request), step)
+        after = await self.change(id_of(request), step)
+        # The marks of somebody who came or left meanwhile may have been set before this change.
+        if await self.known_people.known(self.tenant) != known:
+            await self.mark(after)
+            return await self.store.get(Request, self.tenant, after.id)
+        return after
 
     async def _take_back(self, id: str, by: Decider) -> Request | None:
         """Assign a request as before this person reassigned it; None if there is no reassignment to take back.

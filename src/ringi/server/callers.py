@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends
+from fastapi.dependencies.utils import request_params_to_args
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.requests import Request as HttpRequest
 
+from ringi.errors import RingiError
+from ringi.inbox.operations import Callers
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import ROLES
-from ringi.server.calls import ArgumentCheck
 from ringi.server.components import ServerComponents
 
 
-async def any_caller(http: HttpRequest) -> Principal:
-    """Return the caller of a call."""
-    found: Principal = http.app.state.auth.caller(http.scope)
-    return found
+def one_of(callers: Callers) -> Any:
+    """Return the dependency of a route that only these roles may call; a wrong query is refused before a role."""
+    refuse = ROLES[callers]
+
+    async def caller(http: HttpRequest) -> Principal:
+        found: Principal = http.app.state.auth.caller(http.scope)
+        try:
+            refuse(found)
+        except RingiError:
+            refuse_wrong_query(http)
+            raise
+        return found
+
+    return Depends(caller)
+
+
+def refuse_wrong_query(http: HttpRequest) -> None:
+    """Raise `RequestValidationError` if the route's own query parameters have wrong values."""
+    route = http.scope.get("route")
+    if isinstance(route, APIRoute):
+        _, errors = request_params_to_args(route.dependant.query_params, http.query_params)
+        if errors:
+            raise RequestValidationError(errors)
 
 
 async def components_of(http: HttpRequest) -> ServerComponents:
@@ -25,9 +48,9 @@ async def components_of(http: HttpRequest) -> ServerComponents:
     return found
 
 
-AnyCaller = Annotated[Principal, Depends(any_caller)]
-PersonCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["people"])]
-ReaderCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["readers"])]
-AuditorCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["auditors"])]
-AdminCaller = Annotated[AnyCaller, ArgumentCheck(ROLES["admins"])]
+AnyCaller = Annotated[Principal, one_of("anybody")]
+PersonCaller = Annotated[Principal, one_of("people")]
+ReaderCaller = Annotated[Principal, one_of("readers")]
+AuditorCaller = Annotated[Principal, one_of("auditors")]
+AdminCaller = Annotated[Principal, one_of("admins")]
 Components = Annotated[ServerComponents, Depends(components_of)]

@@ -6,9 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Coroutine, Set
-from dataclasses import dataclass
-from functools import wraps
-from inspect import signature
 from typing import Any
 
 from fastapi.dependencies.models import Dependant
@@ -137,31 +134,8 @@ def http_status_after_answer(request: Request) -> int:
     return 200 if request.is_final else 202
 
 
-@dataclass(frozen=True)
-class ArgumentCheck:
-    """In an annotation, the check of an argument of a `StrictRoute`, which comes after FastAPI's own checks."""
-
-    refuse: Callable[[Any], None]
-
-
 class StrictRoute(APIRoute):
     """A route that refuses unknown query parameters: a misspelled filter would otherwise match everything."""
-
-    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        checks = {
-            parameter.name: check
-            for parameter in signature(endpoint, eval_str=True).parameters.values()
-            for check in getattr(parameter.annotation, "__metadata__", ())
-            if isinstance(check, ArgumentCheck)
-        }
-
-        @wraps(endpoint)
-        async def check_and_call(**values: Any) -> Any:
-            for name, check in checks.items():
-                check.refuse(values[name])
-            return await endpoint(**values)
-
-        super().__init__(path, check_and_call if checks else endpoint, **options)
 
     def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
         """Return the handler, preceded by the check."""

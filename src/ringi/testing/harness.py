@@ -201,7 +201,7 @@ class TestHarness:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        TEST_INBOXES.remove(self.inbox)
+        TEST_INBOXES.pop()
         if kind is None:
             self.person.check()
 
@@ -351,7 +351,7 @@ class TestHarness:
     async def _reread(self, request: Request) -> Request:
         # Without a turn of the event loop, concurrent waits are not answered in time and no timeout can interrupt.
         await asyncio.sleep(0)
-        return await self.inbox.get(request.id)
+        return await self.inbox.for_tenant(request.tenant).get(request.id)
 
     async def _advance_to_first(self, ignored: Request, times: list[datetime]) -> None:
         if not times:

@@ -44,7 +44,7 @@ const maxRows = 20;
 /** Return a word of a command as Python's `shlex.quote` writes it. */
 const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 
-/** Return a command as one text, as `command_text` of the server side writes it; undefined for anything else. */
+/** Return a command as one text, as `shell_command_text` of the server side writes it; undefined for anything else. */
 function commandText(value: Json | undefined): string | undefined {
   if (typeof value === "string") return value;
   if (!Array.isArray(value) || value.length === 0 || !value.every((word) => typeof word === "string")) return undefined;

@@ -345,12 +345,12 @@ class GraphRun:
             with set_context_variable(METER, self._meter), reads.watching(self._saver):
                 await self.run(input, out, graphs, self.runtime_context(run.input, run.by))
         except ValidationError as error:
-            if not is_invalid_resume(error):
+            if not is_invalid_resume(error) or not (answers or position.has_begun):
                 raise
             if not answers:
                 raise RingiError(
                     "a step asked its questions in another order after an answer: ask them in one order, or call each "
-                    "in its own node or task; the tools of one ToolNode share its step"
+                    f"in its own node or task; the tools of one ToolNode share its step: {error}"
                 ) from error
             refused = next((id for id in answers if asked[id].may_refuse_answers), next(iter(answers)))
             raise AnswerRefusedError(refused, str(error)) from error
