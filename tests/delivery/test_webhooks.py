@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 from tests.delivery.office import SECRET, endpoint, office, settings
-from tests.delivery.receivers import OK, answers, breaks, drips, floods, hangs, receiving
+from tests.delivery.receivers import OK, Receiver, Writer, answers, breaks, drips, floods, hangs, receiving
 from tests.server.world import until
 
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend, open_inbox_on_backend
+from ringi.contracts.backend import MAX_CONCURRENT
 from ringi.delivery.addresses import NO_ADDRESS
 from ringi.delivery.deliveries import BATCH
 from ringi.delivery.signing import new_secret
@@ -136,7 +137,50 @@ async def test_a_receiver_that_never_answers_delays_nobody_else(store_url: str) 
                 await here.asked()
             await crm.calls(10)
 
-            assert len(dead.got) <= 1
+            assert len(dead.got) <= MAX_CONCURRENT
+
+
+async def test_a_receiver_gets_several_events_at_once_and_those_of_a_request_in_order(store_url: str) -> None:
+    may_end = asyncio.Event()
+
+    async def takes_time(receiver: Receiver, writer: Writer) -> None:
+        await may_end.wait()
+        await OK(receiver, writer)
+
+    async with (
+        receiving(takes_time) as slow,
+        receiving() as crm,
+        office(store_url, settings(endpoint(slow.url, "slow"), endpoint(crm.url), timeout=60.0)) as here,
+    ):
+        for request in [await here.asked() for _ in range(2 * MAX_CONCURRENT)]:
+            await here.answered(request)
+        await crm.calls(4 * MAX_CONCURRENT)
+        assert slow.types == ["request.created"] * MAX_CONCURRENT
+        may_end.set()
+        await slow.calls(4 * MAX_CONCURRENT)
+    for request_id in {got.json["data"]["id"] for got in slow.got}:
+        types = [got.json["type"] for got in slow.got if got.json["data"]["id"] == request_id]
+        assert types == ["request.created", "request.completed"]
+
+
+async def test_a_due_retry_does_not_wait_behind_what_is_new(store_url: str) -> None:
+    may_end = asyncio.Event()
+
+    async def takes_time(receiver: Receiver, writer: Writer) -> None:
+        await may_end.wait()
+        await OK(receiver, writer)
+
+    behaviours = [answers(500), *[takes_time] * MAX_CONCURRENT, OK]
+    async with receiving(*behaviours) as slow, office(store_url, settings(endpoint(slow.url), timeout=60.0)) as here:
+        failed = await here.asked()
+        await here.settled(failed, "waiting")
+        for _ in range(4 * MAX_CONCURRENT):
+            await here.asked()
+        await slow.calls(1 + MAX_CONCURRENT)
+        may_end.set()
+        await slow.calls(2 + 4 * MAX_CONCURRENT)
+    tries = [number for number, got in enumerate(slow.got) if got.json["data"]["id"] == failed.id]
+    assert tries[1] <= 2 * MAX_CONCURRENT
 
 
 @pytest.mark.parametrize("behaviour", [hangs, drips])

@@ -199,9 +199,9 @@ class ClaimedJobs(Jobs):
             log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
 
 
-def job_to_row(job: Job) -> tuple[str, str, str, str, int]:
-    """Return a job as a row of SQL: key, kind, partition key, payload and earlier attempts."""
-    return job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts
+def job_to_row(job: Job) -> tuple[str, str, str, str, int, str | None]:
+    """Return a job as a row of SQL: key, kind, partition key, payload, earlier attempts and concurrency key."""
+    return job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts, job.concurrency_key
 
 
 def job_from_row(row: Iterable[Any]) -> Job:

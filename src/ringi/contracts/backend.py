@@ -318,12 +318,15 @@ class Job(StrictModel):
     kind: str
     partition_key: str = Field(alias="lane")
     """Jobs with the same partition key run one after another."""
+    concurrency_key: str | None = None
+    """At most `MAX_CONCURRENT` jobs with the same concurrency key run at once, of all workers; retries come first."""
     payload: dict[str, Any] = {}
     attempts: int = 0
     """The number of earlier attempts."""
 
 
 JobHandler = Callable[[Job], Awaitable[None]]
+MAX_CONCURRENT = 8
 
 ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
 """Seconds for which the announcement of a worker is kept after the worker ended."""

@@ -111,10 +111,7 @@ def asked_webhook(request: Request, name: str) -> Webhook | None:
 
 
 def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str]:
-    """Return the kind of a receiver's jobs, and their partition key.
-
-    A slow or dead receiver delays only deliveries with the same partition key.
-    """
+    """Return the kind of a receiver's jobs, and their concurrency key: a slow or dead receiver delays no others."""
     if webhook := asked_webhook(request, name):
         return ASKED_SIGNED if webhook.secret_ref else ASKED, f"webhook/{request.tenant}/{webhook.url}"
     return CONFIGURED, "mail" if name.startswith(MAIL) else f"webhook/{name}"

@@ -47,7 +47,10 @@ async def test_nothing_is_left_of_what_is_done(server: RedisServer, notifier: No
             stop.set()
 
     await jobs.submit_all(
-        [Job(key=f"k{n}", kind="test", partition_key=f"l{n % 7}", payload={"n": n}) for n in range(50)]
+        [
+            Job(key=f"k{n}", kind="test", partition_key=f"l{n % 7}", concurrency_key=f"c{n % 3}", payload={"n": n})
+            for n in range(50)
+        ]
     )
     await jobs.work(handle, kinds=("test",), concurrency=8, stop=stop)
     assert len(set(done)) == 50

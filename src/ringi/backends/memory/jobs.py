@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Collection
 
 from ringi.backends.claimed_jobs import RETRY_SECONDS
 from ringi.base.clock import retry_delay_after
 from ringi.base.loops import cancel_all
-from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs, Wakeup
+from ringi.contracts.backend import MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs, Wakeup
 
 log = logging.getLogger(__name__)
 
 
 class MemoryJobs(Jobs):
-    """The unfinished jobs in the order of submission, with those in progress and those deferred."""
+    """The unfinished jobs in the order of submission, retries first, with those in progress and those deferred."""
 
     def __init__(self) -> None:
         self._unfinished: dict[str, Job] = {}
@@ -47,9 +48,16 @@ class MemoryJobs(Jobs):
             await cancel_all(stopping, *tasks)
 
     def _claim(self, kinds: Collection[str]) -> Job | None:
-        busy = {self._unfinished[key].partition_key for key in self._running}
-        taken = self._running | self._deferred
-        free = (job for key, job in self._unfinished.items() if key not in taken and job.partition_key not in busy)
+        running = [self._unfinished[key] for key in self._running]
+        busy, taken = {job.partition_key for job in running}, self._running | self._deferred
+        full = {
+            key for key, count in Counter(job.concurrency_key for job in running).items() if count >= MAX_CONCURRENT
+        }
+        free = (
+            job
+            for key, job in self._unfinished.items()
+            if key not in taken and job.partition_key not in busy and (job.concurrency_key or key) not in full
+        )
         job = next((job for job in free if job.kind in kinds), None)
         if job:
             self._running.add(job.key)
@@ -72,7 +80,9 @@ class MemoryJobs(Jobs):
             self._running.discard(job.key)
 
     def _defer(self, job: Job, wait: float) -> None:
-        self._unfinished[job.key] = job.model_copy(update={"attempts": job.attempts + 1})
+        # Retries come before first attempts.
+        del self._unfinished[job.key]
+        self._unfinished = {job.key: job.model_copy(update={"attempts": job.attempts + 1}), **self._unfinished}
         self._deferred.add(job.key)
         asyncio.get_running_loop().call_later(wait, self._wake, job.key)
 

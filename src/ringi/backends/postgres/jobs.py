@@ -11,11 +11,12 @@ from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
 
-JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries")
+JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries", "concurrency_key")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.
 SUBMIT = """
-INSERT INTO jobs (key, kind, lane, payload, tries) SELECT new.*
-FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[]) AS new ORDER BY 1 ON CONFLICT DO NOTHING
+INSERT INTO jobs (key, kind, lane, payload, tries, concurrency_key) SELECT new.*
+FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[], {}::text[]) AS new
+ORDER BY 1 ON CONFLICT DO NOTHING
 """
 SUBMIT_ALONE = SUBMIT.format("", *(f"${n}" for n, _ in enumerate(JOB_COLUMNS, 1)))
 CLAIM = "SELECT key, kind, lane, payload, tries FROM claim_jobs($1, $2, $3, $4)"

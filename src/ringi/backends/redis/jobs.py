@@ -12,19 +12,19 @@ from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.redis.server import RedisServer
 from ringi.base.extras import UnsupportedError
-from ringi.contracts.backend import Job, Notifier
+from ringi.contracts.backend import MAX_CONCURRENT, Job, Notifier
 from ringi.domain.thread import Thread
 
 log = logging.getLogger(__name__)
 
 
 class RedisJobs(ClaimedJobs):
-    """A hash of the jobs, and for each kind a sorted set by due time; each step is one script."""
+    """A hash of the jobs, and for each kind two sorted sets by due time, one of retries; each step is one script."""
 
     def __init__(self, server: RedisServer, notifier: Notifier) -> None:
         super().__init__(notifier)
         self._submit, self._take, self._hold = (server.script(name) for name in ("submit", "claim", "hold"))
-        self._keys = [server.key("jobs", name) for name in ("all", "due", "claims", "tries", "lanes")]
+        self._keys = [server.key("jobs", name) for name in ("all", "due", "claims", "tries", "lanes", "running")]
 
     async def submit(self, job: Job) -> None:
         await self.submit_all([job])
@@ -38,7 +38,9 @@ class RedisJobs(ClaimedJobs):
     async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
         jobs = list[Job]()
         while len(jobs) < limit and (
-            found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])
+            found := await self._take(
+                self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), MAX_CONCURRENT, *kinds]
+            )
         ):
             key, body, kind, lane, tries = found
             job = job_from_redis(body)
@@ -46,7 +48,7 @@ class RedisJobs(ClaimedJobs):
                 jobs.append(job.model_copy(update={"attempts": int(tries)}))
                 continue
             log.error("job %r cannot be read and is set aside, undone: look at it in %s", key, self._keys[0])
-            await self._hold(self._keys, [self._me, key, kind, lane, "set_aside", 0])
+            await self._hold(self._keys, [self._me, key, kind, lane, "set_aside", 0, ""])
         return jobs
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
@@ -61,7 +63,8 @@ class RedisJobs(ClaimedJobs):
         await self._change(job, "free", seconds)
 
     async def _change(self, job: Job, what: str, seconds: float) -> None:
-        await self._hold(self._keys, [self._me, job.key, job.kind, job.partition_key, what, int(seconds * 1e6)])
+        about = [job.key, job.kind, job.partition_key, what, int(seconds * 1e6), job.concurrency_key or ""]
+        await self._hold(self._keys, [self._me, *about])
 
 
 def job_from_redis(body: bytes) -> Job | None:

@@ -11,20 +11,42 @@ from typing import Any
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, Notifier
 
-SUBMIT = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
-# By kind: what waits for a worker of another kind would be read by each claim.
-FREE = """
-SELECT jobs.key FROM json_each(:kinds) AS each JOIN jobs ON jobs.rowid IN (
-  SELECT j.rowid FROM jobs j WHERE j.kind = each.value AND run_at <= :now
-  AND (claimed_until IS NULL OR claimed_until <= :now)
-  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
-    b.claimed_until > :now OR b.run_at <= :now AND (b.run_at, b.rowid) < (j.run_at, j.rowid)
-    AND b.kind IN (SELECT value FROM json_each(:kinds))
-  ))
-  ORDER BY j.run_at, j.rowid LIMIT :limit
-) ORDER BY run_at, jobs.rowid LIMIT :limit
+SUBMIT = """
+INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, concurrency_key, run_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+# What waits for a worker of another kind, or behind many others of one concurrency key, is not read by each claim.
+DUE = """j.run_at <= :now AND (j.claimed_until IS NULL OR j.claimed_until <= :now)
+    AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
+      b.claimed_until > :now OR b.run_at <= :now AND (b.run_at, b.rowid) < (j.run_at, j.rowid)
+      AND b.kind IN (SELECT value FROM json_each(:kinds))
+    ))"""
+FREE = f"""
+WITH RECURSIVE keys (name) AS (
+  SELECT min(concurrency_key) FROM jobs WHERE concurrency_key > ''
+  UNION ALL SELECT (SELECT min(concurrency_key) FROM jobs WHERE concurrency_key > name) FROM keys WHERE name IS NOT NULL
+), running AS (
+  SELECT name, (SELECT count(*) FROM jobs WHERE concurrency_key = name AND claimed_until > :now) AS number
+  FROM keys WHERE name IS NOT NULL
+), due AS (
+  SELECT jobs.key, jobs.run_at, jobs.rowid AS n, 0 AS place FROM json_each(:kinds) AS each JOIN jobs ON jobs.rowid IN (
+    SELECT j.rowid FROM jobs j INDEXED BY jobs_without_key
+    WHERE j.kind = each.value AND j.concurrency_key IS NULL AND {DUE}
+    ORDER BY j.run_at, j.rowid LIMIT :limit
+  )
+  UNION ALL
+  SELECT jobs.key, jobs.run_at, jobs.rowid AS n, number + row_number() OVER (
+    PARTITION BY name ORDER BY jobs.tries = 0, jobs.run_at, jobs.rowid
+  ) AS place
+  FROM running, (SELECT 0 AS is_first UNION ALL SELECT 1) AS turn
+  JOIN jobs ON number < {MAX_CONCURRENT} AND jobs.rowid IN (
+    SELECT j.rowid FROM jobs j WHERE j.concurrency_key = name AND (j.tries = 0) = is_first
+    AND j.kind IN (SELECT value FROM json_each(:kinds)) AND {DUE}
+    ORDER BY j.run_at, j.rowid LIMIT {MAX_CONCURRENT}
+  )
+)
+SELECT key FROM due WHERE place <= {MAX_CONCURRENT} ORDER BY place, run_at, n LIMIT :limit
 """
 CLAIM = f"""
 UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN ({FREE})

@@ -9,16 +9,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ringi.contracts.backend import Job, JobHandler, JobNotDueError, Jobs
+from ringi.contracts.backend import MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs
 
 KINDS = ("test",)
 LIMIT = 20.0
 """Seconds after which an unprocessed job counts as lost."""
 
 
-def job_for_test(key: str, partition_key: str | None = None) -> Job:
+def job_for_test(key: str, partition_key: str | None = None, concurrency_key: str | None = None) -> Job:
     """Return a job; it is alone in its partition unless a partition key is given."""
-    return Job(key=key, kind="test", partition_key=partition_key or key, payload={"of": key})
+    shared = {"partition_key": partition_key or key, "concurrency_key": concurrency_key}
+    return Job(key=key, kind="test", payload={"of": key}, **shared)
 
 
 class RecordingHandler:
@@ -178,6 +179,48 @@ class JobsConformance:
             await met.wait()
 
         assert met.is_set()
+
+    async def test_some_jobs_with_one_concurrency_key_run_at_once(self, jobs: Jobs, other: Jobs) -> None:
+        running, most, handler, rest = set[str](), 0, RecordingHandler(expected=3 * MAX_CONCURRENT), asyncio.Event()
+
+        async def handle(job: Job) -> None:
+            nonlocal most
+            if not job.concurrency_key and job.key == "another":
+                rest.set()
+                return
+            running.add(job.key)
+            most = max(most, len(running))
+            await rest.wait()
+            await asyncio.sleep(0.01)
+            running.discard(job.key)
+            await handler(job)
+
+        keys = [f"job-{n}" for n in range(3 * MAX_CONCURRENT)]
+        for key in keys:
+            await jobs.submit(job_for_test(key, concurrency_key="slow"))
+        async with job_worker_running(jobs, handle, 64), job_worker_running(other, handle, 64):
+            # It comes last, and does not wait for those of another key.
+            await jobs.submit(job_for_test("another"))
+            await handler.done.wait()
+
+        assert most == MAX_CONCURRENT
+        assert sorted(handler.keys) == sorted(keys)
+
+    async def test_a_retry_comes_before_what_waits_longer(self, jobs: Jobs) -> None:
+        handler = RecordingHandler(expected=6 * MAX_CONCURRENT)
+
+        async def handle(job: Job) -> None:
+            if job.key == "job-0" and not job.attempts:
+                raise JobNotDueError(0.01)
+            await asyncio.sleep(0.05)
+            await handler(job)
+
+        for n in range(6 * MAX_CONCURRENT):
+            await jobs.submit(job_for_test(f"job-{n}", concurrency_key="slow"))
+        async with job_worker_running(jobs, handle, 64):
+            await handler.done.wait()
+
+        assert handler.keys.index("job-0") < 4 * MAX_CONCURRENT
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
         running, most, handler = 0, 0, RecordingHandler(expected=6)

@@ -1,0 +1,70 @@
+-- At most 8 jobs with one concurrency key run at once: retries first, and each key gets its turn.
+ALTER TABLE jobs ADD COLUMN concurrency_key text COLLATE "C";
+CREATE INDEX jobs_without_key ON jobs (kind, run_at) WHERE concurrency_key IS NULL;
+CREATE INDEX jobs_with_key ON jobs (concurrency_key, (tries = 0), run_at) WHERE concurrency_key IS NOT NULL;
+CREATE INDEX jobs_running ON jobs (concurrency_key, claimed_until)
+  WHERE concurrency_key IS NOT NULL AND claimed_until IS NOT NULL;
+
+-- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
+-- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
+CREATE OR REPLACE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds double precision) RETURNS TABLE (
+  key text, kind text, lane text, payload text, tries integer
+) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  now timestamptz := clock_timestamp();
+  same CONSTANT integer := 8;
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM unnest(kinds) AS each (kind), LATERAL (
+      SELECT FROM jobs WHERE jobs.kind = each.kind AND run_at <= now AND (claimed_until IS NULL OR claimed_until <= now) LIMIT 1
+    ) AS due
+  ) THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('ringi claims'), hashtext(current_schema()));
+  now := clock_timestamp();
+  RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
+  WHERE jobs.key IN (
+    WITH RECURSIVE keys (name) AS (
+      (SELECT jobs.concurrency_key FROM jobs WHERE jobs.concurrency_key IS NOT NULL ORDER BY jobs.concurrency_key LIMIT 1)
+      UNION ALL
+      SELECT (
+        SELECT jobs.concurrency_key FROM jobs WHERE jobs.concurrency_key > keys.name ORDER BY jobs.concurrency_key LIMIT 1
+      ) FROM keys WHERE keys.name IS NOT NULL
+    ), running AS (
+      SELECT keys.name, (
+        SELECT count(*) FROM jobs WHERE jobs.concurrency_key = keys.name AND claimed_until > now
+      ) AS number FROM keys WHERE keys.name IS NOT NULL
+    ), found (key, run_at, place) AS (
+      SELECT first.key, first.run_at, 0 FROM unnest(kinds) AS each (kind), LATERAL (
+        SELECT due.key, due.run_at FROM jobs AS due
+        WHERE due.kind = each.kind AND due.concurrency_key IS NULL AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
+        AND NOT EXISTS (
+          SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
+            other.claimed_until > now
+            OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
+          )
+        )
+        ORDER BY due.run_at LIMIT most
+      ) AS first
+      UNION ALL
+      SELECT first.key, first.run_at, running.number + row_number() OVER (
+        PARTITION BY running.name ORDER BY first.tries = 0, first.run_at, first.key
+      ) FROM running, (VALUES (false), (true)) AS turn (is_first), LATERAL (
+        SELECT due.key, due.run_at, due.tries FROM jobs AS due
+        WHERE running.number < same AND due.concurrency_key = running.name AND (due.tries = 0) = turn.is_first
+        AND due.kind = ANY (kinds) AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
+        AND NOT EXISTS (
+          SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
+            other.claimed_until > now
+            OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
+          )
+        )
+        ORDER BY due.run_at LIMIT same
+      ) AS first
+    )
+    SELECT found.key FROM found WHERE found.place <= same ORDER BY found.place, found.run_at LIMIT most
+  ) AND jobs.run_at <= now AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now) -- Its owner may just have renewed it.
+  RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
+END $$;
