@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 
 from tests.servers import free_port, mortal_postgres, redis
 
@@ -20,6 +21,7 @@ from ringi.server import Keys, Principal
 from ringi.server.auth.links import mint_link
 
 SERVERS, WORKERS = 2, 3
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 agents = demo_agents()
 """The agents for `ringi serve --agents scripts.cluster`."""
 
@@ -47,8 +49,18 @@ def link_of(server: subprocess.Popen[bytes], home: str) -> str:
     )
 
 
+def stop(number: int, frame: FrameType | None) -> None:
+    """End the program, and with it all that it started, at the first of these signals."""
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    print("stopping …", flush=True)
+    raise SystemExit
+
+
 def main() -> None:
-    """Start all processes, print their addresses, and stop them on Ctrl-C."""
+    """Start all processes, print their addresses, and stop them on Ctrl-C, SIGTERM or a closed terminal."""
+    for each in STOPPING:
+        signal.signal(each, stop)
     with ExitStack() as stack:
         print("starting PostgreSQL, Redis, two servers and three workers …", flush=True)
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ringi-cluster-"))
@@ -65,10 +77,7 @@ def main() -> None:
             "\nStart a run on one page, answer it on the other, and kill -9 what you like. Stop with Ctrl-C.",
             flush=True,
         )
-        try:
-            signal.pause()
-        except KeyboardInterrupt:
-            print("stopping …", flush=True)
+        signal.pause()
 
 
 if __name__ == "__main__":

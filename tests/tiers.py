@@ -124,6 +124,7 @@ PLACES = {
     "tests/statistics/test_counting.py": "quick",
     "tests/test_absent_notifier.py": "quick",
     "tests/test_cli.py": "stores",
+    "tests/test_cluster.py": "stores",
     "tests/test_docs.py": "all",
     "tests/test_architecture.py": "check",
     "tests/test_deploy.py": "check",
