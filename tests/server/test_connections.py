@@ -164,3 +164,30 @@ async def test_when_all_connections_are_in_use_a_new_one_is_refused() -> None:
             assert b" 503 " in await rest_of(reader)
         asked = await world.asked()
         assert (await one.next()).data["request"]["id"] == asked.id
+
+
+async def test_a_reply_that_nobody_reads_is_dropped_and_a_slow_reader_gets_all_of_it() -> None:
+    size, count = 90_000, 60
+    async with open_world("memory://", body_seconds=0.5) as world, served(world) as server:
+        for n in range(count):
+            await world.asked(id=f"r{n}", context={"text": "x" * size})
+        lines = (
+            f"GET /v1/requests?limit={count} HTTP/1.1", "host: localhost",
+            f"authorization: Bearer {world.token('agent', 'bot')}", "\r\n",
+        )  # fmt: skip
+        async with connected(world) as (reader, writer), connected(world) as (_, deaf):
+            deaf.transport.pause_reading()  # type: ignore[attr-defined]
+            for each in (writer, deaf):
+                each.write("\r\n".join(lines).encode())
+            received = 0
+            while received < size * count:
+                part = await asyncio.wait_for(reader.read(PROGRESS), LIMIT)
+                assert part, f"closed after {received} bytes"
+                received += len(part)
+            port = deaf.get_extra_info("sockname")[1]
+
+            def ports() -> set[int]:
+                found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
+                return {each.transport.get_extra_info("peername")[1] for each in found}
+
+            await until(lambda: port not in ports())

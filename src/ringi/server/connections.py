@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose headers or body are late, and the oldest such connection above the limit."""
+    """Closes a connection whose call is late or whose reply is not read, and the oldest late one above the limit."""
 
     settings = ServerSettings()
     waiting: ClassVar[dict[BoundedProtocol, None]] = {}
@@ -37,6 +37,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """The part of the call for which the timer runs."""
     _received = 0
     """Bytes received since the timer began."""
+    _unread: asyncio.TimerHandle | None = None
+    """Runs while the caller reads too slowly."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for headers, and close the oldest waiting connection above the limit."""
@@ -48,9 +50,11 @@ class BoundedProtocol(HttpToolsProtocol):
             next(iter(self.waiting)).refuse(RefusalError(503, "connections", what, retry_after=1))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._awaited_part = None
         self._watch()
+        if self._unread:
+            self._unread.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -75,6 +79,25 @@ class BoundedProtocol(HttpToolsProtocol):
         """Stop the timer."""
         self._awaited_part = None
         super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Start the timer for a reply that waits for its reader."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Stop it."""
+        super().resume_writing()
+        if self._unread:
+            self._unread.cancel()
+
+    def _watch_reader(self, last: int = 0) -> None:
+        # The part of a reply that was not read stays in memory.
+        unsent = self.transport.get_write_buffer_size()
+        if last and last - unsent < min(PROGRESS, last // 2):
+            self.transport.abort()
+        else:
+            self._unread = self.loop.call_later(self.settings.body_seconds, self._watch_reader, unsent)
 
     def refuse(self, error: Exception) -> None:
         """Close the connection; a caller without a reply receives the error."""

@@ -57,7 +57,7 @@ class ServerSettings:
     header_seconds: float = 10.0
     """Deadline for a call's headers. `RINGI_HEADER_SECONDS` sets it."""
     body_seconds: float = 30.0
-    """Deadline for a call's body. `RINGI_BODY_SECONDS` sets it."""
+    """Deadline for a call's body, and for a caller who does not read the reply. `RINGI_BODY_SECONDS` sets it."""
     max_connections: int = 12_000
     """Limit of one process; above it, the longest-waiting incomplete call is closed. `RINGI_MAX_CONNECTIONS` sets it.
     """
