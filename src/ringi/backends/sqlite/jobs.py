@@ -23,12 +23,18 @@ DUE = """j.run_at <= :now AND (j.claimed_until IS NULL OR j.claimed_until <= :no
       AND b.kind IN (SELECT value FROM json_each(:kinds))
     ))"""
 FREE = f"""
-WITH RECURSIVE keys (name) AS (
-  SELECT min(concurrency_key) FROM jobs WHERE concurrency_key > ''
-  UNION ALL SELECT (SELECT min(concurrency_key) FROM jobs WHERE concurrency_key > name) FROM keys WHERE name IS NOT NULL
+WITH RECURSIVE keys (kind, name) AS (
+  SELECT value, (SELECT min(concurrency_key) FROM jobs WHERE kind = value AND concurrency_key > '')
+  FROM json_each(:kinds) WHERE EXISTS (
+    SELECT 1 FROM jobs INDEXED BY jobs_due_with_key WHERE kind = value AND concurrency_key IS NOT NULL
+    AND run_at <= :now AND (claimed_until IS NULL OR claimed_until <= :now)
+  )
+  UNION ALL SELECT kind, (
+    SELECT min(concurrency_key) FROM jobs WHERE jobs.kind = keys.kind AND concurrency_key > name
+  ) FROM keys WHERE name IS NOT NULL
 ), running AS (
   SELECT name, (SELECT count(*) FROM jobs WHERE concurrency_key = name AND claimed_until > :now) AS number
-  FROM keys WHERE name IS NOT NULL
+  FROM (SELECT DISTINCT name FROM keys WHERE name IS NOT NULL)
 ), due AS (
   SELECT jobs.key, jobs.run_at, jobs.rowid AS n, 0 AS place FROM json_each(:kinds) AS each JOIN jobs ON jobs.rowid IN (
     SELECT j.rowid FROM jobs j INDEXED BY jobs_without_key
@@ -43,7 +49,7 @@ WITH RECURSIVE keys (name) AS (
   JOIN jobs ON number < {MAX_CONCURRENT} AND jobs.rowid IN (
     SELECT j.rowid FROM jobs j WHERE j.concurrency_key = name AND (j.tries = 0) = is_first
     AND j.kind IN (SELECT value FROM json_each(:kinds)) AND {DUE}
-    ORDER BY j.run_at, j.rowid LIMIT {MAX_CONCURRENT}
+    ORDER BY j.run_at, j.rowid LIMIT CASE WHEN (SELECT count(*) FROM running) < :limit THEN {MAX_CONCURRENT} ELSE 1 END
   )
 )
 SELECT key FROM due WHERE place <= {MAX_CONCURRENT} ORDER BY place, run_at, n LIMIT :limit

@@ -1,6 +1,8 @@
 -- At most 8 jobs with one concurrency key run at once: retries first, and each key gets its turn.
 ALTER TABLE jobs ADD COLUMN concurrency_key text COLLATE "C";
 CREATE INDEX jobs_without_key ON jobs (kind, run_at) WHERE concurrency_key IS NULL;
+CREATE INDEX jobs_due_with_key ON jobs (kind, run_at) WHERE concurrency_key IS NOT NULL;
+CREATE INDEX jobs_by_kind_and_key ON jobs (kind, concurrency_key) WHERE concurrency_key IS NOT NULL;
 CREATE INDEX jobs_with_key ON jobs (concurrency_key, (tries = 0), run_at) WHERE concurrency_key IS NOT NULL;
 CREATE INDEX jobs_running ON jobs (concurrency_key, claimed_until)
   WHERE concurrency_key IS NOT NULL AND claimed_until IS NOT NULL;
@@ -26,16 +28,23 @@ BEGIN
   now := clock_timestamp();
   RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
   WHERE jobs.key IN (
-    WITH RECURSIVE keys (name) AS (
-      (SELECT jobs.concurrency_key FROM jobs WHERE jobs.concurrency_key IS NOT NULL ORDER BY jobs.concurrency_key LIMIT 1)
+    WITH RECURSIVE keys (kind, name) AS (
+      SELECT each.kind, (
+        SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL
+        ORDER BY jobs.concurrency_key LIMIT 1
+      ) FROM unnest(kinds) AS each (kind) WHERE EXISTS (
+        SELECT FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL AND jobs.run_at <= now
+          AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now)
+      )
       UNION ALL
-      SELECT (
-        SELECT jobs.concurrency_key FROM jobs WHERE jobs.concurrency_key > keys.name ORDER BY jobs.concurrency_key LIMIT 1
+      SELECT keys.kind, (
+        SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = keys.kind AND jobs.concurrency_key > keys.name
+        ORDER BY jobs.concurrency_key LIMIT 1
       ) FROM keys WHERE keys.name IS NOT NULL
     ), running AS (
-      SELECT keys.name, (
-        SELECT count(*) FROM jobs WHERE jobs.concurrency_key = keys.name AND claimed_until > now
-      ) AS number FROM keys WHERE keys.name IS NOT NULL
+      SELECT each.name, (
+        SELECT count(*) FROM jobs WHERE jobs.concurrency_key = each.name AND claimed_until > now
+      ) AS number FROM (SELECT DISTINCT keys.name FROM keys WHERE keys.name IS NOT NULL) AS each
     ), found (key, run_at, place) AS (
       SELECT first.key, first.run_at, 0 FROM unnest(kinds) AS each (kind), LATERAL (
         SELECT due.key, due.run_at FROM jobs AS due
@@ -61,7 +70,7 @@ BEGIN
             OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
           )
         )
-        ORDER BY due.run_at LIMIT same
+        ORDER BY due.run_at LIMIT CASE WHEN (SELECT count(*) FROM running) < most THEN same ELSE 1 END
       ) AS first
     )
     SELECT found.key FROM found WHERE found.place <= same ORDER BY found.place, found.run_at LIMIT most
