@@ -318,7 +318,7 @@ class Job(StrictModel):
     kind: str
     partition_key: str = Field(alias="lane")
     """Jobs with the same partition key run one after another."""
-    concurrency_key: str | None = None
+    concurrency_key: str | None = Field(default=None, exclude_if=lambda value: value is None)
     """At most `MAX_CONCURRENT` jobs with the same concurrency key run at once, of all workers; retries come first."""
     payload: dict[str, Any] = {}
     attempts: int = 0
