@@ -20,6 +20,9 @@ class Ask(Ask):
     of_next: str | None = "asked"
 
 
+AskOptions.__annotations__["of_next"] = str | None
+
+
 class Response(Response):
     of_next: str | None = Field(default=None, exclude_if=lambda value: value is None)
 

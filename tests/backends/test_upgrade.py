@@ -78,6 +78,8 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
         await run_command(newer, url, "migrate")
         await store_request(backend.store, "after")
         await backend.store.move_cursor("me", "", "1")
+        await backend.jobs.announce("worker", "agents", 60)
+        assert await backend.jobs.announced() == ["agents"]
     async with open_backend(url) as again, open_inbox_on_backend(again, tenant="tenant-1") as inbox:
         assert {request.id for request in await inbox.find()} == {"after", "before"}
         await inbox.cancel("before", by="ann")

@@ -64,7 +64,7 @@ FORGET = """
 DELETE FROM workers WHERE until <= :now AND name <> :worker AND (until <= :oldest OR offers = :offers)
 """
 ANNOUNCE = """
-INSERT INTO workers VALUES (:worker, :now, :until, :offers)
+INSERT INTO workers (name, since, until, offers) VALUES (:worker, :now, :until, :offers)
 ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
 """
 
