@@ -20,6 +20,7 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Backend, open_backend, open_inbox_on_backend
+from ringi.contracts.backend import MAX_CONCURRENT
 from ringi.delivery.attempts import AttemptLog
 from ringi.domain.request import Request
 
@@ -54,28 +55,30 @@ def notify_settings(url: str) -> dict[str, str]:
 
 @dataclass
 class Watch:
-    """Takes what comes, and holds the call with this number until it breaks off."""
+    """Takes what comes, and holds it while it is told to."""
 
-    held: int
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
     running: dict[Writer, Got] = field(default_factory=dict)
-    clashes: list[tuple[str, str]] = field(default_factory=list)
+    clashes: list[str] = field(default_factory=list)
 
     async def __call__(self, receiver: Receiver, writer: Writer) -> None:
         got = receiver.got[-1]
-        self.clashes += [(other.id, got.id) for other in self.running.values()]
+        self.clashes += [got.id for other in self.running.values() if other.id == got.id]
         self.running[writer] = got
-        if len(receiver.got) == self.held:
-            await asyncio.Event().wait()
+        await self.gate.wait()
         # While it is slow another machine could begin its own.
         await asyncio.wait([asyncio.create_task(asyncio.Event().wait())], timeout=0.01)
-        del self.running[writer]
+        self.running.pop(writer, None)
         writer.write(b"HTTP/1.1 204 Told\r\n\r\n")
         await writer.drain()
 
-    def pid_of_held(self, fleet: list[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-        (writer,) = self.running
-        port = writer.get_extra_info("peername")[1]
-        return next(each for each in fleet if port in ports_of(each.pid))
+    def kill_one_of(self, fleet: list[asyncio.subprocess.Process]) -> set[str]:
+        """Kill a machine that delivers, and return the events that it had not ended."""
+        ports = {writer.get_extra_info("peername")[1]: writer for writer in self.running}
+        owners = {each: ports_of(each.pid) & ports.keys() for each in fleet}
+        machine = max(owners, key=lambda each: len(owners[each]))
+        machine.kill()
+        return {self.running.pop(ports[port]).id for port in owners[machine]}
 
 
 def ports_of(pid: int) -> set[int]:
@@ -91,7 +94,7 @@ async def is_told(backend: Backend, request: Request) -> bool:
 async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies_in_mid_delivery(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    url, watch = f"{postgres_url}?schema=t{uuid.uuid4().hex}", Watch(held=5)
+    url, watch = f"{postgres_url}?schema=t{uuid.uuid4().hex}", Watch()
     async with (
         AsyncExitStack() as stack,
         receiving(watch) as crm,
@@ -104,17 +107,25 @@ async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies
             await stack.enter_async_context(machine(url, home, *command, **notify_settings(crm.url)))
             for home, command in zip(homes, commands, strict=True)
         ]
-        requests = [await inbox.ask(f"Go {number}?") for number in range(15)]
-        await crm.calls(5)
-        lost = next(iter(watch.running.values())).id
-        watch.pid_of_held(fleet).kill()
-        watch.running.clear()
+        watch.gate.set()
+        requests = [await inbox.ask(f"Go {number}?") for number in range(5)]
+        for request in requests:
+            await until(lambda request=request: is_told(backend, request))  # type: ignore[misc]
+
+        watch.gate.clear()
+        requests += [await inbox.ask(f"Held {number}?") for number in range(15)]
+        # All machines together hold as many as one endpoint may get at once, and no more.
+        await crm.calls(5 + MAX_CONCURRENT)
+        lost = watch.kill_one_of(fleet)
         requests += [await inbox.ask(f"And {number}?") for number in range(5)]
+        assert len(crm.got) == 5 + MAX_CONCURRENT
+        watch.gate.set()
         for request in requests:
             await until(lambda request=request: is_told(backend, request))  # type: ignore[misc]
 
         events = {event.id for event in await inbox.events()}
-    assert Counter(got.id for got in crm.got) == {id: 2 if id == lost else 1 for id in events}
+    assert lost
+    assert Counter(got.id for got in crm.got) == {id: 2 if id in lost else 1 for id in events}
     assert watch.clashes == []
 
 
