@@ -1,0 +1,1 @@
+"""Files that people attach to answers, and images of threads, stored in pieces."""
