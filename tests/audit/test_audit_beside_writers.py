@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,11 +174,9 @@ async def test_a_record_that_is_new_meanwhile_is_no_finding() -> None:
 class EndlessStore(MemoryStore):
     """A store whose writer is as quick as its reader."""
 
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **chosen: Any) -> list[Event]:
         await store_request(self, f"request-{len(self._events)}")
-        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+        return await super().events(after, limit, **chosen)
 
 
 async def test_an_audit_ends_although_the_writing_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

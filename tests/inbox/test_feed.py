@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,13 +44,11 @@ class CountingStore(MemoryStore):
         self.reads["get_many"] += 1
         return await super().get_many(kind, keys)
 
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **chosen: Any) -> list[Event]:
         self.reads["events"] += 1
         if self.reads["events"] >= self.expected:
             self.enough.set()
-        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+        return await super().events(after, limit, **chosen)
 
     async def reads_until(self, events: int) -> dict[str, int]:
         """Return what is read from now on until the feed was read so many times."""
@@ -65,13 +64,11 @@ class BrokenStore(MemoryStore):
 
     failures: Sequence[Exception] = ()
 
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **chosen: Any) -> list[Event]:
         if self.failures:
             error, *self.failures = self.failures
             raise error
-        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+        return await super().events(after, limit, **chosen)
 
 
 class BrokenNotifier(MemoryNotifier):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from tests.server.world import LIMIT, World, listening, open_world, served, until
 
+from ringi.server import connections
 from ringi.server.connections import PROGRESS, BoundedProtocol
 
 HALVES = {
@@ -166,28 +167,66 @@ async def test_when_all_connections_are_in_use_a_new_one_is_refused() -> None:
         assert (await one.next()).data["request"]["id"] == asked.id
 
 
-async def test_a_reply_that_nobody_reads_is_dropped_and_a_slow_reader_gets_all_of_it() -> None:
-    size, count = 90_000, 60
-    async with open_world("memory://", body_seconds=0.5) as world, served(world) as server:
-        for n in range(count):
-            await world.asked(id=f"r{n}", context={"text": "x" * size})
-        lines = (
-            f"GET /v1/requests?limit={count} HTTP/1.1", "host: localhost",
-            f"authorization: Bearer {world.token('agent', 'bot')}", "\r\n",
-        )  # fmt: skip
-        async with connected(world) as (reader, writer), connected(world) as (_, deaf):
-            deaf.transport.pause_reading()  # type: ignore[attr-defined]
-            for each in (writer, deaf):
-                each.write("\r\n".join(lines).encode())
-            received = 0
-            while received < size * count:
-                part = await asyncio.wait_for(reader.read(PROGRESS), LIMIT)
-                assert part, f"closed after {received} bytes"
-                received += len(part)
-            port = deaf.get_extra_info("sockname")[1]
+def list_call(world: World, name: str = "bot") -> bytes:
+    """Return a call whose reply is larger than what sockets hold."""
+    token = world.token("agent", name)
+    lines = "GET /v1/requests?limit=60 HTTP/1.1", "host: localhost", f"authorization: Bearer {token}", "\r\n"
+    return "\r\n".join(lines).encode()
 
-            def ports() -> set[int]:
-                found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
-                return {each.transport.get_extra_info("peername")[1] for each in found}
 
-            await until(lambda: port not in ports())
+Large = tuple[World, Callable[[], set[int]]]
+
+
+@pytest.fixture
+async def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Large]:
+    """Give a server with long lists, and the ports of its connections."""
+    monkeypatch.setattr("ringi.inbox.inbox.MAX_PAGE_BYTES", 1 << 30)
+    async with open_world("memory://", body_seconds=request.param) as world, served(world) as server:
+        for n in range(60):
+            await world.asked(id=f"r{n}", context={"text": "x" * 90_000})
+
+        def ports() -> set[int]:
+            found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
+            return {each.transport.get_extra_info("peername")[1] for each in found}
+
+        yield world, ports
+
+
+@asynccontextmanager
+async def deaf(world: World, call: bytes) -> AsyncIterator[int]:
+    """Call without reading the reply, and give the port."""
+    async with connected(world) as (_, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(call)
+        yield writer.get_extra_info("sockname")[1]
+
+
+@pytest.mark.parametrize("large", [0.5], indirect=True)
+async def test_a_reply_that_nobody_reads_is_dropped_and_a_slow_reader_gets_all_of_it(
+    large: Large,
+) -> None:
+    world, ports = large
+    async with connected(world) as (reader, writer), deaf(world, list_call(world)) as port:
+        writer.write(list_call(world))
+        received = 0
+        while received < 60 * 90_000:
+            part = await asyncio.wait_for(reader.read(PROGRESS), LIMIT)
+            assert part, f"closed after {received} bytes"
+            received += len(part)
+
+        await until(lambda: port not in ports())
+
+
+@pytest.mark.parametrize("large", [LIMIT], indirect=True)
+async def test_who_leaves_too_much_unread_loses_the_oldest_replies(
+    large: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, ports = large
+    monkeypatch.setattr(connections, "MAX_UNREAD", 1)
+    call = list_call(world)
+    async with deaf(world, call) as first, deaf(world, list_call(world, "eve")) as other:
+        await until(lambda: {first, other} <= ports())
+        async with deaf(world, call) as second:
+            await until(lambda: first not in ports())
+
+            assert {second, other} <= ports()

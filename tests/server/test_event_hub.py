@@ -36,11 +36,9 @@ class BusyStore(MemoryStore):
         super().__init__()
         self.between: list[Between] = []
 
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
-        found = await super().events(after, limit, tenant=tenant, record_id=record_id)
-        if tenant and self.between:
+    async def events(self, after: Position = START, limit: int = 100, **chosen: Any) -> list[Event]:
+        found = await super().events(after, limit, **chosen)
+        if chosen.get("tenant") and self.between:
             await self.between.pop(0)()
         return found
 
@@ -138,16 +136,14 @@ class SlowStore(MemoryStore):
         self.gate = asyncio.Event()
         self.reads = self.under_way = self.most = 0
 
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
-        if tenant:
+    async def events(self, after: Position = START, limit: int = 100, **chosen: Any) -> list[Event]:
+        if chosen.get("tenant"):
             self.reads += 1
             self.under_way += 1
             self.most = max(self.most, self.under_way)
             await self.gate.wait()
             self.under_way -= 1
-        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+        return await super().events(after, limit, **chosen)
 
 
 @asynccontextmanager

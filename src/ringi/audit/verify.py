@@ -202,7 +202,7 @@ async def read_event_pages(
     store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
 ) -> AsyncGenerator[EventPage, None]:
     """Yield the events of a store, or those of one key, up to `end`; unreadable events are skipped."""
-    chosen = {"tenant": key.tenant, "record_id": key.id} if key else {}
+    chosen: dict[str, Any] = {"tenant": key.tenant, "record_id": key.id} if key else {}
     limit = BATCH
     while after != end:
         try:

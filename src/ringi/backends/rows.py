@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from itertools import product
@@ -18,7 +18,7 @@ from ringi.contracts.store import Finding, R
 from ringi.domain.ask import Kind, Priority
 from ringi.domain.journal import Journal
 from ringi.domain.memories import person_of_memory
-from ringi.domain.record import Event, Key, Query, Record, UnreadableError, Viewer, unix_microseconds
+from ringi.domain.record import CutPage, Event, Key, Query, Record, UnreadableError, Viewer, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread
@@ -29,9 +29,13 @@ EVENT_COLUMNS = (
     *("tenant", "record", "record_id", "version", "type", "at"),
     *("payload", "payload_digest", "previous", "hash"),
 )
+PAYLOAD = 1 + EVENT_COLUMNS.index("payload")
+"""Where the row of an event, which begins with its position, has the payload."""
 Columns = dict[str, Any]
 log = logging.getLogger(__name__)
 Body = str | bytes
+LARGE = 8192
+"""Bytes of a stored record above which a bounded page reads it alone: first the page has only a reference to it."""
 
 
 def record_columns(record: Record) -> Columns:
@@ -143,17 +147,49 @@ def record_from_body(kind: type[R], body: Body) -> R:
 
 
 async def page_of_readable_records(
-    kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]
+    kind: type[R],
+    query: Query,
+    bodies_of: Callable[[Query], Awaitable[Sequence[Body]]],
+    body_at: Callable[[Body], Awaitable[Body | None]],
 ) -> list[R]:
-    """Return a page of records; unreadable ones are skipped, and later records take their place."""
+    """Return a page of records; unreadable ones are skipped, and later records take their place.
+
+    Args:
+        kind: The class of the records.
+        query: The conditions and the bounds of the page.
+        bodies_of: Reads the bodies of a query in order. If the page is bounded, `@` and a reference may stand for one.
+        body_at: Reads the body behind a reference; None if it is gone.
+    """
     size = query.limit
     while True:
         bodies = await bodies_of(query.model_copy(update={"limit": size}))
-        found = [record for body in bodies if (record := _record_or_none(kind, body))]
+        found, total = list[R](), 0
+        for body in bodies:
+            whole = await body_at(body[1:]) if body[:1] in ("@", b"@") else body
+            if whole is None or not (record := _record_or_none(kind, whole)):
+                continue
+            found.append(record)
+            if query.max_bytes is not None and (total := total + size_of_text(whole)) >= query.max_bytes:
+                return CutPage(found[: query.limit])
         if len(found) >= query.limit or len(bodies) < size:
             return found[: query.limit]
         # Read again with a larger size: unreadable records provide no cursor to continue after them.
         size += 2 * (len(bodies) - len(found))
+
+
+def events_of_rows(rows: Iterable[Sequence[Any]], max_bytes: int | None) -> list[Event]:
+    """Return the events of rows, read only as far as the bytes allow."""
+    found, total = list[Event](), 0
+    for row in rows:
+        found.append(event_from_row(row))
+        if max_bytes is not None and (total := total + size_of_text(row[PAYLOAD])) >= max_bytes:
+            return CutPage(found)
+    return found
+
+
+def size_of_text(text: str | bytes) -> int:
+    """Return the bytes of a stored text."""
+    return len(text.encode() if isinstance(text, str) else text)
 
 
 def _record_or_none(kind: type[R], body: Body) -> R | None:
@@ -274,8 +310,9 @@ def index_partitions(statuses: tuple[str, ...], kind: str | None, priority: str 
 
 
 def query_conditions(query: Query) -> set[str]:
-    """Return the conditions that a query sets, except its limit."""
-    return {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
+    """Return the conditions that a query sets, except its bounds."""
+    found = {name for name, value in query if value != type(query).model_fields[name].default}
+    return found - {"limit", "max_bytes"}
 
 
 def query_has_own_index(query: Query) -> bool:

@@ -25,6 +25,10 @@ class ClosedError(RingiError):
         super().__init__(f"the {what} {why}: open it again")
 
 
+MAX_PAGE_BYTES = 1024 * 1024
+"""Stored bytes of one page for a caller."""
+
+
 class Finding(NamedTuple):
     """One inconsistency in a store."""
 
@@ -102,7 +106,10 @@ class Store(ABC):
 
         Args:
             kind: The class of the records.
-            query: The conditions, and the maximum number of records in `limit`.
+            query: The conditions, and the maximum number of records in `limit` and of their bytes in `max_bytes`.
+
+        Returns:
+            The records; a `CutPage` if it ended with its bytes. It has at least one record, which may be larger.
         """
 
     @abstractmethod
@@ -116,7 +123,13 @@ class Store(ABC):
 
     @abstractmethod
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         """Return the events after a position, in order and without gaps that are filled later.
 
@@ -125,6 +138,8 @@ class Store(ABC):
             limit: The maximum number of events.
             tenant: Only events of this tenant; None for all.
             record_id: Only events of records with this id; None for all.
+            max_bytes: Stored bytes with which the list ends, however few its events: it is then a `CutPage`. None: no
+                limit.
 
         Raises:
             InvalidError: `after` is not a position of this store.

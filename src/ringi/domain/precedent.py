@@ -13,7 +13,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Decision
 from ringi.domain.conditions import argument_at_path
-from ringi.domain.record import POLICY
+from ringi.domain.record import POLICY, CutPage
 from ringi.domain.request import Request
 
 PrecedentOutcome = Literal["approved", "edited", "rejected", "expired"]
@@ -71,8 +71,8 @@ def precedent_of_request(request: Request, ended: list[Request], now: datetime) 
 
     Args:
         request: The request.
-        ended: The ended requests about its tool that the reader may see, newest first; one more than `MOST_READ` if
-            there are more.
+        ended: The ended requests about its tool that the reader may see, newest first; if there are more, one more than
+            `MOST_READ` or a `CutPage`.
         now: The present time.
     """
     since = now - PERIOD
@@ -80,7 +80,8 @@ def precedent_of_request(request: Request, ended: list[Request], now: datetime) 
     decided = [(each, outcome) for each in recent if (outcome := precedent_decision(each))]
     counts = PrecedentCounts.model_validate(Counter(outcome for _, outcome in decided))
     alike = (found for found in decided if precedent_kind(found[0]) == precedent_kind(request) and not found[0].erased)
-    is_partial = len(ended) > MOST_READ and ended[MOST_READ - 1].created_at >= since
+    is_cut = len(ended) > MOST_READ or isinstance(ended, CutPage)
+    is_partial = is_cut and ended[:MOST_READ][-1].created_at >= since
     amounts = list(_amounts(request, decided))[:MOST_AMOUNTS]
     return Precedent(since=since, counts=counts, amounts=amounts, last=_last(alike), is_partial=is_partial)
 

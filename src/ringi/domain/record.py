@@ -68,6 +68,10 @@ class Page(list[T]):
         self.next = next
 
 
+class CutPage(list[T]):
+    """Records of a page that ended with `Query.max_bytes`: more may follow the last."""
+
+
 class Key(NamedTuple):
     """Identifies a record of one kind, below HTTP."""
 
@@ -356,6 +360,8 @@ class Query(StrictModel):
     before: str | None = None
     """The cursor of the last record of the previous page."""
     limit: int = 50
+    max_bytes: int | None = None
+    """Stored bytes with which a page ends, however few its records: it is then a `CutPage`. None: no limit."""
 
 
 def cursor_after_record(record: Record) -> str:

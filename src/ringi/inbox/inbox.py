@@ -18,13 +18,13 @@ from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds_between_clocks
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Notifier
-from ringi.contracts.store import Store, change_record
+from ringi.contracts.store import MAX_PAGE_BYTES, Store, change_record
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.decisions import refuse_attaching_files
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import NewGrant
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Event, Key, Page, Position, Query, record_topic
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, CutPage, Event, Key, Page, Position, Query, record_topic
 from ringi.domain.request import Request, review_of_override
 from ringi.domain.urgency import cursor_after_urgent_request, query_for_tenant
 from ringi.domain.voting import Caller, Decider, as_decider
@@ -288,9 +288,10 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
 
     async def page(self, query: Query) -> Page[Request]:
         own = query_for_tenant(query, self.tenant, self.clock())
-        found = await self.store.find(Request, own.model_copy(update={"limit": own.limit + 1}))
-        has_more = len(found) > own.limit > 0
-        return Page(found[: own.limit], cursor_after_urgent_request(own, found[own.limit - 1]) if has_more else None)
+        bounds = {"limit": own.limit + 1, "max_bytes": MAX_PAGE_BYTES}
+        found = await self.store.find(Request, own.model_copy(update=bounds))
+        page, has_more = found[: own.limit], len(found) > own.limit or isinstance(found, CutPage)
+        return Page(page, cursor_after_urgent_request(own, page[-1]) if has_more and page else None)
 
     async def search(self, query: Query) -> list[Request]:
         """Return this tenant's matching requests, newest first, unless the query has another order.

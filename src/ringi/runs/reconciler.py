@@ -13,7 +13,7 @@ from ringi.connect import Backend, repeat_work
 from ringi.contracts.backend import RESUME, RUN, STRANDED, Job, Wakeup, job_partition_key, resume_job_key
 from ringi.contracts.store import R, Store
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
-from ringi.domain.record import Event, Query, cursor_after_record
+from ringi.domain.record import CutPage, Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.inbox.feed import Feed
@@ -147,6 +147,6 @@ async def record_pages(store: Store, kind: type[R], query: Query) -> AsyncIterat
     """
     while found := await store.find(kind, query):
         yield found
-        if len(found) < query.limit:
+        if len(found) < query.limit and not isinstance(found, CutPage):
             return
         query = query.model_copy(update={"before": cursor_after_record(found[-1])})

@@ -9,7 +9,7 @@ from typing import Any
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
 from ringi.contracts.backend import JOBS, Moment
-from ringi.contracts.store import change_record
+from ringi.contracts.store import MAX_PAGE_BYTES, change_record
 from ringi.domain.pauses import JOURNAL, Pause, find_pause, read_pauses
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
@@ -137,7 +137,7 @@ class Runner:
     async def find(
         self, tenant: str, limit: int, before: str | None = None, statuses: tuple[ThreadStatus, ...] = ()
     ) -> list[Thread]:
-        """Return a tenant's threads, newest first.
+        """Return a tenant's threads, newest first; a `CutPage` if they are larger than a page may be.
 
         Args:
             tenant: The tenant.
@@ -145,7 +145,7 @@ class Runner:
             before: The cursor of the last thread on the previous page.
             statuses: Only threads with one of these statuses; empty for all.
         """
-        query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses)
+        query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses, max_bytes=MAX_PAGE_BYTES)
         return await self.backend.store.find(Thread, query)
 
     async def pending(self, thread: Thread) -> list[Request]:

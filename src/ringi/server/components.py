@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ringi.contracts.store import MAX_PAGE_BYTES
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -31,3 +36,10 @@ class ServerComponents:
     """The settings of the server."""
     deliveries: Deliveries
     """Deliveries to webhooks and e-mail."""
+    _counting: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 4))
+    """Taken while many requests are in memory for a few figures."""
+
+    async def requests_to_count(self, inbox: StoreInbox, query: Query) -> list[Request]:
+        """Return the newest matching requests for a summary; a `CutPage` if they are larger than what is read."""
+        async with self._counting:
+            return await inbox.search(query.model_copy(update={"max_bytes": 4 * MAX_PAGE_BYTES}))

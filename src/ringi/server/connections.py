@@ -20,6 +20,8 @@ from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256
 """File descriptors reserved for the store, workers and webhooks, besides the connections of callers."""
+MAX_UNREAD = 32 * 1024 * 1024
+"""Bytes of replies that one caller has not read yet, above which the one that waits longest is dropped."""
 PROGRESS = 256 * 1024
 """Bytes of a body that restart its deadline: a photo from a phone may take minutes."""
 log = logging.getLogger(__name__)
@@ -37,6 +39,10 @@ class BoundedProtocol(HttpToolsProtocol):
     """The part of the call for which the timer runs."""
     _received = 0
     """Bytes received since the timer began."""
+    unread: ClassVar[dict[object, dict[BoundedProtocol, int]]] = {}
+    """The bytes that the callers of one server have not read yet, by credential and connection, oldest first."""
+    _reader: object = None
+    """Whose credential this connection has, while it is in `unread`."""
     _unread: asyncio.TimerHandle | None = None
     """Runs while the caller reads too slowly."""
 
@@ -53,8 +59,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Stop the timers."""
         self._awaited_part = None
         self._watch()
-        if self._unread:
-            self._unread.cancel()
+        self._forget_unread()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -81,15 +86,30 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """Start the timer for a reply that waits for its reader."""
+        """Start the timer for a reply that waits for its reader, and drop the oldest above the limit of one caller."""
         super().pause_writing()
         self._watch_reader()
+        found = (value for name, value in self.headers or () if name in (b"authorization", b"cookie"))
+        self._reader = next(found, self.client and self.client[0])
+        mine = self.unread.setdefault(self._reader, {})
+        mine[self] = self.transport.get_write_buffer_size()
+        while sum(mine.values()) > MAX_UNREAD and len(mine) > 1:
+            oldest = next(iter(mine))
+            del mine[oldest]
+            oldest.transport.abort()
 
     def resume_writing(self) -> None:
         """Stop it."""
         super().resume_writing()
+        self._forget_unread()
+
+    def _forget_unread(self) -> None:
         if self._unread:
             self._unread.cancel()
+        mine = self.unread.get(self._reader, {})
+        mine.pop(self, None)
+        if not mine:
+            self.unread.pop(self._reader, None)
 
     def _watch_reader(self, last: int = 0) -> None:
         # The part of a reply that was not read stays in memory.
@@ -136,7 +156,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def bounded_protocol_class(settings: ServerSettings) -> type[asyncio.Protocol]:
     """Return the protocol class for one server's connections."""
-    fields: dict[str, Any] = {"settings": settings, "waiting": {}}
+    fields: dict[str, Any] = {"settings": settings, "waiting": {}, "unread": {}}
     return type("ServerProtocol", (BoundedProtocol,), fields)
 
 

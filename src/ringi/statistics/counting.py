@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
-from ringi.contracts.store import Store, find_record, skip_unreadable_records
+from ringi.contracts.store import MAX_PAGE_BYTES, Store, find_record, skip_unreadable_records
 from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import START, SYSTEM, Event, Key, Position, Query, UnreadableError, unix_microseconds
+from ringi.domain.record import START, SYSTEM, CutPage, Event, Key, Position, Query, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.statistics.counts import Audience, DayCounts, audience_from_json, audience_within_limit
@@ -242,7 +242,8 @@ class _Batch:
         size, limit = 0, PAGE
         while size < BATCH and (not size or monotonic() < until):
             try:
-                events = await self._store.events(self.position, limit, tenant=self._tenant)
+                bounds: dict[str, Any] = {"tenant": self._tenant, "max_bytes": MAX_PAGE_BYTES}
+                events = await self._store.events(self.position, limit, **bounds)
             except UnreadableError as error:
                 if limit == 1 and error.position is not None:
                     self.position, limit = error.position, PAGE
@@ -253,7 +254,7 @@ class _Batch:
                 continue
             await self._count(events)
             size += len(events)
-            if len(events) < limit:
+            if len(events) < limit and not isinstance(events, CutPage):
                 # The events of other tenants up to here need not be read again.
                 self.position = events[-1].position if events else end
                 return True

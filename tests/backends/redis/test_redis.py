@@ -57,9 +57,9 @@ async def test_a_page_of_a_rare_agent_reads_only_its_requests(
     requests = store._pages[Request.record]
     pick = requests._pick
 
-    async def counted(asked: Asked, limit: int, places: Sequence[bytes]) -> Any:
+    async def counted(asked: Asked, query: Query, limit: int, places: Sequence[bytes]) -> Any:
         read.extend(places)
-        return await pick(asked, limit, places)
+        return await pick(asked, query, limit, places)
 
     monkeypatch.setattr(requests, "_pick", counted)
     found = await store.find(Request, Query(tenant="tenant-1", order="urgent", now=NOON, agent="rare"))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from pydantic_core import to_json
 
 from ringi.backends.orders import ordered_listing
 from ringi.backends.rows import request_audiences
@@ -14,6 +17,7 @@ from ringi.domain.journal import Journal
 from ringi.domain.memories import person_of_memory
 from ringi.domain.record import (
     START,
+    CutPage,
     Event,
     Key,
     Position,
@@ -26,6 +30,15 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
+
+T = TypeVar("T")
+
+
+def cut_page(found: list[T], max_bytes: int, size_of: Callable[[T], int]) -> list[T]:
+    """Return what is found up to the item with which it has so many bytes."""
+    sizes = accumulate(map(size_of, found))
+    number = next((n for n, size in enumerate(sizes, 1) if size >= max_bytes), None)
+    return found if number is None else CutPage(found[:number])
 
 
 class MemoryStore(Store):
@@ -67,7 +80,9 @@ class MemoryStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         found = self._listed(kind, query)
-        return share_overdue_by_tenant(found, query) if query.expired_at else found[: query.limit]
+        if query.max_bytes is None:
+            return share_overdue_by_tenant(found, query) if query.expired_at else found[: query.limit]
+        return cut_page(found[: query.limit], query.max_bytes, lambda record: len(to_json(record)))
 
     async def count(self, kind: type[R], query: Query) -> int:
         return len(self._listed(kind, query_for_count(query))[: query.limit])
@@ -83,10 +98,17 @@ class MemoryStore(Store):
         return listing.later((listing.place_of(record), record) for record in matching)
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         later = (e for e in self._events[parse_position_number(after) :] if tenant in (None, e.tenant))
-        return [e for e in later if record_id in (None, e.record_id)][:limit]
+        found = [e for e in later if record_id in (None, e.record_id)][:limit]
+        return found if max_bytes is None else cut_page(found, max_bytes, lambda event: len(to_json(event.payload)))
 
     async def tail(self) -> Position:
         return str(len(self._events)) if self._events else START

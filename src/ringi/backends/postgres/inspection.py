@@ -17,7 +17,7 @@ from ringi.backends.postgres.database import (
     replace_nul_characters,
 )
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, find_wrong_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, events_of_rows, find_wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Record, parse_position_number
@@ -86,13 +86,19 @@ class InspectedPostgresStore(PostgresStore):
     uninspected = "PostgreSQL's own pages and indexes are not checked here: run pg_amcheck"
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT * FROM {ALL} WHERE number > $1{extra} ORDER BY number LIMIT $2"
         rows = await self._database.fetch(sql, parse_position_number(after), limit, *chosen.values())
-        return [event_from_row(tuple(row)) for row in rows]
+        return events_of_rows(map(tuple, rows), max_bytes)
 
     async def tail(self) -> Position:
         ((last,),) = await self._database.fetch(f"SELECT max(number) FROM {ALL}")

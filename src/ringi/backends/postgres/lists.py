@@ -15,6 +15,7 @@ from ringi.backends.orders import LEAST, IndexSpan, OrderedListing, ordered_list
 from ringi.backends.rows import (
     ENDED,
     EVERYTHING,
+    LARGE,
     LISTED,
     TABLES,
     query_conditions,
@@ -29,7 +30,6 @@ from ringi.domain.record import Query, Record, index_terms, lookup_terms, query_
 from ringi.domain.request import Request
 
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
-BODY = f"SELECT body FROM requests WHERE {SAME.format('requests')}"
 TEXT = f"FROM texts WHERE {SAME.format('texts')} AND texts.created_at = shown.created_at"
 UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
 UNSETTLED_OF_THREADS = f"""
@@ -138,7 +138,23 @@ def index_scan_statement(listing: OrderedListing, spans: Sequence[IndexSpan], na
     """Return the statement for the bodies of a page in some spans of one index, from the lists with these names."""
     where = PostgresWhere()
     page, order = lists_scan_statement(where, listing, spans, names)
-    return PostgresStatement(f"SELECT ({BODY}) FROM ({page}) AS shown ORDER BY {order}", where.values)
+    body = body_of_shown(listing.query)
+    return PostgresStatement(f"SELECT ({body}) FROM ({page}) AS shown ORDER BY {order}", where.values)
+
+
+def body_of_shown(query: Query) -> str:
+    """Return the statement for what a page has of a request in the lists."""
+    return f"SELECT {postgres_body(query)} FROM requests WHERE {SAME.format('requests')}"
+
+
+def postgres_body(query: Query) -> str:
+    """Return what a page has of a record: its body, or a reference to a large one if the page is bounded.
+
+    The size of a text is known without reading it.
+    """
+    if query.max_bytes is None:
+        return "body"
+    return f"CASE WHEN octet_length(body) <= {LARGE} THEN body ELSE '@' || json_build_array(tenant, id)::text END"
 
 
 def lists_scan_statement(
@@ -229,9 +245,10 @@ def text_scan_statement(listing: OrderedListing, size: int) -> PostgresStatement
     some, _ = lists_scan_statement(where, more, listing.spans, postgres_matching_lists(listing)[0])
     texts = where.part()
     texts.add_text(listing.query)
+    body = body_of_shown(listing.query)
     numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
     return PostgresStatement(
-        f"SELECT CASE WHEN has THEN ({BODY}) END, n, created_at, id, tenant FROM ({numbered}) AS shown,"
+        f"SELECT CASE WHEN has THEN ({body}) END, n, created_at, id, tenant FROM ({numbered}) AS shown,"
         f" LATERAL (SELECT {texts} AS has {TEXT} OFFSET 0) AS texts"
         f" WHERE has OR n = {size:d} ORDER BY created_at DESC, id DESC LIMIT {listing.query.limit:d}",
         where.values,
@@ -246,7 +263,7 @@ def gather_bodies_statement(
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
     end = order_and_limit_clause(where.place(TABLES[kind.record], listing), listing)
-    return PostgresStatement(f"SELECT body FROM {tables} WHERE {where} {end}", where.values)
+    return PostgresStatement(f"SELECT {postgres_body(listing.query)} FROM {tables} WHERE {where} {end}", where.values)
 
 
 def all_query_conditions(kind: type[Record], listing: OrderedListing) -> tuple[PostgresWhere, str]:

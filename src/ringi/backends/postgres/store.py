@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
@@ -21,9 +22,11 @@ from ringi.backends.postgres.stream import ADDED, stream_item_columns
 from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
+    Body,
     Columns,
     event_from_row,
     event_to_row,
+    events_of_rows,
     page_of_readable_records,
     record_columns,
     record_from_body,
@@ -31,7 +34,17 @@ from ringi.backends.rows import (
 )
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change, R, Store
-from ringi.domain.record import START, Event, Key, Position, Query, Record, parse_position_number, unix_microseconds
+from ringi.domain.record import (
+    START,
+    CutPage,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    parse_position_number,
+    unix_microseconds,
+)
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
 from ringi.domain.urgency import query_for_count
@@ -45,6 +58,11 @@ EMPTY = """
 UPDATE events SET payload = left_of.payload
 FROM saved, unnest({1}::integer[], {2}::text[]) AS left_of (version, payload)
 WHERE tenant = $1 AND record_id = $2 AND record = {0} AND events.version = left_of.version
+"""
+BYTES_BEFORE = """
+SELECT *, coalesce(
+  sum(octet_length(payload)) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0
+) AS before FROM ({}) AS listed
 """
 
 
@@ -146,7 +164,12 @@ class PostgresStore(Store):
         return [record_from_body(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page_of_readable_records(kind, query, partial(self._bodies, kind))
+        async def body_at(reference: Body) -> str | None:
+            sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
+            found = await self._database.fetch(sql, *json.loads(reference))
+            return str(found[0][0]) if found else None
+
+        return await page_of_readable_records(kind, query, partial(self._bodies, kind), body_at)
 
     async def _bodies(self, kind: type[R], query: Query) -> list[str]:
         if kind is Request and query.expired_at:
@@ -164,19 +187,28 @@ class PostgresStore(Store):
         return await pages.count_postgres_matches(self._database, kind, query_for_count(query))
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         number = parse_position_number(after)
-        if tenant is None and record_id is None:
+        if tenant is None and record_id is None and max_bytes is None:
             return await self._feed(number, limit)
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT number, {', '.join(EVENT_COLUMNS)} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
+        if max_bytes is not None:
+            sql = f"SELECT * FROM ({BYTES_BEFORE.format(sql)}) AS sized WHERE before < {max_bytes:d} ORDER BY number"
         while True:
             has_more, _ = await self._seal_batch()
             rows = await self._database.fetch(sql, number, limit, *chosen.values())
-            if len(rows) >= limit or not has_more:
-                return [event_from_row(tuple(row)) for row in rows]
+            found = events_of_rows((tuple(row)[: 1 + len(EVENT_COLUMNS)] for row in rows), max_bytes)
+            if len(found) >= limit or isinstance(found, CutPage) or not has_more:
+                return found
 
     async def _feed(self, after: int, limit: int) -> list[Event]:
         while True:

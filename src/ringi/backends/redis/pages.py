@@ -29,7 +29,14 @@ from ringi.backends.redis.lists import (
     sortable_time_digits,
 )
 from ringi.backends.redis.server import RedisServer, join_redis_name
-from ringi.backends.rows import EVERYTHING, page_of_readable_records, query_has_own_index, required_index_lists
+from ringi.backends.rows import (
+    EVERYTHING,
+    LARGE,
+    Body,
+    page_of_readable_records,
+    query_has_own_index,
+    required_index_lists,
+)
 from ringi.domain.record import Query, Record, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import query_for_count, urgency_rank_spans
@@ -66,19 +73,28 @@ class RedisPages:
         listing, found = ordered_listing(self._kind, query), list[bytes]()
         if listing.spans[0].key != "created_at" and query_has_own_index(query):
             every = await page_of_readable_records(
-                Request, query_for_count(query).model_copy(update={"limit": EVERY}), self.find
+                Request,
+                query_for_count(query).model_copy(update={"limit": EVERY, "max_bytes": None}),
+                self.find,
+                self.body_at,
             )
             later = listing.later((listing.place_of(each), each) for each in every)
             return [each.model_dump_json().encode() for each in later[: query.limit]]
         async for asked, places in self._candidates(listing):
-            found += await self._pick(asked, query.limit - len(found), places)
+            found += await self._pick(asked, query, query.limit - len(found), places)
             if len(found) >= query.limit:
                 break
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys[3:], [EXPIRING, sortable_time_digits(query.expired_at), query.limit])
-            found = await self._pick(redis_query_conditions(self._kind, query), query.limit, turns) or found
+            found = await self._pick(redis_query_conditions(self._kind, query), query, query.limit, turns) or found
         # A listed record that is missing counts as damaged: the list continues.
-        return [redis_record_body(row) if row else b"" for row in found]
+        return [(row if row[:1] == b"@" else redis_record_body(row)) if row else b"" for row in found]
+
+    async def body_at(self, reference: Body) -> bytes | None:
+        """Return the body of a field; None if it is gone."""
+        async with self._server.answering():
+            row = await self._server.redis.hget(self._keys[0], reference)
+        return redis_record_body(row) if row else None
 
     async def count(self, query: Query) -> int:
         """Return the number of matching records, up to `query.limit`."""
@@ -86,16 +102,19 @@ class RedisPages:
         if redis_lists_are_exact(self._kind, query):
             return min(query.limit, sum(await self._sizes(redis_creation_lists(self._kind, query), EVERY_MEMBER)))
         async for asked, places in self._candidates(ordered_listing(self._kind, query)):
-            number += await self._pick(asked, query.limit - number, places, only_count=True)
+            number += await self._pick(asked, query, query.limit - number, places, only_count=True)
             if number >= query.limit:
                 break
         return number
 
-    async def _pick(self, asked: Asked, limit: int, places: Sequence[bytes], *, only_count: bool = False) -> Any:
+    async def _pick(
+        self, asked: Asked, query: Query, limit: int, places: Sequence[bytes], *, only_count: bool = False
+    ) -> Any:
         """Return the rows of those records that have what is asked, at most so many, or their number."""
         wanted = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
         fields = [place[DIGITS:] for place in places]
-        return await self._picked(self._keys[:3], [wanted, limit, int(only_count), *fields])
+        largest = EVERY if query.max_bytes is None else LARGE
+        return await self._picked(self._keys[:3], [wanted, limit, int(only_count), largest, *fields])
 
     async def _candidates(self, listing: OrderedListing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
         """Yield the positions of possible matches in order, in chunks, with what their records must have."""

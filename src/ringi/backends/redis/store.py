@@ -16,7 +16,17 @@ from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_
 from ringi.backends.rows import page_of_readable_records, record_from_body
 from ringi.contracts.store import Change, Finding, R, Store
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Query, Record, UnreadableError, parse_position_number
+from ringi.domain.record import (
+    START,
+    CutPage,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    UnreadableError,
+    parse_position_number,
+)
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
@@ -97,18 +107,29 @@ class RedisStore(Store):
         return [[row] for row in found]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await page_of_readable_records(kind, query, self._pages[kind.record].find)
+        pages = self._pages[kind.record]
+        return await page_of_readable_records(kind, query, pages.find, pages.body_at)
 
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._pages[kind.record].count(query_for_count(query))
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         number = parse_position_number(after)
         name = redis_event_list_name(tenant, record_id) or ""
-        found = await self._listed_events([self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit])
-        return [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
+        found = await self._listed_events(
+            [self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit, max_bytes or 0]
+        )
+        events = [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
+        is_cut = max_bytes is not None and sum(map(len, found[1::2])) >= max_bytes
+        return CutPage(events) if is_cut else events
 
     async def tail(self) -> Position:
         async with self._server.answering():

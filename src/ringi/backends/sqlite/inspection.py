@@ -124,15 +124,22 @@ class DamagedSqliteStore(SqliteStore):
     uninspected = ""
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         try:
-            return await super().events(after, limit, tenant=tenant, record_id=record_id)
+            return await super().events(after, limit, tenant=tenant, record_id=record_id, max_bytes=max_bytes)
         except UnreadableError:
             raise
         except UnavailableError as error:
             if limit > 1:
-                return await self.events(after, max(1, limit // 8), tenant=tenant, record_id=record_id)
+                fewer = max(1, limit // 8)
+                return await self.events(after, fewer, tenant=tenant, record_id=record_id, max_bytes=max_bytes)
             if record_id is not None:
                 raise
             number = parse_position_number(after)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -28,6 +28,7 @@ from ringi.backends.rows import (
     query_has_own_index,
     query_partitions,
     required_index_lists,
+    size_of_text,
 )
 from ringi.backends.sql import SqlWhere, order_and_limit_clause, query_urgency_ranks
 from ringi.contracts.backend import RESUME, RUN
@@ -126,7 +127,25 @@ def find_sqlite_bodies(connection: sqlite3.Connection, kind: type[Record], query
     """Return the bodies of at most `query.limit` matching records, in order."""
     if kind is Request and query.expired_at:
         return find_overdue_bodies(connection, query)
-    return [row[-1] for row in find_sqlite_rows(connection, kind, query)]
+    found = [row[-1] for row in find_sqlite_rows(connection, kind, query)]
+    return found if query.max_bytes is None else list(read_sqlite_bodies(connection, kind, found, query.max_bytes))
+
+
+def read_sqlite_bodies(
+    connection: sqlite3.Connection, kind: type[Record], rows: Iterable[int], max_bytes: int
+) -> Iterator[str]:
+    """Yield the bodies of rows; beyond so many bytes only references."""
+    total = 0
+    for row in rows:
+        body = f"@{row}" if total >= max_bytes else read_sqlite_body(connection, kind, row)
+        total += size_of_text(body or "")
+        yield body or ""
+
+
+def read_sqlite_body(connection: sqlite3.Connection, kind: type[Record], row: int) -> str | None:
+    """Return the body of a row; None if the row is gone."""
+    found = connection.execute(f"SELECT body FROM {TABLES[kind.record]} WHERE rowid = ?", (row,)).fetchone()
+    return found and str(found[0])
 
 
 def find_sqlite_rows(connection: sqlite3.Connection, kind: type[Record], query: Query) -> list[IndexRow]:
@@ -225,7 +244,8 @@ class SqliteIndexScan:
         self._is_up = listing.is_ascending
         head, where = SqliteWhere(), sqlite_query_conditions(kind, listing)
         place = head.place(table, listing)
-        self._sql = f"SELECT {', '.join(place)}, body FROM {table} {{}} WHERE {where} {{}}"
+        body = "body" if listing.query.max_bytes is None else "rowid"
+        self._sql = f"SELECT {', '.join(place)}, {body} FROM {table} {{}} WHERE {where} {{}}"
         self._values = head.values + where.values
         self._end = order_and_limit_clause([str(n) for n, _ in enumerate(place, 1)], listing)
         # An ascending index has the order of the page: what it takes if all match is the page.

@@ -11,9 +11,10 @@ from pydantic_core import to_json
 from ringi.backends.rows import (
     EVENT_COLUMNS,
     TABLES,
+    Body,
     Columns,
-    event_from_row,
     event_to_row,
+    events_of_rows,
     page_of_readable_records,
     record_columns,
     record_from_body,
@@ -25,6 +26,7 @@ from ringi.backends.sqlite.lists import (
     count_sqlite_matches,
     find_sqlite_bodies,
     free_list_position,
+    read_sqlite_body,
     sqlite_index_terms,
     sqlite_terms_of_text,
 )
@@ -107,21 +109,30 @@ class SqliteStore(Store):
         return [record_from_body(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
+        async def body_at(reference: Body) -> str | None:
+            return await self._database.read(lambda c: read_sqlite_body(c, kind, int(reference)))
+
         return await page_of_readable_records(
-            kind, query, lambda part: self._database.read(lambda c: find_sqlite_bodies(c, kind, part))
+            kind, query, lambda part: self._database.read(lambda c: find_sqlite_bodies(c, kind, part)), body_at
         )
 
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._database.read(lambda c: count_sqlite_matches(c, kind, query_for_count(query)))
 
     async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+        self,
+        after: Position = START,
+        limit: int = 100,
+        *,
+        tenant: str | None = None,
+        record_id: str | None = None,
+        max_bytes: int | None = None,
     ) -> list[Event]:
         chosen = {"tenant": tenant, "record_id": record_id}
         extra = [f"AND {name} = ?" for name, value in chosen.items() if value is not None]
         values = [parse_position_number(after), *(value for value in chosen.values() if value is not None), limit]
         sql = f"{SELECT_EVENT} WHERE position > ? {' '.join(extra)} ORDER BY position LIMIT ?"
-        return [event_from_row(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
+        return await self._database.read(lambda c: events_of_rows(c.execute(sql, values), max_bytes))
 
     async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:
         sql = "SELECT position, hash FROM events WHERE position > ? ORDER BY position LIMIT ?"

@@ -134,7 +134,7 @@ class McpCallerRequests:
 
     async def find(self, limit: int) -> list[Request]:
         """Return the newest requests of the caller."""
-        return await self._inbox.search(Query(asked_by=self._caller.actor, limit=limit))
+        return await self._inbox.page(Query(asked_by=self._caller.actor, limit=limit))
 
     async def wait(self, id: str, seconds: float) -> Request:
         """Return a request once it has ended, or as it is after some seconds."""

@@ -6,19 +6,22 @@ An answer names no request, and may approve only the one that was served last to
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pydantic_core import to_json
 from starlette.requests import Request as HttpRequest
 
 from ringi.base.bounded import Bounded
 from ringi.base.canonical_json import JsonObject
 from ringi.base.texts import reason_of
+from ringi.contracts.store import MAX_PAGE_BYTES
 from ringi.domain.ask import Answer
-from ringi.domain.record import Query, cursor_after_record
+from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.protocols.langgraph_api.answers import answer_from_langgraph
 from ringi.protocols.langgraph_api.models import ThreadSearch
 from ringi.protocols.langgraph_api.views import (
@@ -32,6 +35,7 @@ from ringi.protocols.langgraph_api.views import (
     request_as_langgraph_thread,
 )
 from ringi.runs.announcements import AgentDescription
+from ringi.runs.reconciler import record_pages
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, server_base_path
 from ringi.server.auth.permissions import (
     inbox_for,
@@ -48,7 +52,8 @@ from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer_request
 from ringi.server.sse.run_output import ImageLocation, messages_of_runs, newest_runs_before_item
 
-PAGE = 200
+PAGE: dict[str, Any] = {"limit": 200, "max_bytes": MAX_PAGE_BYTES}
+MAX_REPLY = 4 * MAX_PAGE_BYTES
 SCANNED = 1_000
 """Maximum number of threads or requests that one search scans."""
 CHANNEL = "langgraph"
@@ -77,6 +82,21 @@ class ThreadTarget(NamedTuple):
             return langgraph_agent_thread(self.thread, self.waiting)
         assert self.request
         return request_as_langgraph_thread(self.request)
+
+
+class FoundThreads(list[ThreadTarget]):
+    """The threads of a search, which together may not be larger than one reply: the protocol has no shorter pages."""
+
+    _size = 0
+
+    def add(self, more: Iterable[ThreadTarget]) -> None:
+        """Add threads, or raise `InvalidError`."""
+        for each in more:
+            self._size += len(to_json(each.view))
+            if self._size > MAX_REPLY and self:
+                what = f"the threads found have more than {MAX_REPLY >> 20} MB: ask for at most {len(self)} at a time"
+                raise InvalidError.of("limit", what)
+            self.append(each)
 
 
 class CallerAccess:
@@ -133,11 +153,11 @@ class CallerAccess:
             return []
         end = criteria.offset + criteria.limit
         if criteria.ids is not None:
-            found = list[ThreadTarget]()
+            found = FoundThreads()
             for id in criteria.ids:
                 with suppress(NotFoundError):
-                    found.append(await self.look(id))
-            found = [each for each in found if criteria.matches(each.view, graph)]
+                    target = await self.look(id)
+                    found.add([target] if criteria.matches(target.view, graph) else [])
         elif graph == ALL_REQUESTS:
             found = await self._requests(criteria, end)
         else:
@@ -220,40 +240,37 @@ class CallerAccess:
             self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
         )
 
-    async def _requests(self, search: ThreadSearch, end: int) -> list[ThreadTarget]:
+    async def _requests(self, search: ThreadSearch, end: int) -> FoundThreads:
         pending = {"interrupted": ("pending",), "idle": ("completed", "cancelled", "expired"), None: ()}
         if search.status not in pending:
-            return []
-        found: list[ThreadTarget] = []
-        query = visible_query(self.caller).model_copy(update={"statuses": pending[search.status], "limit": PAGE})
-        inbox = self._components.inbox.for_tenant(self.caller.tenant)
-        for _ in range(SCANNED // PAGE):
-            page = await inbox.search(query)
+            return FoundThreads()
+        found, scanned = FoundThreads(), 0
+        conditions = {"tenant": self.caller.tenant, "statuses": pending[search.status], **PAGE}
+        query = visible_query(self.caller).model_copy(update=conditions)
+        async for page in record_pages(self._components.backend.store, Request, query):
             served = [each for each in page if is_request_served_to(self.caller, each)]
-            found += [
+            found.add(
                 ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)
                 for each in served
-            ]
-            if len(found) >= end or len(page) < PAGE:
+            )
+            scanned += len(page)
+            if len(found) >= end or scanned >= SCANNED:
                 break
-            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
         return found
 
-    async def _threads(self, search: ThreadSearch, graph: str | None, end: int) -> list[ThreadTarget]:
-        found: list[ThreadTarget] = []
-        store, before = self._components.backend.store, None
+    async def _threads(self, search: ThreadSearch, graph: str | None, end: int) -> FoundThreads:
+        found, scanned, store = FoundThreads(), 0, self._components.backend.store
         graphs = {graph} if graph else set(await self.available_agents())
-        for _ in range(SCANNED // PAGE):
-            statuses = STATUSES_OF[search.status] if search.status else ()
-            query = Query(tenant=self.caller.tenant, limit=PAGE, before=before, statuses=statuses)
-            page = await store.find(Thread, query)
+        statuses = STATUSES_OF[search.status] if search.status else ()
+        query = Query(tenant=self.caller.tenant, statuses=statuses, **PAGE)
+        async for page in record_pages(store, Thread, query):
             readable = [each for each in page if each.agent in graphs and may_read_thread(self.caller, each)]
             waiting = await asyncio.gather(*map(self._waiting, readable))
             targets = [ThreadTarget(each.id, each, None, asked) for each, asked in zip(readable, waiting, strict=True)]
-            found += [each for each in targets if not search.status or each.view["status"] == search.status]
-            if len(found) >= end or len(page) < PAGE:
+            found.add(each for each in targets if not search.status or each.view["status"] == search.status)
+            scanned += len(page)
+            if len(found) >= end or scanned >= SCANNED:
                 break
-            before = cursor_after_record(page[-1])
         return found
 
     async def _waiting(self, thread: Thread) -> Request | None:

@@ -31,7 +31,8 @@ async def find_people(
 ) -> HttpResponse:
     """List the known people and groups, first those on the newest requests that the caller may read."""
     inbox = components.inbox.for_tenant(caller.tenant)
-    recent = await inbox.search(visible_query(caller).model_copy(update={"limit": RECENT}))
+    newest = visible_query(caller).model_copy(update={"limit": RECENT})
+    recent = await components.requests_to_count(inbox, newest)
     names = Counter(name for request in recent for name in names_on_request(request))
     names.update([caller.name, *(GROUP + group for group in caller.groups)])
     known = await inbox.known_people.known(caller.tenant)

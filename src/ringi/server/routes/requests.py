@@ -70,7 +70,8 @@ async def totals(caller: AnyCaller, components: Components, filters: Annotated[C
     if (filters.status or ("pending",)) != ("pending",):
         raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
     query = readable_requests_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
-    return reply(filtered_request_totals(await components.inbox.for_tenant(caller.tenant).search(query)))
+    inbox = components.inbox.for_tenant(caller.tenant)
+    return reply(filtered_request_totals(await components.requests_to_count(inbox, query)))
 
 
 @router.post("/v1/requests/respond", **route_docs("BulkResult", body="BulkAnswer"))
@@ -91,7 +92,7 @@ async def precedent(caller: AnyCaller, components: Components, id: str) -> HttpR
     ended: list[Request] = []
     if request.action:
         filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
-        ended = await inbox.search(visible_query(caller).model_copy(update=filters))
+        ended = await components.requests_to_count(inbox, visible_query(caller).model_copy(update=filters))
     return reply(precedent_of_request(request, ended, inbox.clock()))
 
 
@@ -139,10 +140,10 @@ def readable_requests_query(
 
 def filtered_request_totals(found: Sequence[Request]) -> Totals:
     """Return the totals of the newest requests that a list has, counted up to the bound."""
-    requests = found[:COUNTED]
+    requests, has_more = found[:COUNTED], len(found) > COUNTED or isinstance(found, record.CutPage)
     tiers = {request.tier or "low" for request in requests}
     ordered = [tier for tier in TIERS if tier in tiers]
-    return Totals(count=len(requests), more=len(found) > COUNTED, tiers=ordered, amounts=amount_totals(requests))
+    return Totals(count=len(requests), more=has_more, tiers=ordered, amounts=amount_totals(requests))
 
 
 def amount_totals(requests: Sequence[Request]) -> Amounts | None:

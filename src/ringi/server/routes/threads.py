@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Id, parse_body
-from ringi.domain.record import Key, cursor_after_record
+from ringi.domain.record import CutPage, Key, cursor_after_record
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
@@ -108,7 +108,7 @@ class ThreadRoutes:
             return (not agent or thread.agent == agent) and may_read_thread(caller, thread)
 
         found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()), is_wanted)
-        return reply(schemas.ThreadPage(items=list(map(thread_summary, found)), next=next))
+        return reply(schemas.ThreadPage(items=found, next=next))
 
     async def get(self, caller: AnyCaller, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
@@ -142,19 +142,20 @@ class ThreadRoutes:
         before: str | None,
         statuses: tuple[ThreadStatus, ...],
         is_wanted: Callable[[Thread], bool],
-    ) -> tuple[list[Thread], str | None]:
-        found: list[Thread] = []
+    ) -> tuple[list[schemas.ThreadSummary], str | None]:
+        found: list[tuple[schemas.ThreadSummary, str]] = []
         runner, scanned = self._components.runner, 0
         while runner and scanned < SCANNED:
             page = await runner.find(caller.tenant, size + 1, before, statuses)
-            found += [thread for thread in page if is_wanted(thread)]
+            # Only summaries are kept: a thread can be large.
+            found += [(thread_summary(thread), cursor_after_record(thread)) for thread in page if is_wanted(thread)]
             if len(found) > size:
-                return found[:size], cursor_after_record(found[size - 1])
-            if len(page) <= size:
-                return found, None
+                return [each for each, _ in found[:size]], found[size - 1][1]
+            if len(page) <= size and not isinstance(page, CutPage):
+                return [each for each, _ in found], None
             before = cursor_after_record(page[-1])
             scanned += len(page)
-        return found, before if runner else None
+        return [each for each, _ in found], before if runner else None
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         key = Key(caller.tenant, scope["path_params"]["id"])

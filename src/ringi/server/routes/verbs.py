@@ -20,8 +20,9 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
+from ringi.contracts.store import MAX_PAGE_BYTES
 from ringi.domain.decisions import refuse_attaching_files
-from ringi.domain.record import START, Event, Key
+from ringi.domain.record import START, CutPage, Event, Key
 from ringi.domain.request import Request
 from ringi.domain.urgency import urgent_query
 from ringi.errors import InvalidError, NotFoundError, WaitTimeoutError
@@ -204,9 +205,11 @@ class VerbRoutes:
         if wanted.request_id is not None:
             await call.inbox.get(wanted.request_id)
         size, position = min(wanted.limit, self._settings.max_list), position_of_event_id(wanted.after) or START
-        events = await call.inbox.events(position, size, request_id=wanted.request_id)
+        chosen: dict[str, Any] = {"tenant": call.inbox.tenant, "record_id": wanted.request_id}
+        events = await call.inbox.store.events(position, size, **chosen, max_bytes=MAX_PAGE_BYTES)
         items = list(map(audit_event, await self._visible(call.caller, events, wanted.request_id)))
-        return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))
+        has_more = len(events) == size or isinstance(events, CutPage)
+        return reply(AuditPage(items=items, next=events[-1].position if has_more else None))
 
     async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:

@@ -8,16 +8,16 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ringi.base.loops import SingleFlight, cancel_all
 from ringi.contracts.backend import Notifier
-from ringi.contracts.store import Store
+from ringi.contracts.store import MAX_PAGE_BYTES, Store
 from ringi.domain import pauses
 from ringi.domain.events import FEED_EVENTS, TenantEventName
 from ringi.domain.journal import WRITTEN
 from ringi.domain.people import REASSIGNED, assignment_before_event
-from ringi.domain.record import START, Event, Key, Position, UnreadableError
+from ringi.domain.record import START, CutPage, Event, Key, Position, UnreadableError
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox.feed import TOPIC, Feed
@@ -64,6 +64,7 @@ class HistoryPage(NamedTuple):
 
     number: int
     items: Sequence[FeedItem]
+    has_more: bool
 
 
 def position_of_event_id(id: str | None) -> Position | None:
@@ -153,13 +154,15 @@ class EventHub:
             if chunk := b"".join(chunk for chunk in chunks if chunk):
                 await connection.write(chunk)
             after = page.items[-1].event.position if page.items else after
-            if len(page.items) < PAGE:
+            if not page.has_more:
                 sent = {item.event.position for item in page.items if item.chunk}
                 is_subscribed = self._subscribe(connection, key, page.number, sent)
 
     async def _page(self, key: Key, after: Position, number: int) -> HistoryPage:
-        events = await self._store.events(after, PAGE, tenant=key.tenant, record_id=key.id or None)
-        return HistoryPage(number, await self._items(events, is_live=False))
+        chosen: dict[str, Any] = {"tenant": key.tenant, "record_id": key.id or None}
+        events = await self._store.events(after, PAGE, **chosen, max_bytes=MAX_PAGE_BYTES)
+        has_more = len(events) == PAGE or isinstance(events, CutPage)
+        return HistoryPage(number, await self._items(events, is_live=False), has_more)
 
     def _subscribe(self, connection: StreamConnection, key: Key, number: int, sent: set[Position]) -> bool:
         """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""

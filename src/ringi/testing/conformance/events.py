@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
 from ringi.contracts.store import Store
-from ringi.domain.record import START, Event
+from ringi.domain.record import START, CutPage, Event
 from ringi.errors import ConflictError, InvalidError
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, a_thread, store_request
 
 WRITERS, EACH = 8, 15
+MINUTE = timedelta(minutes=1)
 
 
 class EventsConformance:
@@ -64,6 +68,25 @@ class EventsConformance:
         second = await store.events(first[-1].position, 2)
 
         assert [event.record_id for event in first + second] == [f"request-{n}" for n in range(4)]
+
+    @pytest.mark.parametrize("record_id", [None, "request-2"])
+    async def test_a_batch_ends_with_its_bytes(self, store: Store, record_id: str | None) -> None:
+        for n, size in enumerate((6_000, 10, 3_000, 10, 10, 20_000)):
+            request = await store_request(store, f"request-{n}", description="ü" * size)
+            await store.put(*request.claimed("ann", NOON, MINUTE))
+        seen, position, sizes = list[Event](), START, list[int]()
+        chosen: dict[str, Any] = {"tenant": "tenant-1", "record_id": record_id}
+        while found := await store.events(position, 5, **chosen, max_bytes=5_000):
+            seen, position = seen + found, found[-1].position
+            sizes.append(len(found))
+            size = sum(len(to_json(event.payload)) for event in found)
+            # A store may count what it stores beside the content too.
+            assert isinstance(found, CutPage) or size < 5_000
+            assert not isinstance(found, CutPage) or size >= 2_000
+
+        assert seen == await store.events(**chosen)
+        assert sizes[0] == 1
+        assert len(sizes) > 1
 
     async def test_events_can_be_read_of_one_tenant_and_of_one_record(self, store: Store) -> None:
         await store_request(store, "one", tenant="ours")

@@ -10,7 +10,7 @@ import pytest
 
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Receipt
-from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_after_record
+from ringi.domain.record import MICROSECOND, CutPage, Query, Viewer, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
 from ringi.domain.urgency import cursor_after_urgent_request
@@ -20,6 +20,14 @@ from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to
 
 SECOND = timedelta(seconds=1)
 WITHOUT_GROUPS = Viewer(name="eve")
+WAYS_TO_A_PAGE: list[dict[str, Any]] = [
+    {},
+    {"thread_id": "thread-1"},
+    {"viewer": Viewer(name="ann", groups=("finance",))},
+    {"text": "refund"},
+    {"statuses": ("pending",), "order": "urgent", "now": NOON},
+]
+"""Conditions that stores answer in different ways."""
 
 
 async def matching_request_ids(store: Store, **query: object) -> list[str]:
@@ -107,6 +115,27 @@ class ListsConformance:
             page = await store.find(Request, Query(tenant="tenant-1", limit=4, before=before, text="refund"))
 
         assert seen == names[::-1]
+
+    @pytest.mark.parametrize("query", WAYS_TO_A_PAGE, ids=" ".join)
+    async def test_a_page_ends_with_its_bytes(self, store: Store, query: dict[str, Any]) -> None:
+        sizes = [30_000, 100, 20_000, 9_000, 100, 100, 40_000, 100]
+        names = [f"request-{n}" for n in range(len(sizes))]
+        for name, size in zip(names, sizes, strict=True):
+            # One instant and no deadline: every order is that of the ids.
+            action = Action("refund", {"order": 1182, "why": "ü" * size})
+            await store_request(store, name, action=action, thread_id="thread-1", groups=["finance"])
+        page, seen, lengths = Query(tenant="tenant-1", **query), list[str](), list[int]()
+        while found := await store.find(Request, page.model_copy(update={"limit": 3, "max_bytes": 25_000})):
+            lengths.append(len(found))
+            seen += [request.id for request in found]
+            is_large = sum(len(request.model_dump_json().encode()) for request in found) >= 25_000
+            assert isinstance(found, CutPage) or not is_large or len(found) == 3
+            assert not isinstance(found, CutPage) or is_large
+            page = page.model_copy(update={"before": cursor_after_urgent_request(page, found[-1])})
+
+        assert sorted(seen) == names
+        assert set(lengths) >= {1, 2}
+        assert not isinstance(await store.find(Request, page.model_copy(update={"before": None})), CutPage)
 
     @pytest.mark.parametrize("cursor", ["nonsense", "12", "²:a:b", "--5:a:b", ":a:b"])
     async def test_a_wrong_cursor_is_invalid(self, store: Store, cursor: str) -> None:

@@ -1,6 +1,12 @@
 -- Read those of some records that fit. KEYS: bodies, filed, texts.
--- ARGV: what they must fit, how many at most, whether only to count, field …
-local asked, limit, found = cjson.decode(ARGV[1]), tonumber(ARGV[2]), {}
+-- ARGV: what they must fit, how many at most, whether only to count, bytes of the largest, field …
+-- For a larger one its field is returned, behind an @.
+local asked, limit, largest, found = cjson.decode(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), {}
+
+local function body(field)
+  if redis.call('HSTRLEN', KEYS[1], field) > largest then return '@' .. field end
+  return redis.call('HGET', KEYS[1], field)
+end
 
 local function is_marked(filed)
   local marks = cjson.decode(filed).marks
@@ -24,14 +30,14 @@ local function is_mentioned(field)
   return true
 end
 
-for n = 4, #ARGV do
+for n = 5, #ARGV do
   if #found >= limit then break end
   -- The text first: most records that a search comes by are done with then.
   local filed = is_mentioned(ARGV[n]) and redis.call('HGET', KEYS[2], ARGV[n])
   -- A record whose marks are damaged is left out: verify names it.
   local is_read, fits = pcall(is_marked, filed)
   if is_read and fits then
-    found[#found + 1] = ARGV[3] == '1' and '' or redis.call('HGET', KEYS[1], ARGV[n])
+    found[#found + 1] = ARGV[3] == '1' and '' or body(ARGV[n])
   end
 end
 return ARGV[3] == '1' and #found or found
