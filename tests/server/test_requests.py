@@ -304,6 +304,17 @@ async def test_an_asker_has_a_limit_of_asks_a_minute(store_url: str) -> None:
         assert 0 < int(replies[2].headers["retry-after"]) <= 60 + SPREAD_SECONDS
 
 
+async def test_an_asker_has_a_limit_of_bytes_a_minute(store_url: str) -> None:
+    async with open_world(store_url, ask_bytes_per_minute=50_000) as world:
+        client = world.client("agent", "bot")
+        large = {"title": "Go?", "id": "a", "context": {"text": "x" * 40_000}}
+        asks = [large, {**large, "id": "b"}, {"title": "Go?"}, large]
+        replies = [await client.post("/v1/requests", json=ask) for ask in asks]
+        assert [reply.status_code for reply in replies] == [201, 201, 429, 200]
+        assert "with 80" in replies[2].json()["detail"]
+        assert (await world.client("agent", "eve").post("/v1/requests", json=large | {"id": "c"})).status_code == 201
+
+
 async def test_equal_ids_in_two_tenants_never_meet(world: World) -> None:
     here, there = world.client("admin", "root", "here"), world.client("admin", "root", "there")
     for client, title in ((here, "Here?"), (there, "There?")):

@@ -27,27 +27,28 @@ class AskLimits:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._max_open, self._rate = settings.max_open_requests, RateCounter(settings.asks_per_minute)
+        self._max_open = settings.max_open_requests
+        self._rate = RateCounter(settings.asks_per_minute, settings.ask_bytes_per_minute)
 
-    async def check(self, inbox: StoreInbox, caller: Principal, id: str | None = None) -> None:
+    async def check(self, inbox: StoreInbox, caller: Principal, ask: Ask | None = None) -> None:
         """Count one more request or run of the caller.
 
         Args:
             inbox: The inbox of the caller's tenant.
             caller: The caller.
-            id: The id of the request, if the caller chose one. An existing request is never refused.
+            ask: The request; None for a run. An existing request is never refused.
 
         Raises:
             UnavailableError: The caller creates requests too fast, or has too many open requests.
         """
         try:
-            self._rate.count(caller)
+            self._rate.count(caller, len(ask.model_dump_json()) if ask else 0)
             query = Query(asked_by=caller.actor, statuses=("pending",), limit=self._max_open + 1)
             if await inbox.count(query) >= self._max_open:
                 what = f"{caller.name!r} has {self._max_open} open requests: wait for answers, or cancel some"
                 raise UnavailableError(what, 30, code="limit")
         except UnavailableError as error:
-            if error.code != "limit" or id is None or not await request_exists(inbox, id):
+            if error.code != "limit" or not (ask and ask.id and await request_exists(inbox, ask.id)):
                 raise
 
 
@@ -61,22 +62,23 @@ async def request_exists(inbox: StoreInbox, id: str) -> bool:
 
 
 class RateCounter:
-    """Counts the actions of each caller per minute, in this process."""
+    """Counts the actions of each caller per minute, and their bytes, in this process."""
 
-    def __init__(self, per_minute: int) -> None:
-        self._limit = per_minute
-        self._minutes = Bounded[tuple[str, str], tuple[float, int]](MAX_ASKERS)
+    def __init__(self, per_minute: int, bytes_per_minute: int) -> None:
+        self._limit, self._most_bytes = per_minute, bytes_per_minute
+        self._minutes = Bounded[tuple[str, str], tuple[float, int, int]](MAX_ASKERS)
 
-    def count(self, caller: Principal) -> None:
-        """Count one more action, or raise `UnavailableError`."""
+    def count(self, caller: Principal, size: int) -> None:
+        """Count one more action with so many bytes, or raise `UnavailableError`."""
         key, now = (caller.tenant, caller.actor), time.monotonic()
-        began, number = self._minutes.get(key, (now, 0))
+        began, number, total = self._minutes.get(key, (now, 0, 0))
         if now - began >= 60:
-            began, number = now, 0
-        if number >= self._limit:
-            what = f"{caller.name!r} asked {number} times within a minute: retry later"
-            raise UnavailableError(what, 60 - (now - began), code="limit")
-        self._minutes[key] = (began, number + 1)
+            began, number, total = now, 0, 0
+        if number >= self._limit or total >= self._most_bytes:
+            what = f"{caller.name!r} asked {number} times within a minute"
+            much = f", with {total} bytes" if number < self._limit else ""
+            raise UnavailableError(f"{what}{much}: retry later", 60 - (now - began), code="limit")
+        self._minutes[key] = (began, number + 1, total + size)
 
 
 async def submit_for_caller(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:
@@ -97,7 +99,7 @@ async def submit_for_caller(components: ServerComponents, limits: AskLimits, cal
     components.deliveries.settings.check(ask.webhooks, caller.tenant)
     inbox = components.inbox.for_tenant(caller.tenant)
     if caller.role != "admin":
-        await limits.check(inbox, caller, ask.id)
+        await limits.check(inbox, caller, ask)
     if ask.thread_id is not None:
         await refuse_hidden_thread(inbox.store, caller, ask.thread_id)
     return await inbox.submit(ask, by=caller.asker)

@@ -48,6 +48,8 @@ class ServerSettings:
     """Maximum pending requests of one asker."""
     asks_per_minute: int = 600
     """Maximum requests per asker and minute, in one process."""
+    ask_bytes_per_minute: int = 32 * 1024 * 1024
+    """Maximum bytes of these requests."""
     streams_per_caller: int = 100
     """Long polls count too."""
     streams_per_process: int = 10_000
