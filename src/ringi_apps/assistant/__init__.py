@@ -1,4 +1,4 @@
-"""Assistants that talk with people, collect values, make plans, and execute only plans that a person approved."""
+"""Assistants that talk with people and execute only plans that a person approved; with a demo of an office."""
 
 from ringi_apps.assistant.assistant import Assistant
 from ringi_apps.assistant.declarations import (

@@ -1,4 +1,4 @@
-"""An agent that answers questions, reflects on its answers, and learns only what a person approved."""
+"""An agent that learns from its answers only what a person approved; with a demo about wood."""
 
 from ringi_apps.engrammer.engrammer import Engrammer
 from ringi_apps.engrammer.note_search import SearchResult, normalize_text, search_terms
