@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.faults.chaos.__main__ import SETTLES, end_of, ended, report
+from tests.faults.chaos.__main__ import end_of, report, under_load
 from tests.faults.chaos.checker import RULES, End
-from tests.faults.chaos.fleet import Fleet, fleet
+from tests.faults.chaos.fleet import Fleet
 from tests.faults.chaos.history import History
-from tests.faults.chaos.load import ORDER, Client, Load
+from tests.faults.chaos.load import ORDER, Client
 from tests.next_version import HERE, MARK, next_version
 
 from ringi.contracts.backend import Wakeup
@@ -66,18 +66,10 @@ async def roll(folder: Path, url: str) -> tuple[dict[str, Any], End]:
     """Deploy under load, wait until all is quiet, and return what the checker says and what is stored."""
     newer = next_version(folder / "newer")
     with History(folder / "history.jsonl") as history:
-        async with fleet(folder, url, workers=2) as running, Load(running, history) as load:
+        async with Fleet(folder, url, workers=2) as running:
             desk = Desk(Client(running, history, "agent", "patient-bot"), Client(running, history, "person", ZOE))
-            watching = asyncio.create_task(load.watch())
-            async with asyncio.timeout(LIMIT):
-                await load.is_watched.wait()
-            working = asyncio.create_task(load.run(1.0))
-            await deploys(running, desk, newer)
-            await ended(working)
-            async with asyncio.timeout(SETTLES):
-                await load.settle()
-            await Wakeup().wait(2)
-            await ended(watching)
+            async with under_load(running, history):
+                await deploys(running, desk, newer)
             for client in desk:
                 await client.close()
             end = await end_of(running, url)

@@ -9,13 +9,13 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.faults.chaos.checker import End, broken_rules, hand_overs
-from tests.faults.chaos.fleet import Fleet, fleet
+from tests.faults.chaos.fleet import Fleet
 from tests.faults.chaos.history import History
 from tests.faults.chaos.load import Load
 from tests.servers import MortalPostgres, mortal_postgres, redis
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
 async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
     """Let everything go on while members die, wait until all is quiet, and return what the checker says."""
     with History(folder / "history.jsonl") as history:
-        async with fleet(folder, url, more=plan.settings) as running, Load(running, history) as load:
+        async with Fleet(folder, url, more=plan.settings) as running, Load(running, history) as load:
             watching, began = asyncio.create_task(load.watch()), time.monotonic()
             await asyncio.wait_for(load.is_watched.wait(), SETTLES)
             with suppress(TimeoutError):
@@ -57,7 +57,7 @@ async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
             async with asyncio.timeout(SETTLES):
                 await running.ready()
                 await load.settle()
-            await asyncio.sleep(2)
+                await load.catch_up()
             await ended(watching)
             end = await end_of(running, url)
         return report(history, end, running) | {"seconds": round(lasted)}
@@ -78,6 +78,21 @@ async def ended(task: asyncio.Task[None]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
+
+
+@asynccontextmanager
+async def under_load(running: Fleet, history: History) -> AsyncIterator[None]:
+    """Let everything go on during the block, and return when all is quiet."""
+    async with Load(running, history) as load:
+        watching = asyncio.create_task(load.watch())
+        await asyncio.wait_for(load.is_watched.wait(), SETTLES)
+        working = asyncio.create_task(load.run(1.0))
+        yield
+        await ended(working)
+        async with asyncio.timeout(SETTLES):
+            await load.settle()
+            await load.catch_up()
+        await ended(watching)
 
 
 async def end_of(running: Fleet, url: str) -> End:

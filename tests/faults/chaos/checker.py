@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from tests.faults.chaos.history import Call
 
+from ringi.domain.events import FEED_EVENTS
+
 SECRET = "of-the-other-tenant"
 """Stands in every text of the second tenant."""
 ENDED = ("completed", "cancelled", "expired")
@@ -120,8 +122,7 @@ def news_come_after_the_fact(calls: Sequence[Call], end: End) -> Found:
 def the_feed_has_no_gap(calls: Sequence[Call], end: End) -> Found:
     """A reader that came again with its last id, to whichever server, was told each event once and in order."""
     positions = [call.seen["position"] for call in calls if call.op == "told"]
-    types = {f"request.{what}" for what in ("created", "claimed", "released", "reassigned", *ENDED)}
-    expected = [event["position"] for event in end.events if event["type"] in types]
+    expected = [event["position"] for event in end.events if event["type"] in FEED_EVENTS]
     if positions != expected:
         missed, twice = set(expected) - set(positions), {one for one, count in Counter(positions).items() if count > 1}
         yield f"{len(positions)} told of {len(expected)}; missed {sorted(missed)[:5]}, twice {sorted(twice)[:5]}"

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import httpx
 from tests.faults.chaos.agents import EFFECTS
+from tests.next_version import HERE, ROOT, environment
 from tests.servers import MortalPostgres, free_port
 
-import ringi
-
 ENTRY = "from ringi.cli import main; main()"
+START = (sys.executable, "-c", ENTRY)
 AGENTS = "tests.faults.chaos.agents"
-ROOT = Path(__file__).parents[3]
-STARTS = 60.0
+CODE = HERE.parent
+STARTS = 180.0
 STOPPED = 8.0
 """Longer than a lease."""
 
@@ -38,12 +36,13 @@ class Member:
 
     def start(self) -> None:
         """Start it."""
-        command = [sys.executable, "-c", ENTRY, *self._command]
-        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=self._environment, cwd=ROOT)
+        self._process = subprocess.Popen(
+            self._command, stdout=self._log, stderr=self._log, env=self._environment, cwd=ROOT
+        )
 
     def deploy(self, code: Path) -> None:
         """Let it be of the Ringi in that folder from its next start on."""
-        self._environment = {**self._environment, "PYTHONPATH": os.pathsep.join([str(code), str(ROOT)])}
+        self._environment = {**self._environment, "PYTHONPATH": environment(code)["PYTHONPATH"]}
 
     def send(self, number: int) -> None:
         """Send it a signal."""
@@ -63,18 +62,39 @@ class Member:
 class Fleet:
     """All members, and what was done to them."""
 
-    def __init__(self, folder: Path, url: str, *, servers: int, workers: int, more: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        url: str,
+        *,
+        servers: int = 2,
+        workers: int = 3,
+        agents: str = AGENTS,
+        code: Path = CODE,
+        start: Sequence[str] = START,
+        more: Mapping[str, str] | None = None,
+    ) -> None:
         self.home, self.effects = folder / "home", folder / "effects"
         self._log = (folder / "log").open("ab")
-        code = os.pathsep.join([str(Path(ringi.__file__).parents[1]), str(ROOT)])
-        own = {"RINGI_HOME": str(self.home), "RINGI_URL": url, "PYTHONPATH": code, EFFECTS: str(self.effects)}
-        environment = {**os.environ, **own, **more}
+        own = {"RINGI_HOME": str(self.home), "RINGI_URL": url, EFFECTS: str(self.effects)}
+        settings = environment(code, **own, **(more or {}))
         self.addresses = [free_port() for _ in range(servers)]
-        asks = {f"server {port}": ["serve", "--agents", AGENTS, "--port", str(port)] for port in self.addresses}
-        works = {f"worker {n}": ["worker", "--agents", AGENTS] for n in range(workers)}
+        asks = {f"server {port}": ["serve", "--agents", agents, "--port", str(port)] for port in self.addresses}
+        works = {f"worker {n}": ["worker", "--agents", agents] for n in range(workers)}
         self.home.mkdir()
-        self.members = [Member(name, command, environment, self._log) for name, command in (asks | works).items()]
+        self.members = [Member(name, [*start, *words], settings, self._log) for name, words in (asks | works).items()]
         self.harm: Counter[str] = Counter()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def urls(self) -> list[str]:
@@ -97,11 +117,15 @@ class Fleet:
     async def roll(self, code: Path) -> None:
         """Replace every other one, and then the rest, by the Ringi in that folder, as a deploy does."""
         for half in (self.members[::2], self.members[1::2]):
-            await asyncio.gather(*(asyncio.to_thread(member.end, signal.SIGTERM) for member in half))
-            for member in half:
-                member.deploy(code)
-                member.start()
-            await self.ready()
+            await self.replace(half, code)
+
+    async def replace(self, members: Sequence[Member], code: Path) -> None:
+        """Stop some members, and start them with the Ringi in that folder."""
+        await asyncio.gather(*(asyncio.to_thread(member.end, signal.SIGTERM) for member in members))
+        for member in members:
+            member.deploy(code)
+            member.start()
+        await self.ready()
 
     async def suffer(self, dice: random.Random, every: float) -> None:
         """Kill or stop one after the other until cancelled; one member of each sort is always left alone."""
@@ -172,16 +196,3 @@ async def is_ready(client: httpx.AsyncClient, url: str) -> bool:
         return (await client.get(f"{url}/readyz")).is_success
     except httpx.HTTPError:
         return False
-
-
-@asynccontextmanager
-async def fleet(
-    folder: Path, url: str, *, servers: int = 2, workers: int = 3, more: Mapping[str, str] | None = None
-) -> AsyncIterator[Fleet]:
-    """Run servers and workers on a store."""
-    running = Fleet(folder, url, servers=servers, workers=workers, more=more or {})
-    try:
-        await running.ready()
-        yield running
-    finally:
-        running.close()

@@ -23,8 +23,16 @@ ORDER = "of-the-first-tenant"
 class Client:
     """Somebody with a token who calls any of the servers."""
 
-    def __init__(self, fleet: Fleet, history: History, role: Any, name: str, tenant: str = "default") -> None:
-        token = Keys.load(fleet.home).mint(tenant=tenant, role=role, name=name)
+    def __init__(
+        self,
+        fleet: Fleet,
+        history: History,
+        role: Any,
+        name: str,
+        tenant: str = "default",
+        groups: tuple[str, ...] = (),
+    ) -> None:
+        token = Keys.load(fleet.home).mint(tenant=tenant, role=role, name=name, groups=groups)
         self.name, self._history, self._fleet = name, history, fleet
         self._foreign = ORDER if tenant == "other" else SECRET
         self._dice = random.Random(name)
@@ -141,6 +149,12 @@ class Load:
             for request in pending:
                 if "digest" in request:
                     await self._decide(ann, request, "reject")
+            await asyncio.sleep(0.2)
+
+    async def catch_up(self) -> None:
+        """Ask once more, and return when the feed has told so: then it has told of all before."""
+        await self._agent.insist("ask", "POST", "/v1/requests", "last", {"id": "last", "title": f"{ORDER} last?"})
+        while not any(call.op == "told" and call.request == "last" for call in self._history.calls()):
             await asyncio.sleep(0.2)
 
     async def _ask(self, pause: float) -> None:
