@@ -146,6 +146,7 @@ PLACES = {
     "tests/inbox/test_tracing.py": "stores",
     "tests/testing/test_plugin.py": "stores",
     "tests/client/": "quick",
+    "tests/upgrade/": "all",
     "tests/client/test_commands_over_http.py": "stores",
     "tests/runs/test_lease.py": "quick",
     "tests/runs/test_outages.py": "quick",
