@@ -147,6 +147,7 @@ PLACES = {
     "tests/testing/test_plugin.py": "stores",
     "tests/client/": "quick",
     "tests/upgrade/": "all",
+    "tests/upgrade/test_stored_forms.py": "check",
     "tests/client/test_commands_over_http.py": "stores",
     "tests/runs/test_lease.py": "quick",
     "tests/runs/test_outages.py": "quick",
