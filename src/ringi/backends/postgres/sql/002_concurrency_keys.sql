@@ -16,6 +16,8 @@ CREATE OR REPLACE FUNCTION claim_jobs(worker text, kinds text[], most integer, s
 DECLARE
   now timestamptz := clock_timestamp();
   same CONSTANT integer := 8;
+  chosen text[];
+  keyed text[];
 BEGIN
   IF NOT EXISTS (
     SELECT FROM unnest(kinds) AS each (kind), LATERAL (
@@ -26,54 +28,63 @@ BEGIN
   END IF;
   PERFORM pg_advisory_xact_lock(hashtext('ringi claims'), hashtext(current_schema()));
   now := clock_timestamp();
-  RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
-  WHERE jobs.key IN (
-    WITH RECURSIVE keys (kind, name) AS (
-      SELECT each.kind, (
-        SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL
-        ORDER BY jobs.concurrency_key LIMIT 1
-      ) FROM unnest(kinds) AS each (kind) WHERE EXISTS (
-        SELECT FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL AND jobs.run_at <= now
-          AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now)
+  chosen := ARRAY (
+    SELECT first.key FROM unnest(kinds) AS each (kind), LATERAL (
+      SELECT due.key, due.run_at FROM jobs AS due
+      WHERE due.kind = each.kind AND due.concurrency_key IS NULL AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
+      AND NOT EXISTS (
+        SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
+          other.claimed_until > now
+          OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
+        )
       )
-      UNION ALL
-      SELECT keys.kind, (
-        SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = keys.kind AND jobs.concurrency_key > keys.name
-        ORDER BY jobs.concurrency_key LIMIT 1
-      ) FROM keys WHERE keys.name IS NOT NULL
-    ), running AS (
-      SELECT each.name, (
-        SELECT count(*) FROM jobs WHERE jobs.concurrency_key = each.name AND claimed_until > now
-      ) AS number FROM (SELECT DISTINCT keys.name FROM keys WHERE keys.name IS NOT NULL) AS each
-    ), found (key, run_at, place) AS (
-      SELECT first.key, first.run_at, 0 FROM unnest(kinds) AS each (kind), LATERAL (
-        SELECT due.key, due.run_at FROM jobs AS due
-        WHERE due.kind = each.kind AND due.concurrency_key IS NULL AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
-        AND NOT EXISTS (
-          SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
-            other.claimed_until > now
-            OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
-          )
-        )
-        ORDER BY due.run_at LIMIT most
-      ) AS first
-      UNION ALL
-      SELECT first.key, first.run_at, running.number + row_number() OVER (
-        PARTITION BY running.name ORDER BY first.tries = 0, first.run_at, first.key
-      ) FROM running, (VALUES (false), (true)) AS turn (is_first), LATERAL (
-        SELECT due.key, due.run_at, due.tries FROM jobs AS due
-        WHERE running.number < same AND due.concurrency_key = running.name AND (due.tries = 0) = turn.is_first
-        AND due.kind = ANY (kinds) AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
-        AND NOT EXISTS (
-          SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
-            other.claimed_until > now
-            OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
-          )
-        )
-        ORDER BY due.run_at LIMIT CASE WHEN (SELECT count(*) FROM running) < most THEN same ELSE 1 END
-      ) AS first
+      ORDER BY due.run_at LIMIT most
+    ) AS first ORDER BY first.run_at LIMIT most
+  );
+  keyed := ARRAY (
+    SELECT each.kind FROM unnest(kinds) AS each (kind) WHERE EXISTS (
+      SELECT FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL AND jobs.run_at <= now
+        AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now)
     )
-    SELECT found.key FROM found WHERE found.place <= same ORDER BY found.place, found.run_at LIMIT most
-  ) AND jobs.run_at <= now AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now) -- Its owner may just have renewed it.
+  );
+  -- Jobs with a concurrency key get the places that are left.
+  IF cardinality(chosen) < most AND cardinality(keyed) > 0 THEN
+    chosen := chosen || ARRAY (
+      WITH RECURSIVE keys (kind, name) AS (
+        SELECT each.kind, (
+          SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = each.kind AND jobs.concurrency_key IS NOT NULL
+          ORDER BY jobs.concurrency_key LIMIT 1
+        ) FROM unnest(keyed) AS each (kind)
+        UNION ALL
+        SELECT keys.kind, (
+          SELECT jobs.concurrency_key FROM jobs WHERE jobs.kind = keys.kind AND jobs.concurrency_key > keys.name
+          ORDER BY jobs.concurrency_key LIMIT 1
+        ) FROM keys WHERE keys.name IS NOT NULL
+      ), running AS (
+        SELECT each.name, (
+          SELECT count(*) FROM jobs WHERE jobs.concurrency_key = each.name AND claimed_until > now
+        ) AS number FROM (SELECT DISTINCT keys.name FROM keys WHERE keys.name IS NOT NULL) AS each
+      ), found (key, run_at, place) AS (
+        SELECT first.key, first.run_at, running.number + row_number() OVER (
+          PARTITION BY running.name ORDER BY first.tries = 0, first.run_at, first.key
+        ) FROM running, (VALUES (false), (true)) AS turn (is_first), LATERAL (
+          SELECT due.key, due.run_at, due.tries FROM jobs AS due
+          WHERE running.number < same AND due.concurrency_key = running.name AND (due.tries = 0) = turn.is_first
+          AND due.kind = ANY (kinds) AND due.run_at <= now AND (due.claimed_until IS NULL OR due.claimed_until <= now)
+          AND NOT EXISTS (
+            SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
+              other.claimed_until > now
+              OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
+            )
+          )
+          ORDER BY due.run_at LIMIT CASE WHEN (SELECT count(*) FROM running) < most THEN same ELSE 1 END
+        ) AS first
+      )
+      SELECT found.key FROM found WHERE found.place <= same ORDER BY found.place, found.run_at LIMIT most - cardinality(chosen)
+    );
+  END IF;
+  RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
+  WHERE jobs.key = ANY (chosen)
+    AND jobs.run_at <= now AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now) -- Its owner may just have renewed it.
   RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
 END $$;
