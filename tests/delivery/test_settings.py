@@ -75,11 +75,13 @@ def test_the_environment_says_who_is_told_and_how() -> None:
         RINGI_WEBHOOK_SCHEDULE="0, 1.5,60",
         RINGI_WEBHOOK_JITTER="0.5",
         RINGI_WEBHOOK_TIMEOUT="3",
+        RINGI_MAX_DELIVERIES="200",
         RINGI_WEBHOOK_ALLOW="10.0.0.0/8, ::1/128",
     )
 
     assert [(each.name, each.url) for each in loaded_settings.endpoints] == [("crm", CRM["url"]), ("spare", None)]
     assert (loaded_settings.schedule, loaded_settings.jitter, loaded_settings.timeout) == ((0, 1.5, 60), 0.5, 3)
+    assert loaded_settings.max_concurrent == 200
     assert loaded_settings.allow == (ip_network("10.0.0.0/8"), ip_network("::1/128"))
 
 
@@ -115,6 +117,9 @@ def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_we
         ({"RINGI_WEBHOOK_SCHEDULE": "0,soon"}, "numbers"),
         ({"RINGI_WEBHOOK_JITTER": "-1"}, "numbers"),
         ({"RINGI_WEBHOOK_TIMEOUT": "nan"}, "numbers"),
+        ({"RINGI_MAX_DELIVERIES": "0"}, "whole number from 1 to 10000"),
+        ({"RINGI_MAX_DELIVERIES": "8.5"}, "whole number from 1 to 10000"),
+        ({"RINGI_MAX_DELIVERIES": "many"}, "whole number from 1 to 10000"),
         ({"RINGI_WEBHOOK_ALLOW": "10.0.0.1/8"}, "10.1.0.0/16"),
     ],
 )

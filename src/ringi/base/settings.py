@@ -21,6 +21,7 @@ PREFIX = "RINGI_"
 OFF = ("0", "false", "off", "no")
 ON = ("1", "true", "on", "yes")
 LONGEST_DAYS = 36_500
+MOST = 10_000
 MONTH_SECONDS = 30 * 86_400.0
 CONTAINER = ("ADDRESS", "AGENTS", "ALLOW_HOST", "IMAGE", "PORT")
 """The settings that only the container reads."""
@@ -88,6 +89,12 @@ def read_networks(value: Any) -> tuple[Network, ...]:
 
 
 Positive = Annotated[float, number_setting_reader(lambda number: not 0 < number < math.inf, "give a number above 0")]
+Count = Annotated[
+    float,
+    number_setting_reader(
+        lambda number: not (1 <= number <= MOST and number.is_integer()), f"give a whole number from 1 to {MOST}"
+    ),
+]
 SettingSeconds = Annotated[float, number_setting_reader(lambda number: not 0 <= number <= MONTH_SECONDS, SOME_SECONDS)]
 Schedule = Annotated[
     tuple[float, ...],
@@ -158,6 +165,7 @@ class Settings(BaseModel):
     webhook_schedule: Schedule = SCHEDULE
     webhook_jitter: SettingSeconds = 0.1
     webhook_timeout: SettingSeconds = 15.0
+    max_deliveries: Count = 64
     remind_before: SettingSeconds = 3600.0
     smtp_url: Secret = None
     mail_from: str | None = None

@@ -195,9 +195,6 @@ log = logging.getLogger(__name__)
 
 CURSOR, ASKED_CURSOR = "deliveries", "deliveries/asked"
 """The followers' cursors. A process without receivers must not move the cursor of one that has some."""
-CONCURRENCY = 64
-"""The number of concurrent calls of one process: for configured receivers, and again for receivers that asks name."""
-
 GRACE_SECONDS = 5.0
 """Seconds for which calls in progress may continue at shutdown."""
 
@@ -230,7 +227,8 @@ class Deliveries:
                 handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
-                await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
+                places = self.settings.max_concurrent
+                await asyncio.gather(*(work(handle, kinds=each, concurrency=places, stop=stop) for each in kinds))
         finally:
             await cancel_all(follow_task)
 

@@ -50,6 +50,8 @@ class DeliverySettings(StrictModel):
     """The maximum fraction by which a delay is extended, so that retries after a common failure are spread."""
     timeout: float = 15.0
     """Seconds that a receiver has to reply."""
+    max_concurrent: int = 64
+    """The maximum number of concurrent calls of one process: for configured receivers, and again for those of asks."""
     mail: MailSettings | None = None
     remind_before: float = 3600.0
     """Seconds before `due_at`; halfway, if there is less time."""
@@ -71,6 +73,7 @@ class DeliverySettings(StrictModel):
             schedule=settings.webhook_schedule,
             jitter=settings.webhook_jitter,
             timeout=settings.webhook_timeout,
+            max_concurrent=int(settings.max_deliveries),
             mail=MailSettings.of(settings),
             remind_before=settings.remind_before,
             allow=settings.webhook_allow,
