@@ -23,7 +23,9 @@ class NoJobs(ClaimedJobs):
     async def submit(self, job: Job) -> None:
         raise NotImplementedError
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = 8, barred: Collection[str] = ()
+    ) -> list[Job]:
         return []
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
@@ -63,7 +65,9 @@ class FailingJobs(NoJobs):
         self._errors: list[Exception] = [SettingError("url", "postgresql://…", "correct it"), RuntimeError("a defect")]
         self.jobs = [Job(key="a", kind="test", partition_key="a")]
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = 8, barred: Collection[str] = ()
+    ) -> list[Job]:
         if self._errors:
             raise self._errors.pop(0)
         jobs, self.jobs = self.jobs, []
@@ -148,7 +152,9 @@ class QueuedJobs(NoJobs):
         self.claims, self.finished, self.has_more = 0, 0, has_more
         self.finishing: asyncio.Event | None = None
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = 8, barred: Collection[str] = ()
+    ) -> list[Job]:
         self.claims += 1
         jobs, self.jobs = self.jobs[:limit], self.jobs[limit:]
         return jobs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -138,6 +139,21 @@ async def test_a_receiver_that_never_answers_delays_nobody_else(store_url: str) 
             await crm.calls(10)
 
             assert len(dead.got) <= MAX_CONCURRENT
+
+
+async def test_ten_hanging_receivers_do_not_take_all_places(store_url: str) -> None:
+    async with receiving(hangs) as dead, receiving() as crm:
+        names = [f"dead-{number}" for number in range(10)]
+        endpoints = [endpoint(dead.url, name) for name in names] + [endpoint(crm.url, tenant="other")]
+        async with office(store_url, settings(*endpoints, timeout=60.0)) as here:
+            for _ in range(20):
+                await here.asked()
+            await dead.calls(48)
+            asked_at = time.monotonic()
+            await here.inbox.for_tenant("other").ask("Elsewhere?")
+            await crm.calls(1)
+
+            assert time.monotonic() - asked_at < 2
 
 
 async def test_a_receiver_gets_several_events_at_once_and_those_of_a_request_in_order(store_url: str) -> None:

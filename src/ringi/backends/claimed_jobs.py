@@ -17,7 +17,7 @@ from ringi.base.clock import retry_delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.loops import cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
-from ringi.contracts.backend import JOBS, Job, JobHandler, JobNotDueError, Jobs, Notifier
+from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs, Notifier
 from ringi.errors import RingiError, UnavailableError
 
 log = rate_limited_logger(__name__)
@@ -32,6 +32,23 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 """The same for a job that the store was not available to: that is no fault of the job."""
 
 
+MAX_FAILED_KEYS = 1_000
+
+
+class FailedKeys(dict[str, None]):
+    """The concurrency keys whose last job failed, as far as this process knows; of many, the latest."""
+
+    def note(self, job: Job, *, has_failed: bool) -> None:
+        """Record the outcome of a job."""
+        if not job.concurrency_key:
+            return
+        self.pop(job.concurrency_key, None)
+        if has_failed:
+            self[job.concurrency_key] = None
+        if len(self) > MAX_FAILED_KEYS:
+            del self[next(iter(self))]
+
+
 @dataclass(eq=False)
 class HandlerJobs:
     """The jobs in progress for one handler."""
@@ -39,11 +56,17 @@ class HandlerJobs:
     handle: JobHandler
     kinds: Collection[str]
     concurrency: int
+    reserve: int
     running: dict[asyncio.Task[bool], Job] = field(default_factory=dict)
 
     @property
     def free(self) -> int:
-        """The number of further jobs that it may take."""
+        """The number of further jobs that it may take, without its reserve."""
+        return self.places - self.reserve
+
+    @property
+    def places(self) -> int:
+        """The number of further jobs that it may take, with its reserve."""
         return self.concurrency - len(self.running)
 
 
@@ -54,11 +77,17 @@ class ClaimedJobs(Jobs):
         self._notifier, self._me = notifier, uuid.uuid4().hex
         self._pools: list[HandlerJobs] = []
         self._claiming: asyncio.Task[None] | None = None
+        self._failed = FailedKeys()
         self._begun_claims = self._ended_claims = 0
 
     @abstractmethod
-    async def _claim(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
-        """Claim at most `limit` due jobs of these kinds whose partition keys are free."""
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()
+    ) -> Sequence[Job]:
+        """Claim at most `limit` due jobs of these kinds whose partition keys are free.
+
+        At most `same` jobs with one concurrency key are claimed at once, and none whose key is barred.
+        """
 
     @abstractmethod
     async def _renew(self, jobs: Sequence[Job]) -> None:
@@ -72,8 +101,10 @@ class ClaimedJobs(Jobs):
     async def _free(self, job: Job, seconds: float) -> None:
         """Release a job, to be claimed again after `seconds`."""
 
-    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        pool = HandlerJobs(handle, kinds, concurrency)
+    async def work(
+        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+    ) -> None:
+        pool = HandlerJobs(handle, kinds, concurrency, reserve)
         self._pools.append(pool)
         if self._claiming is None:
             self._claiming = asyncio.create_task(self._keep_claiming())
@@ -112,19 +143,22 @@ class ClaimedJobs(Jobs):
         """Claim jobs until all pools are full or no more job is due."""
         # A pool that is nearly full would make the claims of the others small.
         for least, most in ((ROOMY, math.inf), (1, ROOMY - 1)):
-            await self._fill_pools(least, most)
+            while pools := [pool for pool in self._pools if least <= pool.free <= most]:
+                if not await self._fill_pools(pools, min(pool.free for pool in pools), MAX_CONCURRENT, ()):
+                    break
+        while pools := [pool for pool in self._pools if pool.free <= 0 < pool.places]:
+            if not await self._fill_pools(pools, min(pool.places for pool in pools), 1, [*self._failed]):
+                break
 
-    async def _fill_pools(self, least: int, most: float) -> None:
-        while pools := [pool for pool in self._pools if least <= pool.free <= most]:
-            limit = min(pool.free for pool in pools)
-            jobs = await self._next({kind for pool in pools for kind in pool.kinds}, limit)
-            for job in jobs:
-                await self._begin(job)
-            if len(jobs) < limit:
-                return
+    async def _fill_pools(self, pools: Sequence[HandlerJobs], limit: int, same: int, barred: Collection[str]) -> bool:
+        """Claim jobs for these pools, and return whether more may be due."""
+        jobs = await self._next({kind for pool in pools for kind in pool.kinds}, limit, same, barred)
+        for job in jobs:
+            await self._begin(job)
+        return len(jobs) == limit
 
     async def _begin(self, job: Job) -> None:
-        pool = next((pool for pool in self._pools if job.kind in pool.kinds and pool.free > 0), None)
+        pool = next((pool for pool in self._pools if job.kind in pool.kinds and pool.places > 0), None)
         if pool is None:  # It left while the job was claimed.
             return await self._defer(job, 0)
         # The next one has its turn: another worker of this process may have what this one lacks.
@@ -141,13 +175,13 @@ class ClaimedJobs(Jobs):
         if was_full or task.cancelled() or task.result():
             self._notifier.wake(TOPIC)
 
-    async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
+    async def _next(self, kinds: Collection[str], limit: int, same: int, barred: Collection[str]) -> Sequence[Job]:
         self._begun_claims += 1
         jobs: Sequence[Job] = ()
         try:
             # A worker that stopped here would abandon its jobs.
             with FailureLog(log, "cannot look for jobs, trying again"):
-                jobs = await self._claim(kinds, limit)
+                jobs = await self._claim(kinds, limit, same, barred)
         finally:
             self._ended_claims += 1
         if jobs:
@@ -159,19 +193,24 @@ class ClaimedJobs(Jobs):
         try:
             await handle(job)
         except JobNotDueError as error:
-            await self._defer(job, error.seconds)
+            await self._retry(job, error.seconds)
         except UnavailableError as error:
             log.warning("job %s waits for the store: %s", job.key, error)
             await self._defer(job, retry_delay_after(OUTAGE_RETRY_SECONDS, job.attempts))
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
-            await self._defer(job, retry_delay_after(RETRY_SECONDS, job.attempts))
+            await self._retry(job, retry_delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             await self._defer(job, 0)
             raise
         else:
+            self._failed.note(job, has_failed=False)
             return await self._delete(job)
         return True
+
+    async def _retry(self, job: Job, seconds: float) -> None:
+        self._failed.note(job, has_failed=True)
+        await self._defer(job, seconds)
 
     async def _delete(self, job: Job) -> bool:
         ended_claims = self._ended_claims
@@ -181,7 +220,7 @@ class ClaimedJobs(Jobs):
             log.warning("job %s will run again when its claim expires: %s", job.key, error)
             return True
         # A claim at the same time may have found a newer job whose partition was still taken.
-        return has_more or self._begun_claims > ended_claims
+        return has_more or bool(job.concurrency_key) or self._begun_claims > ended_claims
 
     async def _keep_renewing(self, pool: HandlerJobs) -> None:
         while True:
@@ -206,5 +245,12 @@ def job_to_row(job: Job) -> tuple[str, str, str, str, int, str | None]:
 
 def job_from_row(row: Iterable[Any]) -> Job:
     """Return the job of a claimed row, whose attempts include the present one."""
-    key, kind, partition_key, payload, attempts = row
-    return Job(key=key, kind=kind, partition_key=partition_key, payload=json.loads(payload), attempts=attempts - 1)
+    key, kind, partition_key, payload, attempts, concurrency_key = row
+    return Job(
+        key=key,
+        kind=kind,
+        partition_key=partition_key,
+        concurrency_key=concurrency_key,
+        payload=json.loads(payload),
+        attempts=attempts - 1,
+    )

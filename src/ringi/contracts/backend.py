@@ -391,7 +391,9 @@ class Jobs(ABC):
         return []
 
     @abstractmethod
-    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(
+        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+    ) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
 
         If a handler raises, the job is retried with growing delays, or at the time that its `JobNotDueError` gives.
@@ -403,6 +405,8 @@ class Jobs(ABC):
             kinds: The kinds of jobs to take.
             concurrency: The maximum number of jobs at once.
             stop: Ends the work when it is set.
+            reserve: The number of places that a job with a concurrency key takes only if no job with this key is
+                running and the last one here did not fail.
         """
 
 

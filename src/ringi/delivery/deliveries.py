@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
@@ -219,7 +220,6 @@ class Deliveries:
             self._backend, self._feed, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR
         )
         follow_task = asyncio.create_task(follower.run())
-        work = self._backend.jobs.work
         try:
             async with WebhookClient(self.settings, self._clock) as client:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
@@ -228,7 +228,8 @@ class Deliveries:
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
                 places = self.settings.max_concurrent
-                await asyncio.gather(*(work(handle, kinds=each, concurrency=places, stop=stop) for each in kinds))
+                work = partial(self._backend.jobs.work, handle, concurrency=places, reserve=places // 4, stop=stop)
+                await asyncio.gather(*(work(kinds=each) for each in kinds))
         finally:
             await cancel_all(follow_task)
 

@@ -104,7 +104,9 @@ class HarnessJobs(MemoryJobs):
         self.failed: dict[str, Exception] = {}
         self._store, self._notifier = store, notifier
 
-    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(
+        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+    ) -> None:
         """Process jobs until `stop` is set."""
 
         async def handle_watched(job: Job) -> None:
@@ -116,7 +118,7 @@ class HarnessJobs(MemoryJobs):
                 await self._store_failure(job.payload["thread"], error)
                 raise
 
-        await super().work(handle_watched, kinds=kinds, concurrency=concurrency, stop=stop)
+        await super().work(handle_watched, kinds=kinds, concurrency=concurrency, stop=stop, reserve=reserve)
 
     async def _store_failure(self, thread_id: str, error: Exception) -> None:
         thread = await self._store.get(Thread, DEFAULT_TENANT, thread_id)

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 
-from ringi.backends.claimed_jobs import RETRY_SECONDS
+from ringi.backends.claimed_jobs import RETRY_SECONDS, FailedKeys
 from ringi.base.clock import retry_delay_after
 from ringi.base.loops import cancel_all
 from ringi.contracts.backend import MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs, Wakeup
@@ -23,20 +23,23 @@ class MemoryJobs(Jobs):
         self._running: set[str] = set()
         self._deferred: set[str] = set()
         self._listeners: set[Wakeup] = set()
+        self._failed = FailedKeys()
 
     async def submit(self, job: Job) -> None:
         if job.key not in self._unfinished:
             self._unfinished[job.key] = job
             self._notify()
 
-    async def work(self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def work(
+        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
+    ) -> None:
         wakeup, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _: wakeup.set())
         self._listeners.add(wakeup)
         try:
             while not stop.is_set():
-                while len(tasks) < concurrency and (job := self._claim(kinds)):
+                while (free := concurrency - len(tasks)) and (job := self._claim(kinds, is_reserve=free <= reserve)):
                     task = asyncio.create_task(self._do(job, handle))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
@@ -47,12 +50,11 @@ class MemoryJobs(Jobs):
             self._listeners.discard(wakeup)
             await cancel_all(stopping, *tasks)
 
-    def _claim(self, kinds: Collection[str]) -> Job | None:
+    def _claim(self, kinds: Collection[str], *, is_reserve: bool) -> Job | None:
         running = [self._unfinished[key] for key in self._running]
         busy, taken = {job.partition_key for job in running}, self._running | self._deferred
-        full = {
-            key for key, count in Counter(job.concurrency_key for job in running).items() if count >= MAX_CONCURRENT
-        }
+        same, full = 1 if is_reserve else MAX_CONCURRENT, {*self._failed} if is_reserve else set[str | None]()
+        full |= {key for key, count in Counter(job.concurrency_key for job in running).items() if count >= same}
         free = (
             job
             for key, job in self._unfinished.items()
@@ -67,14 +69,17 @@ class MemoryJobs(Jobs):
         try:
             await handle(job)
         except JobNotDueError as error:
+            self._failed.note(job, has_failed=True)
             self._defer(job, error.seconds)
         except Exception:
+            self._failed.note(job, has_failed=True)
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
             self._defer(job, retry_delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             self._defer(job, 0)
             raise
         else:
+            self._failed.note(job, has_failed=False)
             del self._unfinished[job.key]
         finally:
             self._running.discard(job.key)

@@ -9,7 +9,7 @@ from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries", "concurrency_key")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.
@@ -19,7 +19,7 @@ FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[], {}:
 ORDER BY 1 ON CONFLICT DO NOTHING
 """
 SUBMIT_ALONE = SUBMIT.format("", *(f"${n}" for n, _ in enumerate(JOB_COLUMNS, 1)))
-CLAIM = "SELECT key, kind, lane, payload, tries FROM claim_jobs($1, $2, $3, $4)"
+CLAIM = f"SELECT {', '.join(JOB_COLUMNS)} FROM claim_jobs($1, $2, $3, $4, $5, $6)"
 OWN = "SELECT key FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2 ORDER BY key FOR UPDATE"
 """In the order of keys, as all statements that lock several jobs: otherwise two of them could wait for each other."""
 RENEW = f"UPDATE jobs SET claimed_until = clock_timestamp() + $3::interval WHERE key IN ({OWN})"
@@ -89,8 +89,11 @@ class PostgresJobs(ClaimedJobs):
         sql = "SELECT offers FROM workers WHERE until > clock_timestamp() - $1::interval ORDER BY since DESC, name"
         return [offers for (offers,) in await self._database.fetch(sql, timedelta(seconds=ended_within))]
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
-        rows = await self._database.write(CLAIM, self._me, list(kinds), limit, claimed_jobs.CLAIM_SECONDS)
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()
+    ) -> list[Job]:
+        limits = limit, claimed_jobs.CLAIM_SECONDS, same, list(barred)
+        rows = await self._database.write(CLAIM, self._me, list(kinds), *limits)
         return [job_from_row(row) for row in rows]
 
     async def _renew(self, jobs: Sequence[Job]) -> None:

@@ -35,13 +35,12 @@ class RedisJobs(ClaimedJobs):
             self._notifier.wake(TOPIC)
             await self._notifier.publish(TOPIC)
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()
+    ) -> list[Job]:
         jobs = list[Job]()
-        while len(jobs) < limit and (
-            found := await self._take(
-                self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), MAX_CONCURRENT, *kinds]
-            )
-        ):
+        arguments = [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), same, len(barred), *barred, *kinds]
+        while len(jobs) < limit and (found := await self._take(self._keys, arguments)):
             key, body, kind, lane, tries = found
             job = job_from_redis(body)
             if job and (job.key.encode(), job.kind.encode(), job.partition_key.encode()) == (key, kind, lane):

@@ -34,7 +34,7 @@ WITH RECURSIVE keys (kind, name) AS (
   ) FROM keys WHERE name IS NOT NULL
 ), running AS (
   SELECT name, (SELECT count(*) FROM jobs WHERE concurrency_key = name AND claimed_until > :now) AS number
-  FROM (SELECT DISTINCT name FROM keys WHERE name IS NOT NULL)
+  FROM (SELECT name FROM keys WHERE name IS NOT NULL EXCEPT SELECT value FROM json_each(:barred))
 ), due AS (
   SELECT jobs.key, jobs.run_at, jobs.rowid AS n, 0 AS place FROM json_each(:kinds) AS each JOIN jobs ON jobs.rowid IN (
     SELECT j.rowid FROM jobs j INDEXED BY jobs_without_key
@@ -46,17 +46,17 @@ WITH RECURSIVE keys (kind, name) AS (
     PARTITION BY name ORDER BY jobs.tries = 0, jobs.run_at, jobs.rowid
   ) AS place
   FROM running, (SELECT 0 AS is_first UNION ALL SELECT 1) AS turn
-  JOIN jobs ON number < {MAX_CONCURRENT} AND jobs.rowid IN (
+  JOIN jobs ON number < :same AND jobs.rowid IN (
     SELECT j.rowid FROM jobs j WHERE j.concurrency_key = name AND (j.tries = 0) = is_first
     AND j.kind IN (SELECT value FROM json_each(:kinds)) AND {DUE}
-    ORDER BY j.run_at, j.rowid LIMIT CASE WHEN (SELECT count(*) FROM running) < :limit THEN {MAX_CONCURRENT} ELSE 1 END
+    ORDER BY j.run_at, j.rowid LIMIT CASE WHEN (SELECT count(*) FROM running) < :limit THEN :same ELSE 1 END
   )
 )
-SELECT key FROM due WHERE place <= {MAX_CONCURRENT} ORDER BY place, run_at, n LIMIT :limit
+SELECT key FROM due WHERE place <= :same ORDER BY place, run_at, n LIMIT :limit
 """
 CLAIM = f"""
 UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN ({FREE})
-RETURNING key, kind, lane, payload, tries
+RETURNING key, kind, lane, payload, tries, concurrency_key
 """
 
 OTHERS = "SELECT 1 FROM jobs WHERE lane = ? AND key <> ? AND run_at <= ? LIMIT 1"
@@ -100,9 +100,12 @@ class SqliteJobs(ClaimedJobs):
         since = now_in_microseconds() - int(ended_within * 1e6)
         return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [since]).fetchall())]
 
-    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+    async def _claim(
+        self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()
+    ) -> list[Job]:
         now = now_in_microseconds()
-        values = {"me": self._me, "kinds": json.dumps(list(kinds)), "now": now, "limit": limit}
+        values = {"me": self._me, "kinds": json.dumps(list(kinds)), "now": now, "limit": limit, "same": same}
+        values["barred"] = json.dumps(list(barred))
         if not await self._database.read(lambda c: c.execute(FREE, {**values, "limit": 1}).fetchone()):
             return []
         values["until"] = now + int(claimed_jobs.CLAIM_SECONDS * 1e6)

@@ -41,10 +41,12 @@ class RecordingHandler:
 
 
 @asynccontextmanager
-async def job_worker_running(jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> AsyncIterator[None]:
+async def job_worker_running(
+    jobs: Jobs, handle: JobHandler, concurrency: int = 4, reserve: int = 0
+) -> AsyncIterator[None]:
     """Run a worker during the block, then shut it down gracefully."""
     stop = asyncio.Event()
-    worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, stop=stop))
+    worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, reserve=reserve, stop=stop))
     try:
         async with asyncio.timeout(LIMIT):
             yield
@@ -221,6 +223,54 @@ class JobsConformance:
             await handler.done.wait()
 
         assert handler.keys.index("job-0") < 4 * MAX_CONCURRENT
+
+    async def test_the_reserve_is_for_keys_without_a_running_job(self, jobs: Jobs) -> None:
+        running, healthy, rest, handler = list[str](), asyncio.Event(), asyncio.Event(), RecordingHandler(expected=80)
+
+        async def handle(job: Job) -> None:
+            if job.concurrency_key == "healthy":
+                return healthy.set()
+            running.append(str(job.concurrency_key))
+            await rest.wait()
+            await handler(job)
+
+        for n in range(20):
+            for key in range(4):
+                await jobs.submit(job_for_test(f"job-{key}-{n}", concurrency_key=f"hanging-{key}"))
+        async with job_worker_running(jobs, handle, concurrency=24, reserve=8):
+            await jobs.submit(job_for_test("event", concurrency_key="healthy"))
+            await healthy.wait()
+            assert len(running) <= 16 + 4
+            rest.set()
+            await handler.done.wait()
+
+    async def test_the_reserve_is_not_for_a_key_whose_last_job_failed(self, jobs: Jobs) -> None:
+        begun = {key: asyncio.Event() for key in ("failing", "slow", "healthy")}
+        attempts, rest, handler = 0, asyncio.Event(), RecordingHandler()
+
+        async def handle(job: Job) -> None:
+            nonlocal attempts
+            begun[job.key].set()
+            if job.key == "slow":
+                await rest.wait()
+            elif job.key == "failing":
+                attempts += 1
+                if not rest.is_set():
+                    raise JobNotDueError(0.01)
+                await handler(job)
+
+        await jobs.submit(job_for_test("failing", concurrency_key="failing"))
+        async with job_worker_running(jobs, handle, concurrency=2, reserve=1):
+            await begun["failing"].wait()
+            await jobs.submit(job_for_test("slow", concurrency_key="slow"))
+            await begun["slow"].wait()
+            before = attempts
+            await asyncio.sleep(0.1)
+            await jobs.submit(job_for_test("healthy", concurrency_key="healthy"))
+            await begun["healthy"].wait()
+            assert attempts == before
+            rest.set()
+            await handler.done.wait()
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
         running, most, handler = 0, 0, RecordingHandler(expected=6)

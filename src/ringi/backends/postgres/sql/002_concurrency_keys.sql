@@ -1,4 +1,4 @@
--- At most 8 jobs with one concurrency key run at once: retries first, and each key gets its turn.
+-- Few jobs with one concurrency key run at once: retries first, and each key gets its turn.
 ALTER TABLE jobs ADD COLUMN concurrency_key text COLLATE "C";
 CREATE INDEX jobs_without_key ON jobs (kind, run_at) WHERE concurrency_key IS NULL;
 CREATE INDEX jobs_due_with_key ON jobs (kind, run_at) WHERE concurrency_key IS NOT NULL;
@@ -9,13 +9,16 @@ CREATE INDEX jobs_running ON jobs (concurrency_key, claimed_until)
 
 -- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
 -- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
-CREATE OR REPLACE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds double precision) RETURNS TABLE (
-  key text, kind text, lane text, payload text, tries integer
+-- At most `same` of one concurrency key are claimed at once, and none whose key is barred.
+DROP FUNCTION claim_jobs(text, text[], integer, double precision);
+CREATE FUNCTION claim_jobs(
+  worker text, kinds text[], most integer, seconds double precision, same integer, barred text[]
+) RETURNS TABLE (
+  key text, kind text, lane text, payload text, tries integer, concurrency_key text
 ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   now timestamptz := clock_timestamp();
-  same CONSTANT integer := 8;
   chosen text[];
   keyed text[];
 BEGIN
@@ -63,7 +66,7 @@ BEGIN
       ), running AS (
         SELECT each.name, (
           SELECT count(*) FROM jobs WHERE jobs.concurrency_key = each.name AND claimed_until > now
-        ) AS number FROM (SELECT DISTINCT keys.name FROM keys WHERE keys.name IS NOT NULL) AS each
+        ) AS number FROM (SELECT keys.name FROM keys WHERE keys.name IS NOT NULL EXCEPT SELECT unnest(barred)) AS each
       ), found (key, run_at, place) AS (
         SELECT first.key, first.run_at, running.number + row_number() OVER (
           PARTITION BY running.name ORDER BY first.tries = 0, first.run_at, first.key
@@ -86,5 +89,5 @@ BEGIN
   RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
   WHERE jobs.key = ANY (chosen)
     AND jobs.run_at <= now AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now) -- Its owner may just have renewed it.
-  RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
+  RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries, jobs.concurrency_key;
 END $$;

@@ -1,11 +1,14 @@
 -- Claim the first job of some kinds whose time has come and whose lane and concurrency key are free; retries come first.
 -- A claim is a time in the future at which the job is due again, so a dead worker's job comes back by itself. A job that
 -- cannot be read has a lane of its own.
--- KEYS: jobs, due, claims, tries, lanes, running. ARGV: owner, microseconds, most of a concurrency key, kind …
+-- KEYS: jobs, due, claims, tries, lanes, running.
+-- ARGV: owner, microseconds, most of a concurrency key, number of barred ones, barred …, kind …
 -- Returns key, job, kind, lane, earlier tries.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-for n = 8, 2 * #ARGV + 1 do
+local first, barred = 5 + ARGV[4], {}
+for n = 5, first - 1 do barred[KEYS[6] .. ARGV[n]] = true end
+for n = 2 * first, 2 * #ARGV + 1 do
   local kind = ARGV[math.floor(n / 2)]
   local due = KEYS[2] .. kind .. (n % 2 == 0 and '/retry' or '')
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now)) do
@@ -17,7 +20,7 @@ for n = 8, 2 * #ARGV + 1 do
     end
     local held, by = string.match(redis.call('HGET', KEYS[5], lane) or '', '^(%d+) (.*)$')
     if ((tonumber(held) or 0) <= now or by == key)
-      and (not shared or redis.call('ZCOUNT', shared, '(' .. string.format('%.0f', now), '+inf') < tonumber(ARGV[3])) then
+      and (not shared or not barred[shared] and redis.call('ZCOUNT', shared, '(' .. string.format('%.0f', now), '+inf') < tonumber(ARGV[3])) then
       local to = string.format('%.0f', now + tonumber(ARGV[2]))
       redis.call('ZADD', due, to, key)
       redis.call('HSET', KEYS[3], key, ARGV[1])
