@@ -13,7 +13,7 @@ from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.stream import MemoryNotifier
 from ringi.base.settings import SettingError
 from ringi.connect import open_backend
-from ringi.contracts.backend import JOBS, Job, Wakeup
+from ringi.contracts.backend import JOBS, Job, JobCounts, Wakeup
 from ringi.errors import UnavailableError
 
 RECHECK = 8.0
@@ -27,6 +27,9 @@ class NoJobs(ClaimedJobs):
         self, kinds: Collection[str], limit: int, same: int = 8, barred: Collection[str] = ()
     ) -> list[Job]:
         return []
+
+    async def counts(self) -> list[JobCounts]:
+        raise NotImplementedError
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
         raise NotImplementedError

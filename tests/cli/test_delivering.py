@@ -44,6 +44,22 @@ def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
     assert [each["by"] for each in printed(desk, "deliveries", "q1")["items"][0]["tries"]] == [None, "olga", None]
 
 
+def test_unfinished_deliveries_are_counted_for_each_endpoint(desk: Desk) -> None:
+    assert output_of(desk, "deliveries", "--endpoints") == "no unfinished deliveries\n"
+
+    async def fail() -> None:
+        async with (
+            receiving(answers(500)) as crm,
+            office(desk.url, settings(endpoint(crm.url), schedule=(0.0, 3600.0))) as here,
+        ):
+            await here.settled(await here.asked(), "waiting")
+
+    asyncio.run(fail())
+    expected = {"endpoint": "crm", "waiting": 0, "running": 0, "retrying": 1}
+    assert printed(desk, "deliveries", "--endpoints")["items"] == [expected]
+    assert re.search(r"crm +0 +0 +1", output_of(desk, "deliveries", "--endpoints"))
+
+
 def test_a_delivery_that_does_not_exist_is_told_by_its_name(desk: Desk) -> None:
     assert refused(desk, 1, "redeliver", "crm.1.q1").startswith("error: no delivery 'crm.1.q1': list the deliveries")
     assert refused(desk, 1, "deliveries", "q1").startswith("error: no request 'q1'")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from tests.delivery.office import SECRET, endpoint, settings
-from tests.delivery.receivers import OK, answers, receiving
+from tests.delivery.receivers import OK, Receiver, Writer, answers, receiving
 from tests.server.world import World, open_world, until
 
 
@@ -32,6 +33,46 @@ async def test_the_tries_of_a_request_are_told_with_code_and_next_try(store_url:
 
 async def was_tried(world: World, id: str) -> bool:
     return bool(await deliveries(world, id))
+
+
+async def test_unfinished_deliveries_are_counted_by_the_names_of_endpoints(store_url: str) -> None:
+    may_end = asyncio.Event()
+
+    async def takes_time(receiver: Receiver, writer: Writer) -> None:
+        await may_end.wait()
+        await OK(receiver, writer)
+
+    async with receiving(answers(500)) as crm, receiving(takes_time) as slow:
+        endpoints = (
+            endpoint(crm.url, tenant="default"),
+            endpoint(slow.url, "slow"),
+            endpoint(slow.url, "z", events=()),
+        )
+        configured = settings(*endpoints, schedule=(0.0, 3600.0), timeout=60.0)
+        async with open_world(store_url, delivery=configured) as world:
+            for number in range(2):
+                await world.asked(webhooks=[{"url": f"{slow.url}/{number}"}])
+            expected = [
+                {"endpoint": "crm", "waiting": 0, "running": 0, "retrying": 2},
+                {"endpoint": "per request", "waiting": 0, "running": 2, "retrying": 0},
+                {"endpoint": "slow", "waiting": 0, "running": 2, "retrying": 0},
+                {"endpoint": "z", "waiting": 0, "running": 0, "retrying": 0},
+            ]
+
+            async def counts(tenant: str) -> Any:
+                client = world.client("admin", "root", tenant=tenant)
+                return (await client.get("/v1/deliveries/counts")).json()["items"]
+
+            async def are_begun() -> bool:
+                return bool(await counts("default") == expected)
+
+            await until(are_begun)
+            assert await counts("other") == expected[1:]
+            text = (await world.stranger().get("/metrics")).text
+            may_end.set()
+    assert 'ringi_unfinished_deliveries{endpoint="crm",state="retrying"} 2.0\n' in text
+    assert 'ringi_unfinished_deliveries{endpoint="per request",state="running"} 2.0\n' in text
+    assert "127.0.0.1" not in text
 
 
 async def test_an_admin_delivers_again_and_nobody_else(store_url: str) -> None:

@@ -166,6 +166,7 @@ PLAIN = {
     ("PUT", "/v1/away"): Row(403, 422, 422, {"deputy": "carl", "until": "2026-01-01T00:00:00Z"}),
     ("DELETE", "/v1/away"): Row(403, 204, 204),
     ("GET", "/v1/absences"): Row(403, 403, 200),
+    ("GET", "/v1/deliveries/counts"): Row(403, 403, 200),
     ("DELETE", "/v1/absences?person=nobody"): Row(403, 403, 404),
     ("GET", "/v1/people"): Row(403, 200, 200),
     ("GET", "/v1/info"): Row(200, 200, 200),

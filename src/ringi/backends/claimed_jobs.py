@@ -8,6 +8,7 @@ import math
 import random
 import uuid
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,7 @@ from ringi.base.clock import retry_delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.loops import cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
-from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs, Notifier
+from ringi.contracts.backend import JOBS, MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Notifier
 from ringi.errors import RingiError, UnavailableError
 
 log = rate_limited_logger(__name__)
@@ -236,6 +237,19 @@ class ClaimedJobs(Jobs):
             await self._free(job, seconds)
         except RingiError as error:
             log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
+
+
+def count_jobs(jobs: Iterable[tuple[Job, bool, bool]]) -> list[JobCounts]:
+    """Return the numbers of some jobs, each with whether it is running and whether it was attempted."""
+    numbers = Counter(
+        (job.kind, job.concurrency_key, 1 if is_running else 2 if was_attempted else 0)
+        for job, is_running, was_attempted in jobs
+        if job.concurrency_key
+    )
+    return [
+        JobCounts(kind, key, *(numbers[kind, key, state] for state in range(3)))
+        for kind, key in dict.fromkeys((kind, key) for kind, key, _ in numbers)
+    ]
 
 
 def job_to_row(job: Job) -> tuple[str, str, str, str, int, str | None]:

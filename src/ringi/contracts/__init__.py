@@ -1,6 +1,6 @@
 """The contracts of a store and of the services beside it."""
 
-from ringi.contracts.backend import Backend, Job, Jobs, Notifier, Stream, StreamItem, Subscription, Wakeup
+from ringi.contracts.backend import Backend, Job, JobCounts, Jobs, Notifier, Stream, StreamItem, Subscription, Wakeup
 from ringi.contracts.store import Finding, Store, change_record, find_record
 from ringi.domain.thread import FenceError
 
@@ -9,6 +9,7 @@ __all__ = [
     "FenceError",
     "Finding",
     "Job",
+    "JobCounts",
     "Jobs",
     "Notifier",
     "Store",

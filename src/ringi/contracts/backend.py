@@ -325,6 +325,18 @@ class Job(StrictModel):
     """The number of earlier attempts."""
 
 
+class JobCounts(NamedTuple):
+    """The numbers of unfinished jobs of one kind with one concurrency key."""
+
+    kind: str
+    concurrency_key: str
+    waiting: int
+    """Jobs before their first attempt."""
+    running: int
+    retrying: int
+    """Jobs that wait for another attempt."""
+
+
 JobHandler = Callable[[Job], Awaitable[None]]
 MAX_CONCURRENT = 8
 
@@ -389,6 +401,10 @@ class Jobs(ABC):
             The `offers` of the announcements; the worker that started last comes first.
         """
         return []
+
+    @abstractmethod
+    async def counts(self) -> list[JobCounts]:
+        """Count the unfinished jobs that have a concurrency key, by kind and key."""
 
     @abstractmethod
     async def work(

@@ -91,6 +91,18 @@ class Delivery(StrictModel):
         return cls(id=last.delivery, request_id=request_id, next_at=last.next_at, tries=attempts, **shared)
 
 
+class EndpointCounts(StrictModel):
+    """The unfinished deliveries of one endpoint."""
+
+    endpoint: str
+    """Its name; `per request` for all webhooks of requests together, and `mail server` for all mails."""
+    waiting: int
+    """Deliveries before their first attempt."""
+    running: int
+    retrying: int
+    """Deliveries that wait for another attempt."""
+
+
 class AttemptLog:
     """The attempts of all deliveries, stored in streams."""
 

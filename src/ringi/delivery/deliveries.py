@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -16,10 +17,10 @@ from ringi.base.outages import FailureLog, rate_limited_logger
 from ringi.base.settings import Settings
 from ringi.contracts.backend import Backend, Job, JobNotDueError, Wakeup
 from ringi.delivery.addresses import check_trusted_authorities
-from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
+from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget, EndpointCounts
 from ringi.delivery.mail_settings import Mailbox
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, RequestReceivers, WebhookClient
+from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, RequestReceivers, WebhookClient, receiver_of_queue
 from ringi.delivery.worker import DeliveryTask, DeliveryWorker
 from ringi.domain.events import FINAL_EVENTS, MAIL_EVENTS
 from ringi.domain.record import START, Event, Key, Position, parse_position_number
@@ -236,6 +237,24 @@ class Deliveries:
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, oldest first."""
         return await self._log.of_request(tenant, request_id)
+
+    async def counts(self, tenant: str | None = None) -> list[EndpointCounts]:
+        """Count the unfinished deliveries of each endpoint, of all tenants.
+
+        Args:
+            tenant: Leave out the endpoints of other tenants.
+        """
+        numbers = {each.name: Counter[str]() for each in self.settings.endpoints if each.url}
+        hidden = {each.name for each in self.settings.endpoints if tenant and not each.receives_from(tenant)}
+        for each in await self._backend.jobs.counts():
+            name = receiver_of_queue(each.kind, each.concurrency_key)
+            found = {"waiting": each.waiting, "running": each.running, "retrying": each.retrying}
+            numbers.setdefault(name, Counter()).update(found)
+        return [
+            EndpointCounts(endpoint=name, waiting=of["waiting"], running=of["running"], retrying=of["retrying"])
+            for name, of in sorted(numbers.items())
+            if name not in hidden
+        ]
 
     async def redeliver(self, tenant: str, id: str, *, by: str) -> Delivery:
         """Deliver again now, regardless of the previous result, and also to an endpoint that replied 410 Gone.

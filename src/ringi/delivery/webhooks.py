@@ -44,6 +44,8 @@ GONE = 410
 TEST = "webhook.test"
 """The type of the event that `ringi webhooks test` sends."""
 NAME_NOT_FOUND = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+PER_REQUEST, MAIL_SERVER = "per request", "mail server"
+"""Names of counts; no endpoint can have them."""
 CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-signed"
 """Kinds of jobs. Receivers in asks have workers of their own, so that an agent's dead addresses delay nobody else. A
 process without secrets leaves signed deliveries to other processes."""
@@ -115,6 +117,13 @@ def delivery_queue_of_receiver(request: Request, name: str) -> tuple[str, str]:
     if webhook := asked_webhook(request, name):
         return ASKED_SIGNED if webhook.secret_ref else ASKED, f"webhook/{request.tenant}/{webhook.url}"
     return CONFIGURED, "mail" if name.startswith(MAIL) else f"webhook/{name}"
+
+
+def receiver_of_queue(kind: str, concurrency_key: str) -> str:
+    """Return the name under which the deliveries of a concurrency key are counted, which reveals no address."""
+    if kind != CONFIGURED:
+        return PER_REQUEST
+    return MAIL_SERVER if concurrency_key == "mail" else concurrency_key.removeprefix("webhook/")
 
 
 class DeliveryResult(NamedTuple):

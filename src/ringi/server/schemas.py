@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import NOT_BLANK, Name
-from ringi.delivery.attempts import Delivery
+from ringi.delivery.attempts import Delivery, EndpointCounts
 from ringi.domain.absence import Absence, Away, Leave
 from ringi.domain.ask import Answer, Ask, Cancel, Decision, Id, Receipt
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
@@ -365,6 +365,13 @@ class DeliveryPage(BaseModel):
     next: None
 
 
+class EndpointCountsPage(BaseModel):
+    """The unfinished deliveries of each endpoint, by its name."""
+
+    items: list[EndpointCounts]
+    next: None
+
+
 class FeedEvent(BaseModel):
     """The data of one server-sent event of the feed."""
 
@@ -438,5 +445,6 @@ INPUTS: tuple[type[BaseModel], ...] = (
 OUTPUTS: tuple[type[BaseModel], ...] = (
     PublicRequest, RequestPage, Counts, Totals, BulkResult, Problem, AgentPage, RunStarted, ThreadView, PricedCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
-    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, MemoryView, OverviewFigures, OversightReport, SuggestionPage,
-    Away, AbsencePage, KnownNames, MemoryPage, Session, Ways, ServerInfo, Health, AttachedFile)  # fmt: skip
+    Erasure, Delivery, DeliveryPage, EndpointCountsPage, FeedEvent, Chat, MemoryView, OverviewFigures,
+    OversightReport, SuggestionPage, Away, AbsencePage, KnownNames, MemoryPage, Session, Ways, ServerInfo, Health,
+    AttachedFile)  # fmt: skip

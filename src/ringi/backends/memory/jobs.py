@@ -7,10 +7,10 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 
-from ringi.backends.claimed_jobs import RETRY_SECONDS, FailedKeys
+from ringi.backends.claimed_jobs import RETRY_SECONDS, FailedKeys, count_jobs
 from ringi.base.clock import retry_delay_after
 from ringi.base.loops import cancel_all
-from ringi.contracts.backend import MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs, Wakeup
+from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,9 @@ class MemoryJobs(Jobs):
         if job.key not in self._unfinished:
             self._unfinished[job.key] = job
             self._notify()
+
+    async def counts(self) -> list[JobCounts]:
+        return count_jobs((job, job.key in self._running, job.attempts > 0) for job in self._unfinished.values())
 
     async def work(
         self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0

@@ -9,7 +9,7 @@ from ringi.backends import claimed_jobs
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.postgres.database import PostgresDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, JobCounts, Notifier
 
 JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries", "concurrency_key")
 # Its values: another part of the statement that must have a row, or nothing, and an array for each column.
@@ -31,6 +31,12 @@ DELETE FROM jobs WHERE key IN ({OWN}) RETURNING key, EXISTS (
 FREE = """
 UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = clock_timestamp() + $3::interval
 WHERE key = $1 AND claimed_by = $2
+"""
+COUNTS = """
+SELECT kind, concurrency_key, count(*) FILTER (WHERE NOT running AND tries = 0), count(*) FILTER (WHERE running),
+  count(*) FILTER (WHERE NOT running AND tries > 0)
+FROM (SELECT *, coalesce(claimed_until > clock_timestamp(), false) AS running FROM jobs) AS job
+WHERE concurrency_key IS NOT NULL GROUP BY kind, concurrency_key
 """
 
 LEAD = """
@@ -88,6 +94,9 @@ class PostgresJobs(ClaimedJobs):
     async def announced(self, ended_within: float = 0.0) -> list[str]:
         sql = "SELECT offers FROM workers WHERE until > clock_timestamp() - $1::interval ORDER BY since DESC, name"
         return [offers for (offers,) in await self._database.fetch(sql, timedelta(seconds=ended_within))]
+
+    async def counts(self) -> list[JobCounts]:
+        return [JobCounts(*row) for row in await self._database.fetch(COUNTS)]
 
     async def _claim(
         self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()

@@ -9,12 +9,14 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, count_jobs
 from ringi.backends.redis.server import RedisServer
 from ringi.base.extras import UnsupportedError
-from ringi.contracts.backend import MAX_CONCURRENT, Job, Notifier
+from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, Notifier
 from ringi.domain.thread import Thread
 
+SCANNED = 1_000
+"""The number of jobs that one command reads to count them."""
 log = logging.getLogger(__name__)
 
 
@@ -23,6 +25,7 @@ class RedisJobs(ClaimedJobs):
 
     def __init__(self, server: RedisServer, notifier: Notifier) -> None:
         super().__init__(notifier)
+        self._server = server
         self._submit, self._take, self._hold = (server.script(name) for name in ("submit", "claim", "hold"))
         self._keys = [server.key("jobs", name) for name in ("all", "due", "claims", "tries", "lanes", "running")]
 
@@ -34,6 +37,16 @@ class RedisJobs(ClaimedJobs):
         if await self._submit(self._keys[:2], [value for row in rows for value in row]):
             self._notifier.wake(TOPIC)
             await self._notifier.publish(TOPIC)
+
+    async def counts(self) -> list[JobCounts]:
+        all_jobs, _, claims, tries, *_ = self._keys
+        running, attempted = await self._server.read_together(("hkeys", claims), ("hkeys", tries))
+        running, attempted, cursor, jobs = {*running}, {*attempted}, -1, dict[bytes, Job]()
+        while cursor:
+            (page,) = await self._server.read_together(("hscan", all_jobs, max(cursor, 0), None, SCANNED))
+            cursor, bodies = page
+            jobs |= {key: job for key, body in bodies.items() if (job := job_from_redis(body))}
+        return count_jobs((job, key in running, key in attempted) for key, job in jobs.items())
 
     async def _claim(
         self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()

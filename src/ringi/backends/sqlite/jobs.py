@@ -11,7 +11,7 @@ from typing import Any
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_from_row, job_to_row
 from ringi.backends.sqlite.database import SqliteDatabase
-from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, Notifier
+from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, MAX_CONCURRENT, Job, JobCounts, Notifier
 
 SUBMIT = """
 INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, concurrency_key, run_at) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -59,6 +59,11 @@ UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHER
 RETURNING key, kind, lane, payload, tries, concurrency_key
 """
 
+COUNTS = """
+SELECT kind, concurrency_key, sum(NOT running AND tries = 0), sum(running), sum(NOT running AND tries > 0)
+FROM (SELECT kind, concurrency_key, tries, coalesce(claimed_until > :now, 0) AS running FROM jobs)
+WHERE concurrency_key IS NOT NULL GROUP BY kind, concurrency_key
+"""
 OTHERS = "SELECT 1 FROM jobs WHERE lane = ? AND key <> ? AND run_at <= ? LIMIT 1"
 FORGET = """
 DELETE FROM workers WHERE until <= :now AND name <> :worker AND (until <= :oldest OR offers = :offers)
@@ -99,6 +104,11 @@ class SqliteJobs(ClaimedJobs):
         sql = "SELECT offers FROM workers WHERE until > ? ORDER BY since DESC, name"
         since = now_in_microseconds() - int(ended_within * 1e6)
         return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [since]).fetchall())]
+
+    async def counts(self) -> list[JobCounts]:
+        values = {"now": now_in_microseconds()}
+        rows = await self._database.read(lambda connection: connection.execute(COUNTS, values).fetchall())
+        return [JobCounts(*row) for row in rows]
 
     async def _claim(
         self, kinds: Collection[str], limit: int, same: int = MAX_CONCURRENT, barred: Collection[str] = ()

@@ -39,8 +39,11 @@ def deliveries(
     session: CommandSession,
     id: Annotated[str | None, typer.Argument(help="The id of a request; by default the newest requests.")] = None,
     limit: Annotated[int, typer.Option(help="The maximum number of requests.", min=1, max=1000)] = 50,
+    endpoints: Annotated[bool, typer.Option("--endpoints", help="Count unfinished deliveries per endpoint.")] = False,
 ) -> None:
     """List webhook deliveries and their status."""
+    if endpoints:
+        return _say_counts(session)
 
     async def read(backend: Backend, inbox: StoreInbox) -> list[Delivery]:
         sent = _deliveries(backend, inbox)
@@ -51,6 +54,12 @@ def deliveries(
         found = session.work_on_backend(read)
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
     session.say_list(found, listing_text(("delivery", "event", "to", "status"), rows, "no_deliveries"))
+
+
+def _say_counts(session: CommandSession) -> None:
+    found = session.work_on_backend(lambda backend, inbox: _deliveries(backend, inbox).counts())
+    rows = [(each.endpoint, str(each.waiting), str(each.running), str(each.retrying)) for each in found]
+    session.say_list(found, listing_text(("endpoint", "waiting", "running", "retrying"), rows, "no_unfinished"))
 
 
 def redeliver(

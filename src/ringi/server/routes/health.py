@@ -36,6 +36,9 @@ UNANSWERABLE = (
 )
 
 
+DELIVERIES = ("ringi_unfinished_deliveries", "Unfinished deliveries of an endpoint, of all tenants.")
+
+
 class HealthRoutes:
     """Liveness, readiness and load, without data of any tenant."""
 
@@ -77,7 +80,7 @@ class HealthRoutes:
         """Return the metrics in the text format of Prometheus."""
         inbox = self._components.inbox
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(CurrentMetrics([*await self._pending(), *self._metrics()]))
+        registry.register(CurrentMetrics([*await self._pending(), await self._deliveries(), *self._metrics()]))
         text = generate_latest(registry) + generate_latest(inbox.metrics.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -88,6 +91,13 @@ class HealthRoutes:
             family.add_metric((kind,), await store.count(Request, query))
         nobody = await store.count(Request, Query(statuses=("pending",), unanswerable=True, limit=COUNTED))
         return [family, GaugeMetricFamily(*UNANSWERABLE, nobody)]
+
+    async def _deliveries(self) -> Metric:
+        family = GaugeMetricFamily(*DELIVERIES, labels=("endpoint", "state"))
+        for each in await self._components.deliveries.counts():
+            for state, number in each.model_dump(exclude={"endpoint"}).items():
+                family.add_metric((each.endpoint, state), number)
+        return family
 
     def _metrics(self) -> list[Metric]:
         lost, failures = self._components.backend.notifier.lost, self._components.inbox.feed.failures

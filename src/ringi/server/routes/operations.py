@@ -17,10 +17,10 @@ from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, visible_query
-from ringi.server.callers import AdminCaller, AnyCaller, Components, ReaderCaller
+from ringi.server.callers import AdminCaller, AnyCaller, AuditorCaller, Components, ReaderCaller
 from ringi.server.calls import json_body, reply
 from ringi.server.openapi import route_docs, router_of
-from ringi.server.schemas import DeliveryPage, OperatorReason, TroublePage
+from ringi.server.schemas import DeliveryPage, EndpointCountsPage, OperatorReason, TroublePage
 from ringi.server.serialize import thread_view
 
 router = router_of("operations")
@@ -69,6 +69,12 @@ async def find(caller: AnyCaller, components: Components, request_id: str) -> Ht
     await inbox_for(components.inbox, caller).get(request_id)
     found = await components.deliveries.of_request(caller.tenant, request_id)
     return reply(DeliveryPage(items=[delivery_as_visible_to(caller, each) for each in found], next=None))
+
+
+@deliveries.get("/v1/deliveries/counts", **route_docs("EndpointCountsPage"))
+async def counts(caller: AuditorCaller, components: Components) -> HttpResponse:
+    """Count the unfinished deliveries of each endpoint, of all tenants."""
+    return reply(EndpointCountsPage(items=await components.deliveries.counts(caller.tenant), next=None))
 
 
 @deliveries.post("/v1/deliveries/{id}/redeliver", **route_docs("Delivery", 202))

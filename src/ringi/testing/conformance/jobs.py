@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ringi.contracts.backend import MAX_CONCURRENT, Job, JobHandler, JobNotDueError, Jobs
+from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Wakeup
 
 KINDS = ("test",)
 LIMIT = 20.0
@@ -271,6 +271,31 @@ class JobsConformance:
             assert attempts == before
             rest.set()
             await handler.done.wait()
+
+    async def test_unfinished_jobs_are_counted_by_their_concurrency_key(self, jobs: Jobs, other: Jobs) -> None:
+        handler, is_done = RecordingHandler(expected=2 * MAX_CONCURRENT), asyncio.Event()
+
+        async def handle(job: Job) -> None:
+            await handler(job)
+            if job.concurrency_key == "failing":
+                raise JobNotDueError(60)
+            await is_done.wait()
+
+        for n in range(2 * MAX_CONCURRENT):
+            for key in ("slow", "failing") if n < MAX_CONCURRENT else ("slow",):
+                await jobs.submit(job_for_test(f"{key}-{n}", concurrency_key=key))
+        async with job_worker_running(jobs, handle, 64):
+            await handler.done.wait()
+            expected = [JobCounts("test", "failing", 0, 0, MAX_CONCURRENT)]
+            expected += [JobCounts("test", "slow", MAX_CONCURRENT, MAX_CONCURRENT, 0)]
+            await jobs.submit(job_for_test("without a key"))
+            while sorted(await other.counts()) != expected:
+                await Wakeup().wait(0.01)
+            handler.done.clear()
+            handler.expected = 3 * MAX_CONCURRENT + 1
+            is_done.set()
+            await handler.done.wait()
+        assert await other.counts() == expected[:1]
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
         running, most, handler = 0, 0, RecordingHandler(expected=6)
