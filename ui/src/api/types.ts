@@ -1,7 +1,7 @@
 import type * as api from "./schema";
 
 export type {
-  Absence, Agent, AuditEvent, Away, BulkItem, Count, Counts, Erased, FieldProblem, Info, Json, JsonObject, ModelCalls, NewPause, Option, Pause, People, Response,
+  Absence, Agent, AuditEvent, Away, BulkItem, Count, Counts, EndpointCounts, Erased, FieldProblem, Info, Json, JsonObject, ModelCalls, NewPause, Option, Pause, People, Response,
   Session, Stage, ThreadSummary, Totals, Vote, Ways, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";

@@ -15,6 +15,7 @@ import { MomentInput } from "../widgets/moment-input";
 import { NewRowsButton } from "../widgets/new-rows-button";
 import { Problem } from "../widgets/problem";
 import { clock } from "../widgets/time";
+import { EndpointCounts } from "./endpoint-counts";
 import { useTroubles, canRetry, rowsOf, type OutcomeRow, TroubleRow, useOutcomes } from "./trouble-row";
 import "./operations.css";
 
@@ -277,6 +278,7 @@ export default function OperationsPage() {
       {session && !isAdmin && <Alert type="info" showIcon title={strings.adminsOnly} data-testid="read-only" />}
       <Pauses isAdmin={isAdmin} />
       <Absences isAdmin={isAdmin} isVisible={isAdmin || session?.role === "auditor"} />
+      <EndpointCounts isVisible={isAdmin || session?.role === "auditor"} />
       <h2>{strings.needAttention}</h2>
       <Troubles isAdmin={isAdmin} />
     </div>

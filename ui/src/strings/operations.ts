@@ -32,6 +32,12 @@ export const en = {
     confirmEnd: "End the absence",
     keep: "Keep the absence",
   },
+  deliveries: {
+    title: "Unfinished deliveries",
+    counts: (endpoint: string, waiting: number, running: number, retrying: number) =>
+      `${endpoint}: ${waiting} waiting, ${running} being sent, ${retrying} waiting for a retry`,
+    names: { "per request": "webhooks of requests", "mail server": "mail" } as Record<string, string>,
+  },
   pausing: {
     title: "Pauses",
     none: "No agent is paused.",
@@ -83,6 +89,11 @@ export const ja: typeof en = {
     confirmEnd: "不在を終了",
     keep: "不在を続ける",
   },
+  deliveries: {
+    title: "未完了の配信",
+    counts: (endpoint, waiting, running, retrying) => `${endpoint}：待機中 ${waiting} 件、送信中 ${running} 件、再試行待ち ${retrying} 件`,
+    names: { "per request": "依頼が指定した送信先", "mail server": "メール" },
+  },
   pausing: {
     title: "一時停止",
     none: "一時停止中のエージェントはありません。",
@@ -133,6 +144,11 @@ export const zh: typeof en = {
     endTitle: (person) => `现在结束 ${person} 的不在状态？代理人将不能再代其答复。`,
     confirmEnd: "结束不在状态",
     keep: "保留不在状态",
+  },
+  deliveries: {
+    title: "未完成的投递",
+    counts: (endpoint, waiting, running, retrying) => `${endpoint}：${waiting} 个等待中，${running} 个发送中，${retrying} 个等待重试`,
+    names: { "per request": "请求指定的接收方", "mail server": "邮件" },
   },
   pausing: {
     title: "暂停",
