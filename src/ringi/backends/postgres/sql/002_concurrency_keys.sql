@@ -10,7 +10,7 @@ CREATE INDEX jobs_running ON jobs (concurrency_key, claimed_until)
 -- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
 -- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
 -- At most `same` of one concurrency key are claimed at once, and none whose key is barred.
-DROP FUNCTION claim_jobs(text, text[], integer, double precision);
+-- Servers of the version before claim by the function with four arguments until they are replaced.
 CREATE FUNCTION claim_jobs(
   worker text, kinds text[], most integer, seconds double precision, same integer, barred text[]
 ) RETURNS TABLE (
