@@ -99,17 +99,22 @@ class Board(NamedTuple):
         assert await self.use_grant("after") == 2
         await self.decide(len(self.threads))
         async with asyncio.timeout(LIMIT):
-            for thread in self.threads:
-                while (await self.get(f"threads/{thread}"))["status"] != "done":
-                    assert len(await self.asked_by(thread)) == 1, f"{thread} asks again"
-                    await Wakeup().wait(0.2)
             while (await self.get("requests/held"))["status"] != "completed":
                 await Wakeup().wait(0.2)
 
     async def decide(self, number: int) -> None:
-        """Approve at most so many calls of runs."""
-        for request in (await self.pending())[:number]:
+        """Approve at most so many calls of runs, and return when these runs are done.
+
+        A process that is stopped while a run continues leaves it to another, which may repeat its last step.
+        """
+        decided = (await self.pending())[:number]
+        for request in decided:
             await self.approve(self.zoe, request)
+        async with asyncio.timeout(LIMIT):
+            for thread in (request["thread_id"] for request in decided):
+                while (await self.get(f"threads/{thread}"))["status"] != "done":
+                    assert len(await self.asked_by(thread)) == 1, f"{thread} asks again"
+                    await Wakeup().wait(0.2)
 
     async def pending(self) -> list[dict[str, Any]]:
         """Return the open calls of runs."""
