@@ -12,7 +12,7 @@ import ringi
 from ringi.audit.verify import verify_store
 from ringi.connect import open_backend, open_inbox_on_backend, store_inbox
 from ringi.delivery.attempts import AttemptLog
-from ringi.delivery.worker import DeliveryTask
+from ringi.delivery.deliveries import DeliveryTask
 from ringi.domain import Query
 from ringi.inbox.api import Seen
 from ringi.inbox.inbox import StoreInbox

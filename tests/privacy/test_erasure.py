@@ -26,9 +26,8 @@ from ringi.base.canonical_json import sha256_of_text
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
-from ringi.delivery.deliveries import Deliveries, WaitingErasures
+from ringi.delivery.deliveries import Deliveries, DeliveryTask, WaitingErasures
 from ringi.delivery.settings import DeliverySettings
-from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.events import delivery_stream_key
 from ringi.domain.journal import Journal, entries_in
