@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ringi.base.bounded import Bounded
 from ringi.base.clock import retry_delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.loops import cancel_all
@@ -33,21 +34,18 @@ OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
 """The same for a job that the store was not available to: that is no fault of the job."""
 
 
-MAX_FAILED_KEYS = 1_000
-
-
-class FailedKeys(dict[str, None]):
+class FailedKeys(Bounded[str, None]):
     """The concurrency keys whose last job failed, as far as this process knows; of many, the latest."""
+
+    def __init__(self) -> None:
+        super().__init__(1_000)
 
     def note(self, job: Job, *, has_failed: bool) -> None:
         """Record the outcome of a job."""
-        if not job.concurrency_key:
-            return
-        self.pop(job.concurrency_key, None)
-        if has_failed:
+        if job.concurrency_key and has_failed:
             self[job.concurrency_key] = None
-        if len(self) > MAX_FAILED_KEYS:
-            del self[next(iter(self))]
+        elif job.concurrency_key:
+            self.pop(job.concurrency_key, None)
 
 
 @dataclass(eq=False)

@@ -242,8 +242,7 @@ class _Batch:
         size, limit = 0, PAGE
         while size < BATCH and (not size or monotonic() < until):
             try:
-                bounds: dict[str, Any] = {"tenant": self._tenant, "max_bytes": MAX_PAGE_BYTES}
-                events = await self._store.events(self.position, limit, **bounds)
+                events = await self._store.events(self.position, limit, tenant=self._tenant, max_bytes=MAX_PAGE_BYTES)
             except UnreadableError as error:
                 if limit == 1 and error.position is not None:
                     self.position, limit = error.position, PAGE

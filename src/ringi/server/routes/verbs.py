@@ -205,8 +205,9 @@ class VerbRoutes:
         if wanted.request_id is not None:
             await call.inbox.get(wanted.request_id)
         size, position = min(wanted.limit, self._settings.max_list), position_of_event_id(wanted.after) or START
-        chosen: dict[str, Any] = {"tenant": call.inbox.tenant, "record_id": wanted.request_id}
-        events = await call.inbox.store.events(position, size, **chosen, max_bytes=MAX_PAGE_BYTES)
+        events = await call.inbox.store.events(
+            position, size, tenant=call.inbox.tenant, record_id=wanted.request_id, max_bytes=MAX_PAGE_BYTES
+        )
         items = list(map(audit_event, await self._visible(call.caller, events, wanted.request_id)))
         has_more = len(events) == size or isinstance(events, CutPage)
         return reply(AuditPage(items=items, next=events[-1].position if has_more else None))

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ringi.base.loops import SingleFlight, cancel_all
 from ringi.contracts.backend import Notifier
@@ -159,8 +159,9 @@ class EventHub:
                 is_subscribed = self._subscribe(connection, key, page.number, sent)
 
     async def _page(self, key: Key, after: Position, number: int) -> HistoryPage:
-        chosen: dict[str, Any] = {"tenant": key.tenant, "record_id": key.id or None}
-        events = await self._store.events(after, PAGE, **chosen, max_bytes=MAX_PAGE_BYTES)
+        events = await self._store.events(
+            after, PAGE, tenant=key.tenant, record_id=key.id or None, max_bytes=MAX_PAGE_BYTES
+        )
         has_more = len(events) == PAGE or isinstance(events, CutPage)
         return HistoryPage(number, await self._items(events, is_live=False), has_more)
 
