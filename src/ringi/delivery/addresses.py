@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import httpx
@@ -39,21 +40,25 @@ def literal_address(host: str) -> Address | None:
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return IPv4Address("127.0.0.1")
-    try:
+    with suppress(ValueError):
         return ip_address(name)
-    except ValueError:
-        pass
-    try:
+    with suppress(OSError):
         # 127.1, 0x7f000001 and 2130706433 are addresses too.
         return ip_address(socket.inet_aton(name))
-    except OSError:
-        return None
+    return None
 
 
-def is_allowed_address(address: Address, allow: Sequence[Network]) -> bool:
-    """Return whether deliveries may reach an address over TLS."""
-    target = embedded_ipv4(address) or address
-    return any(target in network for network in allow) or is_public_address(target)
+def is_allowed_address(address: Address, allow: Sequence[Network], *, is_unencrypted: bool = False) -> bool:
+    """Return whether deliveries may reach an address: it is in an allowed network, or public and called over TLS."""
+    target = address
+    # The IPv4 address that is embedded in an IPv6 address is the one that is reached.
+    if address in TRANSLATED:
+        target = IPv4Address(int(address) & 0xFFFFFFFF)
+    elif isinstance(address, IPv6Address):
+        target = address.ipv4_mapped or address.sixtofour or address
+    is_site_local = isinstance(target, IPv6Address) and target.is_site_local
+    is_public = target.is_global and not (target.is_multicast or target.is_reserved or is_site_local)
+    return any(target in network for network in allow) or (is_public and not is_unencrypted)
 
 
 class AddressResolver:
@@ -69,41 +74,21 @@ class AddressResolver:
 
         Raises `RefusedAddressError`, or `OSError` if the host has no address.
         """
-        lookup = socket.getaddrinfo
         loop = asyncio.get_running_loop()
-        results = await loop.run_in_executor(self._threads, lookup, host, port, 0, socket.SOCK_STREAM)
+        results = await loop.run_in_executor(self._threads, socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(ip_address(each[4][0]) for each in results))
         for address in addresses:
-            self._check(host, address, is_unencrypted)
+            if not is_allowed_address(address, self._allow):
+                what = f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW"
+                raise RefusedAddressError(what, NO_ADDRESS)
+            if not is_allowed_address(address, self._allow, is_unencrypted=is_unencrypted):
+                what = f"{host} would be called without TLS"
+                raise RefusedAddressError(f"{what}; use https, or allow its network in RINGI_WEBHOOK_ALLOW")
         return addresses
 
     def close(self) -> None:
         """Shut down the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _check(self, host: str, address: Address, is_unencrypted: bool) -> None:
-        if not is_allowed_address(address, self._allow):
-            what = f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW"
-            raise RefusedAddressError(what, NO_ADDRESS)
-        target = embedded_ipv4(address) or address
-        if is_unencrypted and not any(target in network for network in self._allow):
-            what = f"{host} would be called without TLS"
-            raise RefusedAddressError(f"{what}; use https, or allow its network in RINGI_WEBHOOK_ALLOW")
-
-
-def embedded_ipv4(address: Address) -> IPv4Address | None:
-    """Return the IPv4 address that is embedded in an IPv6 address, if any."""
-    if isinstance(address, IPv4Address):
-        return None
-    if address in TRANSLATED:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour
-
-
-def is_public_address(address: Address) -> bool:
-    """Return whether the address belongs to one host on the public internet."""
-    is_site_local = isinstance(address, IPv6Address) and address.is_site_local
-    return address.is_global and not (address.is_multicast or address.is_reserved or is_site_local)
 
 
 def check_trusted_authorities() -> None:
