@@ -159,16 +159,17 @@ def check_finite(value: float) -> None:
         raise FieldValidationError("", f"{value!r} is not a JSON number: send a finite number", "not_finite")
 
 
-def check_text(value: str) -> int:
-    """Return the length in UTF-8 bytes; raise FieldValidationError for text that no store can save."""
+def check_text(value: str) -> str:
+    """Return a text; raise FieldValidationError for one that no store can save."""
     if "\x00" in value:
         raise FieldValidationError("", "contains a NUL character: remove it", "nul_character")
     try:
-        return len(value.encode())
+        value.encode()
     except UnicodeEncodeError as error:
         raise FieldValidationError(
             "", f"contains an unpaired surrogate at index {error.start}: send valid Unicode text", "invalid_unicode"
         ) from None
+    return value
 
 
 def check_number(value: object) -> int | float:

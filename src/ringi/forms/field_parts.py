@@ -60,13 +60,8 @@ def _option_value(value: object) -> object:
     return value
 
 
-def _storable(value: str) -> str:
-    check_text(value)
-    return value
-
-
 def _short(value: str) -> str:
-    if not value or check_text(value) > MAX_VALUE:
+    if not value or len(check_text(value).encode()) > MAX_VALUE:
         raise FieldValidationError("", f"{safe_repr(value)} is empty or longer than {MAX_VALUE} bytes: change it")
     return value
 
@@ -84,8 +79,8 @@ def _absent(value: object) -> bool:
 
 
 FieldName = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
-Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_storable)]
-Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_storable)]
+Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(check_text)]
+Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(check_text)]
 Value = Annotated[str | int, BeforeValidator(_option_value)]
 Num = Annotated[int | float, BeforeValidator(check_number)]
 Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]

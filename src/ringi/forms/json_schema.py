@@ -225,7 +225,7 @@ def _length(item: object, path: str) -> int:
             case None | bool() | dict() | list():
                 return 0
             case str():
-                return check_text(item)
+                return len(check_text(item).encode())
             case float():
                 check_finite(item)
                 return len(repr(item))
