@@ -29,10 +29,7 @@ from ringi.domain.checks import Check
 from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event, Key
 from ringi.domain.request_data import RequestData
-from ringi.domain.voting import (
-    Decider,
-    as_decider,
-)
+from ringi.domain.voting import Decider, as_decider
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
 MAX_SEEN = 200
@@ -80,40 +77,40 @@ class Request(RequestData):
             InvalidError: A value of the ask is not portable JSON.
         """
         asker, started = as_decider(by or ""), as_decider(starter or "")
-        asked = cls._new(ask, id, now, asker.name or None, tenant, continuation)
         more = {"traceparent": traceparent, "starter": started.name or None, "first_of_kind": first_of_kind}
         more |= {"asker_subject": asker.subject, "starter_subject": started.subject}
-        return asked.model_copy(update=more).created("created", asker.name or SYSTEM)
+        asked = cls._new(ask, more, id, now, asker.name or None, tenant, continuation)
+        return asked.created("created", asker.name or SYSTEM)
 
     @classmethod
     def _new(
         cls,
         ask: Ask,
+        more: dict[str, Any],
         id: str,
         now: datetime,
         by: str | None,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
     ) -> Request:
-        fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
         # An unknown field of the agent may have the name of a request's field: keep only fields with other names.
-        unknown = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
-        fields |= unknown | {
+        fields = {name: value for name, value in ask if (name in type(ask).model_fields) == (name in cls.model_fields)}
+        client = ask.context.get(CLIENT)
+        asker = client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by
+        fields |= {
+            "tenant": tenant,
             "id": id,
+            "created_at": now,
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,
             "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
             "missing": ask.quorum or None,
-            "agent": agent_of_request(ask, by, continuation),
+            "asked_by": by,
+            "agent": continuation.target if continuation else asker,
+            "continuation": continuation,
+            "digest": request_content_digest(ask),
         }
-        return cls.model_construct(
-            **fields,
-            tenant=tenant,
-            created_at=now,
-            asked_by=by,
-            continuation=continuation,
-            digest=request_content_digest(ask),
-        )
+        return cls.model_construct(**fields | more)
 
     @classmethod
     def planted(cls, ask: Ask, *, id: str, now: datetime, template: Request, check: Check) -> tuple[Request, Event]:
@@ -126,11 +123,9 @@ class Request(RequestData):
             template: The real request; nobody waits for the answer to the check.
             check: What is wrong with it.
         """
-        asked = cls._new(ask, id, now, template.asked_by, template.tenant)
-        copied = ("starter", "asker_subject", "starter_subject", "agent", "unanswerable")
-        more = {name: getattr(template, name) for name in copied}
-        planted, event = asked.model_copy(update=more).created("created", template.asked_by or SYSTEM)
-        return planted.model_copy(update={"check": check}), event
+        copied = template.model_dump(include={"starter", "asker_subject", "starter_subject", "agent", "unanswerable"})
+        asked = cls._new(ask, copied | {"check": check}, id, now, template.asked_by, template.tenant)
+        return asked.created("created", template.asked_by or SYSTEM)
 
     @classmethod
     def rule(
@@ -148,13 +143,10 @@ class Request(RequestData):
             grant: The calls that the rule approves.
             seed: The secret that draws the calls that still ask; outside of the hash chain.
         """
-        asked = cls._new(ask, id, now, by.name, tenant)
         # Nothing waits for it, and nothing is left to run.
-        over = {"acknowledged_at": now, "receipt": Receipt(outcome="committed"), "responder_subject": by.subject}
-        asked = asked.model_copy(update=over)
-        decided = {"decision": "approve", "responder": by.name, "channel": channel, "grant": grant}
-        made, event = asked._born_final(decided)
-        return made.model_copy(update={"seed": seed}), event
+        done = {"acknowledged_at": now, "receipt": Receipt(outcome="committed")}
+        asked = cls._new(ask, {**done, "responder_subject": by.subject, "seed": seed}, id, now, by.name, tenant)
+        return asked._born_final(decision="approve", responder=by.name, channel=channel, grant=grant)
 
     @classmethod
     def approved(
@@ -175,7 +167,7 @@ class Request(RequestData):
         Raises:
             InvalidError: A value of the ask is not portable JSON.
         """
-        return cls._decided(ask, "approve", rule, now, None, traceparent, about)
+        return cls._decided(ask, "approve", rule, None, traceparent, now=now, **about)
 
     @classmethod
     def denied(
@@ -197,24 +189,15 @@ class Request(RequestData):
         Raises:
             InvalidError: A value of the ask is not portable JSON.
         """
-        return cls._decided(ask, "reject", rule, now, reason, traceparent, about)
+        return cls._decided(ask, "reject", rule, reason, traceparent, now=now, **about)
 
     @classmethod
     def _decided(
-        cls,
-        ask: Ask,
-        decision: Decision,
-        rule: str,
-        now: datetime,
-        message: str | None,
-        traceparent: str | None,
-        about: dict[str, Any],
+        cls, ask: Ask, decision: Decision, rule: str, message: str | None, traceparent: str | None, **about: Any
     ) -> tuple[Request, Event]:
-        asked = cls._new(ask, now=now, **about)
-        source = asked.policy and asked.policy.model_copy(update={"rule": rule})
-        more = {"traceparent": traceparent, "policy": source}
-        decided = {"decision": decision, "message": message, "responder": f"{POLICY}{rule}", "channel": "policy"}
-        return asked.model_copy(update=more)._born_final(decided)
+        source = ask.policy and ask.policy.model_copy(update={"rule": rule})
+        asked = cls._new(ask, {"traceparent": traceparent, "policy": source}, **about)
+        return asked._born_final(decision=decision, message=message, responder=f"{POLICY}{rule}", channel="policy")
 
     def under_grant(self, use: GrantUse) -> tuple[Request, Event]:
         """Return this new request, approved by a grant, and the one event of both.
@@ -222,12 +205,11 @@ class Request(RequestData):
         Args:
             use: The use of the grant.
         """
-        by = f"{POLICY}{GRANT}{use.id}"
         # Like the approval by a rule: the run that asks has it at once, and nothing needs to wake it.
-        decided = {"decision": "approve", "responder": by, "channel": "grant", "grant_use": use}
-        return self.model_copy(update={"continuation": None, "first_of_kind": False, "head": ""})._born_final(decided)
+        new = self.model_copy(update={"continuation": None, "first_of_kind": False, "head": ""})
+        return new._born_final(decision="approve", responder=f"{POLICY}{GRANT}{use.id}", channel="grant", grant_use=use)
 
-    def _born_final(self, decided: dict[str, Any]) -> tuple[Request, Event]:
+    def _born_final(self, **decided: Any) -> tuple[Request, Event]:
         now, authorised = self.created_at, self.authorised_digest(decided["decision"], None, None)
         response = Response(**decided, at=now, authorised_digest=authorised)
         ended = {"status": "completed", "response": response, "ended_at": now}
@@ -526,14 +508,6 @@ class Request(RequestData):
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
 
-def agent_of_request(ask: Ask, by: str | None, continuation: Continuation | None) -> str | None:
-    """Return the agent that asks: the run's; outside of runs the client that makes the call, or who asks."""
-    if continuation:
-        return continuation.target
-    client = ask.context.get(CLIENT)
-    return client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by
-
-
 ADMINISTRATORS = "administrators"
 """The group that is asked if no groups of administrators are configured: administrators may decide every request."""
 MAX_TITLE = 300
@@ -583,7 +557,6 @@ def review_of_override(request: Request, groups: Sequence[str]) -> tuple[Request
     """
     response = request.response
     assert response
-    assert response.override
     assert request.ended_at
     about = {"name": response.responder, "decision": response.decision, "reason": response.override}
     title = Sentence(code="review_override", params={"name": response.responder, "title": request.title[:MAX_TITLE]})
@@ -592,7 +565,6 @@ def review_of_override(request: Request, groups: Sequence[str]) -> tuple[Request
         Sentence(code="review_link", params={"link": f"[{request.id}](/r/{quote(request.id, safe='')})"}),
     )
     ask = Ask(
-        id=review_id(request.id),
         kind="question",
         title=sentences_text([title]),
         description=sentences_text(description),
@@ -602,7 +574,6 @@ def review_of_override(request: Request, groups: Sequence[str]) -> tuple[Request
         groups=tuple(groups) or (ADMINISTRATORS,),
         exclude=("asker",),
         priority="high",
-    ).checked(max_fields=1, may_be_derived=True)
-    id, now = review_id(request.id), request.ended_at
+    ).checked(max_fields=1)
     by = Decider(response.responder, subject=request.responder_subject)
-    return Request.asked(ask, id=id, now=now, by=by, tenant=request.tenant)
+    return Request.asked(ask, id=review_id(request.id), now=request.ended_at, by=by, tenant=request.tenant)
