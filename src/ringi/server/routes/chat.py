@@ -281,7 +281,8 @@ async def get(
     if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
         # No worker has started it yet; the sender must see that the message arrived.
         runs.append(RunHistory(thread.run.id, [message.model_dump() for message in run_user_messages(thread.run)]))
-    found = await readable_requests_by_id(store, caller.tenant, [id for run in runs for id in run.request_ids])
+    ids = [interrupt["id"] for run in runs for event in run.events for interrupt in interrupts_of_pause(event)]
+    found = await readable_requests_by_id(store, caller.tenant, ids)
     requests = {id: request for id, request in found.items() if may_read(caller, request)}
     chat_runs = [chat_run_view(run, thread, requests, server_base_path(http.scope)) for run in runs]
     return reply(Chat(id=id, agent=thread.agent, runs=chat_runs, next=str(next) if next else None))

@@ -23,7 +23,6 @@ from ringi.server.message_parts import image_url_for_page
 PAGE = 500
 HIDDEN_REASON = "confirmation"
 """The reason of a pause for readers who may not read the request."""
-MAX_DIGITS = 18
 AguiEvent = dict[str, Any]
 
 
@@ -39,7 +38,8 @@ async def run_output(
     async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
         while not cursor.is_past:
             async with turns:
-                is_over = cursor.is_at_end or not await _is_live(backend, key, run_id)
+                thread = None if cursor.is_at_end else await find_record(backend.store, Thread, key)
+                is_over = thread is None or thread.run_id != run_id or not thread.is_live
                 # After the thread is read: all output before the run's end is then read, regardless of concurrent
                 # changes.
                 items = await backend.stream.read(key, cursor.after, PAGE)
@@ -58,12 +58,11 @@ async def run_output(
 
 async def superseded_messages_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
     """Return the messages that are superseded by these items or by later ones."""
-    found = set[str]()
-    while True:
-        found |= superseded_messages_in(item.event for item in items)
-        if len(items) < PAGE:
-            return found
+    found = superseded_messages_in(item.event for item in items)
+    while len(items) == PAGE:
         items = await stream.read(key, items[-1].number, PAGE)
+        found |= superseded_messages_in(item.event for item in items)
+    return found
 
 
 def superseded_messages_in(events: Iterable[dict[str, Any]]) -> set[str]:
@@ -76,21 +75,14 @@ def is_event_about_messages(event: dict[str, Any], messages: Container[str]) -> 
     return event.get("messageId", superseded_message_id(event)) in messages
 
 
-async def read_run_output(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
-    """Return the output of a run so far."""
-    cursor, found = RunCursor(run_id), list[StreamItem]()
-    while True:
-        items = await backend.stream.read(key, cursor.after, PAGE)
-        found += cursor.add(items)
-        if len(items) < PAGE:
-            return found
-
-
 async def newest_pause_that_asks(backend: Backend, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
     """Return the newest pause of a run that asks any of these requests, and all requests of that pause."""
-    items = await read_run_output(backend, thread.key, str(thread.run_id))
-    pauses = [(item.number, [each["id"] for each in interrupts_of_pause(item.event)]) for item in items]
-    return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
+    cursor, newest = RunCursor(str(thread.run_id)), (0, list[str]())
+    while items := await backend.stream.read(thread.key, cursor.after, PAGE):
+        for item in cursor.add(items):
+            asked = [each["id"] for each in interrupts_of_pause(item.event)]
+            newest = (item.number, asked) if ids.intersection(asked) else newest
+    return newest
 
 
 async def readable_requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
@@ -121,13 +113,9 @@ class RunCursor:
             is_own = original_run_id(item.event["runId"]) == self._run_id
             self.is_past = self.is_past or (self._is_inside and not is_own)
             self._is_inside = is_own
-        self.is_at_end = self._is_inside and is_end_of_run(item.event)
+        is_end = item.event["type"] in ("RUN_ERROR", "RUN_FINISHED") and not interrupts_of_pause(item.event)
+        self.is_at_end = self._is_inside and is_end
         return self._is_inside
-
-
-def is_end_of_run(event: dict[str, Any]) -> bool:
-    """Return whether an event ends its run."""
-    return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not interrupts_of_pause(event))
 
 
 def interrupts_of_pause(event: dict[str, Any]) -> list[dict[str, Any]]:
@@ -148,11 +136,6 @@ def pause_without_hidden(event: dict[str, Any], readable: Container[str]) -> dic
     return {**event, "outcome": {**event["outcome"], "interrupts": visible}}
 
 
-async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
-    thread = await find_record(backend.store, Thread, key)
-    return thread is not None and thread.run_id == run_id and thread.is_live
-
-
 def interrupt_that_asks(request: Request) -> str:
     """Return the interrupt that asks a request, possibly with others."""
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
@@ -168,11 +151,6 @@ class RunHistory:
     first: int = 0
     """The number of its first item."""
     events: list[AguiEvent] = field(default_factory=list)
-
-    @property
-    def request_ids(self) -> list[str]:
-        """The requests that it asked."""
-        return [interrupt["id"] for event in self.events for interrupt in interrupts_of_pause(event)]
 
 
 async def newest_runs_before_item(
@@ -240,7 +218,7 @@ def parse_cursor(cursor: str | None) -> int | None:
     """
     if not cursor:
         return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= MAX_DIGITS):
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
     return int(cursor)
 
@@ -289,15 +267,13 @@ class MessageTranscript:
         """Apply one event."""
         match event["type"]:
             case "TEXT_MESSAGE_START":
-                message = {"id": event["messageId"], "role": "assistant", "content": ""}
-                self._texts[event["messageId"]] = message
-                self.messages.append(message)
+                self.messages.append({"id": event["messageId"], "role": "assistant", "content": ""})
+                self._texts[event["messageId"]] = self.messages[-1]
             case "TEXT_MESSAGE_CONTENT":
                 self._texts.get(event["messageId"], {"content": ""})["content"] += event["delta"]
             case "TOOL_CALL_START":
-                function = {"name": event["toolCallName"], "arguments": ""}
+                function = self._calls[event["toolCallId"]] = {"name": event["toolCallName"], "arguments": ""}
                 call = {"id": event["toolCallId"], "type": "function", "function": function}
-                self._calls[event["toolCallId"]] = function
                 self.messages.append({"id": event["toolCallId"], "role": "assistant", "toolCalls": [call]})
             case "TOOL_CALL_ARGS":
                 self._calls.get(event["toolCallId"], {"arguments": ""})["arguments"] += event["delta"]
@@ -305,5 +281,4 @@ class MessageTranscript:
                 result = {"toolCallId": event["toolCallId"], "content": event["content"]}
                 self.messages.append({"id": event["messageId"], "role": "tool", **result})
             case "CUSTOM" if (message_id := superseded_message_id(event)) in self._texts:
-                fragment = self._texts.pop(str(message_id))
-                self.messages = [message for message in self.messages if message is not fragment]
+                self.messages.remove(self._texts.pop(message_id))
