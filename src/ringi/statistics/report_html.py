@@ -6,8 +6,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from html import escape
 
+from ringi.base.texts import LANGUAGES
 from ringi.statistics.report import OversightReport, OversightRow
 
 STYLE = """
@@ -31,125 +33,65 @@ COUNTS = (
     "seen", "median", "p90",
 )  # fmt: skip
 COLUMNS = ("name", *COUNTS, "under_2s", "caught")
-TEXTS: dict[str, dict[str, str]] = {
-    "en": {
-        "title": "How people decided",
-        "period": "Period",
-        "made_at": "Made at",
-        "tenant": "Tenant",
-        "version": "Version of Ringi",
-        "position": "Audit trail up to position",
-        "head": "Hash of the event there",
-        "incomplete": "Older events are not counted yet: make this report again.",
-        "exact": "Days are in UTC. Times run from the asking to the answer of a person, exact to {percent} %.",
-        "fast": "Under 2 s: approvals in under two seconds, of all whose time was measured, from the first look (seen) "
+NAMELESS = {("rules", "otherwise"): "rule.default", ("groups", ""): "one_person", ("groups", None): "open_to_all"}
+"""The texts for rows without a name of their own, by their table."""
+TEXTS: dict[str, tuple[str, str, str]] = {
+    "title": ("How people decided", "人による決定の報告書", "人工决定报告"),
+    "period": ("Period", "期間", "时段"),
+    "made_at": ("Made at", "作成日時", "生成时间"),
+    "tenant": ("Tenant", "テナント", "租户"),
+    "version": ("Version of Ringi", "Ringi のバージョン", "Ringi 版本"),
+    "position": ("Audit trail up to position", "監査記録の位置", "审计记录的位置"),
+    "head": ("Hash of the event there", "その位置のイベントのハッシュ", "该位置事件的哈希"),
+    "incomplete": (
+        "Older events are not counted yet: make this report again.",
+        "過去のイベントの集計が終わっていません。もう一度作成してください。",
+        "较早的事件尚未统计完毕：请重新生成此报告。",
+    ),
+    "exact": (
+        "Days are in UTC. Times run from the asking to the answer of a person, exact to {percent} %.",
+        "日付は UTC です。時間は依頼から人の回答までで、誤差は {percent} % 以内です。",
+        "日期为 UTC。时间从提出请求到人作出回答，误差不超过 {percent} %。",
+    ),
+    "fast": (
+        "Under 2 s: approvals in under two seconds, of all whose time was measured, from the first look (seen) "
         "or from the asking (asked).",
-        "checks": "Checks: planted requests that people noticed, of those that they answered. Only “asked” also counts "
-        "checks.",
-        "total": "All requests",
-        "rules": "By rule",
-        "tools": "By tool",
-        "groups": "By group",
-        "name": "Name",
-        "asked": "Asked",
-        "decided_by_people": "By people",
-        "decided_by_policy": "By rules",
-        "decided_by_grant": "In advance",
-        "edited": "Edited",
-        "rejected": "Rejected",
-        "expired": "Expired",
-        "cancelled": "Cancelled",
-        "seen": "Opened",
-        "median": "Median, s",
-        "p90": "90 %, s",
-        "under_2s": "Under 2 s",
-        "caught": "Checks",
-        "base.seen": "seen",
-        "base.asked": "asked",
-        "rule.number": "rule {number} of the policy",
-        "rule.default": "the default of the policy",
-        "no_name": "none",
-        "one_person": "one person",
-        "open_to_all": "open to all",
-    },
-    "ja": {
-        "title": "人による決定の報告書",
-        "period": "期間",
-        "made_at": "作成日時",
-        "tenant": "テナント",
-        "version": "Ringi のバージョン",
-        "position": "監査記録の位置",
-        "head": "その位置のイベントのハッシュ",
-        "incomplete": "過去のイベントの集計が終わっていません。もう一度作成してください。",
-        "exact": "日付は UTC です。時間は依頼から人の回答までで、誤差は {percent} % 以内です。",
-        "fast": "2 秒未満：最初に開いてから（表示）、または依頼されてから（依頼）2 秒未満の承認の数と、"
+        "2 秒未満：最初に開いてから（表示）、または依頼されてから（依頼）2 秒未満の承認の数と、"
         "計測した承認の総数です。",
-        "checks": "確認課題：人が気づいた数と、回答した数です。確認課題を含むのは「依頼」だけです。",
-        "total": "すべての依頼",
-        "rules": "規則別",
-        "tools": "ツール別",
-        "groups": "グループ別",
-        "name": "名前",
-        "asked": "依頼",
-        "decided_by_people": "人による",
-        "decided_by_policy": "規則による",
-        "decided_by_grant": "事前承認",
-        "edited": "変更",
-        "rejected": "却下",
-        "expired": "期限切れ",
-        "cancelled": "取り消し",
-        "seen": "開かれた",
-        "median": "中央値（秒）",
-        "p90": "90 %（秒）",
-        "under_2s": "2 秒未満",
-        "caught": "確認課題",
-        "base.seen": "表示",
-        "base.asked": "依頼",
-        "rule.number": "ポリシーのルール {number}",
-        "rule.default": "ポリシーの既定",
-        "no_name": "なし",
-        "one_person": "特定の一人",
-        "open_to_all": "全員",
-    },
-    "zh": {
-        "title": "人工决定报告",
-        "period": "时段",
-        "made_at": "生成时间",
-        "tenant": "租户",
-        "version": "Ringi 版本",
-        "position": "审计记录的位置",
-        "head": "该位置事件的哈希",
-        "incomplete": "较早的事件尚未统计完毕：请重新生成此报告。",
-        "exact": "日期为 UTC。时间从提出请求到人作出回答，误差不超过 {percent} %。",
-        "fast": "2 秒内：从首次打开（打开）或提出请求（请求）起不到两秒的批准数，以及测得时间的批准总数。",
-        "checks": "检查：人发现的数量和已回答的数量。只有“请求”一列也包含检查。",
-        "total": "全部请求",
-        "rules": "按规则",
-        "tools": "按工具",
-        "groups": "按组",
-        "name": "名称",
-        "asked": "请求",
-        "decided_by_people": "由人决定",
-        "decided_by_policy": "由规则决定",
-        "decided_by_grant": "事先批准",
-        "edited": "修改",
-        "rejected": "拒绝",
-        "expired": "过期",
-        "cancelled": "取消",
-        "seen": "已打开",
-        "median": "中位数（秒）",
-        "p90": "90 %（秒）",
-        "under_2s": "2 秒内",
-        "caught": "检查",
-        "base.seen": "打开",
-        "base.asked": "请求",
-        "rule.number": "策略的第 {number} 条规则",
-        "rule.default": "策略的默认规则",
-        "no_name": "无",
-        "one_person": "某一个人",
-        "open_to_all": "对所有人开放",
-    },
+        "2 秒内：从首次打开（打开）或提出请求（请求）起不到两秒的批准数，以及测得时间的批准总数。",
+    ),
+    "checks": (
+        "Checks: planted requests that people noticed, of those that they answered. Only “asked” also counts checks.",
+        "確認課題：人が気づいた数と、回答した数です。確認課題を含むのは「依頼」だけです。",
+        "检查：人发现的数量和已回答的数量。只有“请求”一列也包含检查。",
+    ),
+    "total": ("All requests", "すべての依頼", "全部请求"),
+    "rules": ("By rule", "規則別", "按规则"),
+    "tools": ("By tool", "ツール別", "按工具"),
+    "groups": ("By group", "グループ別", "按组"),
+    "name": ("Name", "名前", "名称"),
+    "asked": ("Asked", "依頼", "请求"),
+    "decided_by_people": ("By people", "人による", "由人决定"),
+    "decided_by_policy": ("By rules", "規則による", "由规则决定"),
+    "decided_by_grant": ("In advance", "事前承認", "事先批准"),
+    "edited": ("Edited", "変更", "修改"),
+    "rejected": ("Rejected", "却下", "拒绝"),
+    "expired": ("Expired", "期限切れ", "过期"),
+    "cancelled": ("Cancelled", "取り消し", "取消"),
+    "seen": ("Opened", "開かれた", "已打开"),
+    "median": ("Median, s", "中央値（秒）", "中位数（秒）"),
+    "p90": ("90 %, s", "90 %（秒）", "90 %（秒）"),
+    "under_2s": ("Under 2 s", "2 秒未満", "2 秒内"),
+    "caught": ("Checks", "確認課題", "检查"),
+    "base.seen": ("seen", "表示", "打开"),
+    "base.asked": ("asked", "依頼", "请求"),
+    "rule.number": ("rule {number} of the policy", "ポリシーのルール {number}", "策略的第 {number} 条规则"),
+    "rule.default": ("the default of the policy", "ポリシーの既定", "策略的默认规则"),
+    "no_name": ("none", "なし", "无"),
+    "one_person": ("one person", "特定の一人", "某一个人"),
+    "open_to_all": ("open to all", "全員", "对所有人开放"),
 }
+"""Each text in English, Japanese and Chinese, as `LANGUAGES` orders them."""
 
 
 def oversight_report_html(report: OversightReport, language: str = "en") -> str:
@@ -159,11 +101,10 @@ def oversight_report_html(report: OversightReport, language: str = "en") -> str:
         report: The report.
         language: `en`, `ja` or `zh`; English for any other.
     """
-    code = language if language in TEXTS else "en"
-    texts = TEXTS[code]
-    last = report.until.date().toordinal() - 1
+    code = language if language in LANGUAGES else "en"
+    texts = {name: words[LANGUAGES.index(code)] for name, words in TEXTS.items()}
     about = {
-        "period": f"{report.since.date().isoformat()} – {type(report.until.date()).fromordinal(last).isoformat()}",
+        "period": f"{report.since.date()} – {report.until.date() - timedelta(days=1)}",
         "tenant": report.tenant,
         "made_at": report.made_at.isoformat(timespec="seconds"),
         "version": report.version,
@@ -173,11 +114,9 @@ def oversight_report_html(report: OversightReport, language: str = "en") -> str:
     facts = "".join(f"<dt>{texts[name]}</dt><dd>{escape_name_for_html(value)}</dd>" for name, value in about.items())
     notes = [texts["exact"].format(percent=math.ceil(report.error * 100)), texts["fast"], texts["checks"]]
     notes = notes if report.complete else [f"<strong>{texts['incomplete']}</strong>", *notes]
-    groups = [row if row.name != "" else row.model_copy(update={"name": texts["one_person"]}) for row in report.groups]
-    rules = [row.model_copy(update={"name": rule_name_html(row.name, texts)}) for row in report.rules]
-    tables = {"total": [report.total], "rules": rules, "tools": report.tools, "groups": groups}
+    tables = {"total": [report.total], "rules": report.rules, "tools": report.tools, "groups": report.groups}
     parts = [
-        f'<h2>{texts[name]}</h2><div class="wide">{report_table_html(rows, texts)}</div>'
+        f'<h2>{texts[name]}</h2><div class="wide">{report_table_html(name, rows, texts)}</div>'
         for name, rows in tables.items()
         if rows
     ]
@@ -189,26 +128,23 @@ def oversight_report_html(report: OversightReport, language: str = "en") -> str:
     )
 
 
-def report_table_html(rows: Sequence[OversightRow], texts: Mapping[str, str]) -> str:
+def report_table_html(table: str, rows: Sequence[OversightRow], texts: Mapping[str, str]) -> str:
     """Return rows as a table."""
     head = "".join(f'<th scope="col">{texts[name]}</th>' for name in COLUMNS)
     body = "".join(
-        f'<tr><th scope="row">{row_name_html(row, texts)}</th>{figure_cells_html(row, texts)}</tr>' for row in rows
+        f'<tr><th scope="row">{row_name_html(table, row.name, texts)}</th>{figure_cells_html(row, texts)}</tr>'
+        for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def row_name_html(row: OversightRow, texts: Mapping[str, str]) -> str:
-    """Return the name of a row as HTML."""
-    return texts["open_to_all"] if row.name is None else escape_name_for_html(row.name) or texts["no_name"]
-
-
-def rule_name_html(name: str | None, texts: Mapping[str, str]) -> str | None:
-    """Return the words for a rule without a name, which is known by its position; any other name as it is."""
-    position = re.fullmatch(r"rules\[(\d+)\]", name or "")
-    if position:
+def row_name_html(table: str, name: str | None, texts: Mapping[str, str]) -> str:
+    """Return the name of a row as HTML; the words for a row without one: such a rule is known by its position."""
+    if words := NAMELESS.get((table, name)):
+        return texts[words]
+    if table == "rules" and (position := re.fullmatch(r"rules\[(\d+)\]", name or "")):
         return texts["rule.number"].format(number=int(position[1]) + 1)
-    return texts["rule.default"] if name == "otherwise" else name
+    return escape_name_for_html(name or "") or texts["no_name"]
 
 
 def figure_cells_html(row: OversightRow, texts: Mapping[str, str]) -> str:
