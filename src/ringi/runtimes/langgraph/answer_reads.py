@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -78,11 +77,11 @@ class AnswerReads(BaseCallbackHandler):
         waiting: Mapping[str, WaitingCalls],
         refused: Set[str],
         run_id: str = "",
-        tools: Mapping[str, BaseTool] = MappingProxyType({}),
+        tools: Mapping[str, BaseTool] | None = None,
         graphs: RunningGraphs | None = None,
     ) -> None:
         self.values = _ResumeValues(values, self)
-        self._waiting, self._refused, self._run_id, self._known_tools = waiting, refused, run_id, tools
+        self._waiting, self._refused, self._run_id, self._known_tools = waiting, refused, run_id, tools or {}
         self._graphs = graphs or RunningGraphs()
         self._lock = threading.Lock()
         # What is no call may be decided without its answer until somebody has given one.
@@ -92,9 +91,8 @@ class AnswerReads(BaseCallbackHandler):
         self._handed = dict[int, str]()
         self._tasks = dict[str, frozenset[str]]()
         self._running = dict[UUID, str]()
-        self._is_refused = False
-        self._cause: UnreadCause = "unread"
-        self._place = ""
+        self._refused_for: tuple[UnreadCause, str] | None = None
+        """The first cause for which all that follows is refused, and its place."""
         self._granted = {each.call[0]: may for each in waiting.values() if each.call for _, may in each.reviews}
         # The gate of such a call compares what runs, and asks again about another call.
         self._gated = {each.call[0] for each in waiting.values() if each.call and not each.reviews}
@@ -116,26 +114,23 @@ class AnswerReads(BaseCallbackHandler):
         saver.after_read, saver.check_write, saver.notes = self.observe, self.check, self._notes
         try:
             yield
-        except (FenceError, UnavailableError, UnreadAnswersError):
-            raise
         except Exception as error:
             # Code of the agent may have caught the first error and raised another one.
-            if self._is_refused:
-                raise self._error() from error
+            if self._refused_for and not isinstance(error, FenceError | UnavailableError | UnreadAnswersError):
+                raise self._refusal() from error
             raise
         finally:
             READS.reset(token)
             del saver.after_read, saver.check_write, saver.notes
         if self.unread & self.values.keys():
-            raise self._error()
+            raise self._refusal()
 
     @property
     def unread(self) -> frozenset[str]:
         """The interrupts whose answers no code has read."""
         with self._lock:
-            unread = frozenset(self._unread)
-        calls = {id: self._waiting[id].calls for id in unread}
-        return frozenset(id for id in unread if not calls[id] or not calls[id] <= self._refused)
+            waiting = {id: self._waiting[id].calls for id in self._unread}
+        return frozenset(id for id, calls in waiting.items() if not calls or not calls <= self._refused)
 
     def observe(self, saved: CheckpointTuple | None) -> CheckpointTuple | None:
         """Return a stored checkpoint with a list for each task that asked, which records what the task reads."""
@@ -144,7 +139,11 @@ class AnswerReads(BaseCallbackHandler):
         writes = saved.pending_writes or []
         asking = open_task_interrupts(writes)
         self._notice_review(saved)
-        self._notice_progress(saved.config["configurable"].get("checkpoint_ns", ""), asking)
+        # An inner graph that no longer waits for an answer has stored the step that read it. The task that runs the
+        # inner graph still has its interrupt, because a later step of that graph failed.
+        outer = saved.config["configurable"].get("checkpoint_ns", "").rpartition(":")[2]
+        for id in self._tasks.get(outer, frozenset()).difference(*asking.values()):
+            self.read(id)
         asked = {task: ids for task, each in asking.items() if (ids := each & self._waiting.keys())}
         if not asked:
             return saved
@@ -159,21 +158,10 @@ class AnswerReads(BaseCallbackHandler):
 
         The checkpoints of a graph that a function calls are the only place that shows its earlier reviews.
         """
-        if not self._run_id:
-            return
         asked = [each for _, channel, value in saved.pending_writes or () if channel == INTERRUPT for each in value]
-        if saved.metadata.get(REVIEWED) == self._run_id or any(map(reviews_calls, asked)):
+        if self._run_id and (saved.metadata.get(REVIEWED) == self._run_id or any(map(reviews_calls, asked))):
             self._has_review, self._notes[REVIEWED] = True, self._run_id
-            metadata: Mapping[str, Any] = saved.metadata
-            self._note_granted(metadata.get(GRANTED, {}) if REVIEWED in metadata else {})
-
-    def _notice_progress(self, namespace: str, asking: Mapping[str, Set[str]]) -> None:
-        """Count answers as read that an inner graph no longer waits for: a step that read them was stored earlier.
-
-        The task that runs the inner graph still has its interrupt, because a later step of that graph failed.
-        """
-        for id in self._tasks.get(namespace.rpartition(":")[2], frozenset()).difference(*asking.values()):
-            self.read(id)
+            self._note_granted(dict[str, Any](saved.metadata).get(GRANTED, {}) if REVIEWED in saved.metadata else {})
 
     def check(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
         """Refuse the results of a task that has not read its answer, and all that would be stored after them.
@@ -185,8 +173,7 @@ class AnswerReads(BaseCallbackHandler):
         Raises:
             UnreadAnswersError: The task has not read its answer, or another one has not.
         """
-        is_jump = (JUMP, "tools") in writes and self._has_review
-        if is_jump or self._graphs.skips_review(task_id, writes):
+        if (self._has_review and (JUMP, "tools") in writes) or self._graphs.skips_review(task_id, writes):
             raise self._refusal("skipped", self._graphs.step(task_id) or str(task_id))
         channels = {channel for channel, _ in writes}
         is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
@@ -194,15 +181,15 @@ class AnswerReads(BaseCallbackHandler):
         if INTERRUPT in channels:
             # What nobody has answered is asked again.
             unread &= self.values.keys()
-        if self._is_refused or (unread and not is_failed):
-            raise self._refusal("unread")
+        if self._refused_for or (unread and not is_failed):
+            raise self._refusal()
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
     ) -> None:
         """Let nothing start after a step that has not read its answer, such as the next task of a workflow."""
-        if self._is_refused:
-            raise self._error()
+        if self._refused_for:
+            raise self._refusal()
         if calls := calls_sent_to_step(inputs):
             self._sent[run_id] = calls
         task_id = str((metadata or {}).get("langgraph_checkpoint_ns")).rpartition(":")[2]
@@ -225,8 +212,7 @@ class AnswerReads(BaseCallbackHandler):
         self._note_granted({})
 
     def _note_granted(self, earlier: Mapping[str, str]) -> None:
-        granted = {**earlier, **self._granted}
-        self._granted = {id: digest for id, digest in granted.items() if id not in self._redrawn}
+        self._granted = {id: digest for id, digest in {**earlier, **self._granted}.items() if id not in self._redrawn}
         if self._granted or GRANTED in self._notes:
             self._notes[GRANTED] = self._granted
 
@@ -263,28 +249,24 @@ class AnswerReads(BaseCallbackHandler):
         name = str((serialized or {}).get("name"))
         sent = self._sent.get(parent_run_id, {})
         # A middleware may give the call another id, or call the tool itself.
-        ids = {tool_call_id}
-        if tool_call_id not in sent:
-            ids |= {id for id, tool in sent.items() if tool == name}
+        ids = {tool_call_id, *(id for id, tool in sent.items() if tool == name and tool_call_id not in sent)}
         if {(id, name) for id in ids} & {self._waiting[id].call for id in self.unread}:
             raise self._refusal("ungated", name)
         reviewed = {self._granted[id] for id in ids - self._gated if id in self._granted}
         may = {each for each in reviewed if not each.startswith(REFUSED) or each == REFUSED + name}
+        known = self._known_tools.get(name)
         # A tool may pass its own call on to another tool.
-        if may and parent_run_id not in self._bodies:
-            own = injected_arguments(self._known_tools[name]) if name in self._known_tools else frozenset()
-            if langchain_call_digest(name, inputs or {}, own) not in may:
-                if REFUSED + name in may:
-                    raise self._refusal("skipped", str((metadata or {}).get("langgraph_node")))
-                raise self._refusal("changed", name)
+        if may and parent_run_id not in self._bodies and langchain_call_digest(name, inputs or {}, known) not in may:
+            if REFUSED + name in may:
+                raise self._refusal("skipped", str((metadata or {}).get("langgraph_node")))
+            raise self._refusal("changed", name)
         self._bodies.add(run_id)
         self.tools.add(name)
 
     def give(self, id: str) -> None:
         """Record that a task receives the answer to an interrupt; unless its list is observed, it counts as read."""
-        with self._lock:
-            self._handed[threading.get_ident()] = id
-            self._unread.discard(id)
+        self._handed[threading.get_ident()] = id
+        self.read(id)
 
     def take_handed(self) -> str | None:
         """Return the answer that this thread has just received into a list, which is unread again."""
@@ -299,15 +281,11 @@ class AnswerReads(BaseCallbackHandler):
         with self._lock:
             self._unread.discard(id)
 
-    def _refusal(self, cause: UnreadCause, place: str = "") -> UnreadAnswersError:
+    def _refusal(self, cause: UnreadCause = "unread", place: str = "") -> UnreadAnswersError:
         """Refuse all that follows, and return the error; the first cause stays."""
-        if not self._is_refused:
-            self._is_refused, self._cause, self._place = True, cause, place
-        return self._error()
-
-    def _error(self) -> UnreadAnswersError:
-        ids = self.unread if self._cause in ("unread", "ungated") else self.values.keys()
-        return UnreadAnswersError(ids, [f"tool {name!r}" for name in sorted(self.tools)], self._cause, self._place)
+        cause, place = self._refused_for = self._refused_for or (cause, place)
+        ids = self.unread if cause in ("unread", "ungated") else self.values.keys()
+        return UnreadAnswersError(ids, [f"tool {name!r}" for name in sorted(self.tools)], cause, place)
 
 
 def calls_sent_to_step(inputs: Any) -> dict[str | None, str]:
@@ -317,11 +295,12 @@ def calls_sent_to_step(inputs: Any) -> dict[str | None, str]:
     return {each["id"]: each["name"] for each in shaped if isinstance(each["id"], str | None)}
 
 
-def langchain_call_digest(tool: str, args: Mapping[str, Any], own: Set[str] = frozenset()) -> str | None:
+def langchain_call_digest(name: str, args: Mapping[str, Any], tool: BaseTool | None = None) -> str | None:
     """Return the digest of a call without the arguments that the agent's code injects; None if it is no JSON."""
+    own = injected_arguments(tool) if tool else frozenset()
     own_args = {n: value for n, value in args.items() if n not in own and not isinstance(value, ToolRuntime)}
     try:
-        return call_digest(tool, jsonable(own_args))
+        return call_digest(name, jsonable(own_args))
     except (InvalidError, ValueError):
         return None
 
@@ -361,7 +340,7 @@ class _ResumeList(list[Any]):
 
     def append(self, value: Any) -> None:
         new = self._reads.take_handed()
-        if new is None or new not in self._new.values():
+        if new not in self._new.values():
             super().append(value)
         if new is not None:
             self._new.setdefault(len(self) - 1, new)

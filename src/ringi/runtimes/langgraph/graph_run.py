@@ -68,12 +68,7 @@ from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, Interrupt
 from ringi.runtimes.langgraph.memories import PersonMemories
 from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec, answer_schemas
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
-from ringi.runtimes.langgraph.tool_arguments import (
-    graph_tools,
-    injected_arguments,
-    invalid_tool_call_reason,
-    tool_call_schema,
-)
+from ringi.runtimes.langgraph.tool_arguments import graph_tools, invalid_tool_call_reason, tool_call_schema
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 
 GATED_STEPS = "ringi_gated_steps"
@@ -536,8 +531,7 @@ def answered_call_reviews(
     for position, ask in enumerate(question.asks):
         granted = None if position in question.refused_calls else next(ended).granted
         if ask.action and (reviewed := langchain_call_digest(ask.action.name, ask.action.args)):
-            own = injected_arguments(tools[ask.action.name]) if ask.action.name in tools else frozenset[str]()
-            may = langchain_call_digest(granted.name, granted.args, own) if granted else None
+            may = langchain_call_digest(granted.name, granted.args, tools.get(ask.action.name)) if granted else None
             if may or not granted:
                 reviews.append((reviewed, may or REFUSED + ask.action.name))
     return tuple(reviews)
