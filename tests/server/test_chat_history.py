@@ -10,7 +10,8 @@ from tests.server.world import World, until
 
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.server.sse.run_output import PAGE, newest_runs_before_item
+from ringi.runs.stream_writer import PAGE
+from ringi.server.sse.run_output import newest_runs_before_item
 
 
 def text_message(id: str, text: str) -> dict[str, Any]:

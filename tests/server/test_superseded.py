@@ -17,8 +17,7 @@ from ringi.demo.chat import MESSAGES
 from ringi.domain.record import Key
 from ringi.protocols.langgraph_api.routes import EXTENSION as LANGGRAPH
 from ringi.runs.agent import Agent
-from ringi.runs.stream_writer import SUPERSEDED
-from ringi.server.sse.run_output import PAGE
+from ringi.runs.stream_writer import PAGE, SUPERSEDED
 
 HALF, WHOLE = "I think that we sh", "We should pay."
 KEY = Key("default", "t1")

@@ -14,7 +14,7 @@ from ringi.contracts.store import Store
 from ringi.domain.record import Key, parse_position_number
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.runs.stream_writer import REPEATED, stream_topic
+from ringi.runs.stream_writer import PAGE, REPEATED, stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import plain_json_bytes, request_json
@@ -22,7 +22,6 @@ from ringi.server.sse.run_output import interrupts_of_pause, pause_without_hidde
 from ringi.server.sse.sse import StreamConnection, encode_sse
 
 log = rate_limited_logger(__name__)
-PAGE = 500
 
 
 class ThreadOutput:
