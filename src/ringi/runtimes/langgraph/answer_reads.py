@@ -145,8 +145,6 @@ class AnswerReads(BaseCallbackHandler):
         for id in self._tasks.get(outer, frozenset()).difference(*asking.values()):
             self.read(id)
         asked = {task: ids for task, each in asking.items() if (ids := each & self._waiting.keys())}
-        if not asked:
-            return saved
         self._tasks |= asked
         known = {task: value for task, channel, value in writes if channel == RESUME and task in asked}
         others = [write for write in writes if write[1] != RESUME or write[0] not in asked]
