@@ -41,7 +41,7 @@ from ringi.runs.messages import saver_with_images
 from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker
 from ringi.testing.clock import ManualClock
-from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, suggest_person, suggest_rule
+from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, suggest_rule
 
 __tracebackhide__ = True
 """Hides the frames of this file from the traceback of a failed test."""
@@ -321,7 +321,8 @@ class TestHarness:
             groups = [f"the group {group}" for group in request.groups]
             assigned = " or ".join(filter(None, [request.assignee or "", *groups]))
             why = f"it is assigned to {assigned}, not to {self.person.name}"
-            remedy = f"Pass {suggest_person(request)} to the harness, or answer with inbox.respond."
+            who = f"name={request.assignee!r}" if request.assignee else f"groups={list(request.groups[:1])!r}"
+            remedy = f"Pass ScriptedPerson({who}) to the harness, or answer with inbox.respond."
             raise UnansweredError(request, why, remedy, self.person)
         if reply is None:
             why, remedy = "no rule of the scripted person matches it", f"Add a rule, such as {suggest_rule(request)}"

@@ -38,8 +38,7 @@ class Reply:
         """Check the reply."""
         if self.decision not in DECISIONS:
             raise TypeError(f"decision={self.decision!r}: must be one of {', '.join(DECISIONS)}")
-        kinds: dict[str, type] = {"data": dict, "args": dict, "message": str}
-        for name, kind in kinds.items():
+        for name, kind in (("data", dict), ("args", dict), ("message", str)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
                 hint = f"pass a condition of the rule by name, such as title={value!r}"
@@ -73,32 +72,29 @@ class PersonRule:
     method: str
     """The method of `ScriptedPerson` that added the rule."""
     reply: Reply
-    kind: Kind | None = None
-    title: str | None = None
-    action: str | None = None
-    form: str | None = None
-    times: int | None = None
+    conditions: ScriptedRuleConditions
     used: int = 0
 
     def __call__(self, request: Request) -> Reply | None:
         """Return the reply to a request that the rule matches."""
-        if self.used == self.times or not self._matches(request):
+        if self.used == self.conditions.get("times") or not self._matches(request):
             return None
         self.used += 1
         return self.reply
 
     def _matches(self, request: Request) -> bool:
+        wanted = self.conditions
         return (
-            self.kind in (None, request.kind)
-            and (self.title is None or self.title in request.title)
-            and self.action in (None, action_name(request))
-            and (self.form is None or self.form in field_names(request))
+            wanted.get("kind") in (None, request.kind)
+            and (wanted.get("title") or "") in request.title
+            and wanted.get("action") in (None, request.action and request.action.name)
+            and wanted.get("form") in (None, *field_names(request))
         )
 
     def __str__(self) -> str:
-        conditions = {name: getattr(self, name) for name in ScriptedRuleConditions.__optional_keys__}
-        arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(conditions.items()) if value is not None)
-        return f"person.{self.method}({arguments})" + (", used up" if self.used == self.times else "")
+        conditions = sorted(self.conditions.items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in conditions if value is not None)
+        return f"person.{self.method}({arguments})" + (", used up" if self.used == self.conditions.get("times") else "")
 
 
 class ScriptedPerson:
@@ -236,9 +232,9 @@ class ScriptedPerson:
         Raises:
             UnusedRuleError: A rule answered no request.
         """
-        for rule in self._rules:
-            if not rule.used:
-                raise UnusedRuleError(rule, self.requests)
+        for script in self._scripts:
+            if isinstance(script, PersonRule) and not script.used:
+                raise UnusedRuleError(script, self.requests)
 
     def _add_rule(self, method: str, reply: Reply, conditions: ScriptedRuleConditions) -> Self:
         for name, value in conditions.items():
@@ -247,11 +243,7 @@ class ScriptedPerson:
                 raise TypeError(f"{name}={value!r}: not a condition; the conditions of a rule are {known}")
         if conditions.get("kind") not in (None, *get_args(Kind)):
             raise TypeError(f"kind={conditions['kind']!r}: must be one of {', '.join(get_args(Kind))}")
-        return self.answers(PersonRule(method, reply, **conditions))
-
-    @property
-    def _rules(self) -> list[PersonRule]:
-        return [script for script in self._scripts if isinstance(script, PersonRule)]
+        return self.answers(PersonRule(method, reply, conditions))
 
     def describe_rules(self) -> str:
         """Return the rules as lines of source text."""
@@ -284,23 +276,11 @@ class UnusedRuleError(AssertionError):
         super().__init__(f"{rule} answered no request.\nRequests to the person:\n{lines}")
 
 
-def action_name(request: Request) -> str | None:
-    """Return the name of the action that a request gates."""
-    return request.action.name if request.action else None
-
-
 def field_names(request: Request) -> list[str]:
     """Return the field names of a request."""
     if request.form:
         return [field.name for field in request.form.fields]
     return list((request.data_schema or {}).get("properties", {}))
-
-
-def suggest_person(request: Request) -> str:
-    """Return source text that creates a person who can answer a request."""
-    if request.assignee:
-        return f"ScriptedPerson(name={request.assignee!r})"
-    return f"ScriptedPerson(groups={list(request.groups[:1])!r})"
 
 
 def describe_request(request: Request) -> str:
@@ -312,8 +292,7 @@ def describe_request(request: Request) -> str:
 
 def suggest_rule(request: Request) -> str:
     """Return source text that adds a rule for a request."""
-    condition = f"action={action_name(request)!r}" if request.action else f"title={request.title!r}"
-    methods = {"approve": "approves(", "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
-    if field_names(request):
-        methods["approve"] = "approves({…}, "
+    condition = f"action={request.action.name!r}" if request.action else f"title={request.title!r}"
+    approves = "approves({…}, " if field_names(request) else "approves("
+    methods = {"approve": approves, "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
     return f"person.{methods[request.allowed[0]]}{condition})"
