@@ -103,7 +103,7 @@ class AskHuman(BaseTool):
         try:
             question, form = self._question(arguments, config)
         except InvalidError as error:
-            text = report_invalid_form(error, conversation, arguments.get("title"))
+            text = report_invalid_form(error, conversation, arguments)
             if not call:
                 raise ToolException(text) from error
             return invalid_form_message(text, self.name, call)

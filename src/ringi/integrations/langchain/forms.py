@@ -50,7 +50,6 @@ from ringi.integrations.langchain.refused_forms import (
     FormConversation,
     conversation_before_form,
     invalid_form_notice,
-    invalid_form_text,
     report_invalid_form,
 )
 from ringi.integrations.langchain.text_calls import (
@@ -231,14 +230,12 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     ) -> dict[str, Any]:
         """Let the model correct its form once; then inform the person."""
         if not conversation.invalid_forms:
-            why = HumanMessage(
-                invalid_form_text(error, conversation), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True}
-            )
+            text = report_invalid_form(error, conversation, found.request)
+            why = HumanMessage(text, id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
             return {"messages": [why], "jump_to": "model"}
-        title = found.request.get("title") if isinstance(found.request, dict) else None
-        replacement = form_answer_as_text(answer, found, invalid_form_notice(conversation, title))
+        replacement = form_answer_as_text(answer, found, invalid_form_notice(conversation, found.request))
         if not any(isinstance(message, RemoveMessage) for message in replacement):
-            get_stream_writer()({SAY: invalid_form_notice(conversation, title)})
+            get_stream_writer()({SAY: invalid_form_notice(conversation, found.request)})
         return {"messages": replacement}
 
     def _sound(self, request: object) -> ModelAsk:
@@ -252,11 +249,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             question = self._sound(model_ask)
         except InvalidError as error:
             log_form_refusal(error)
-            title = model_ask.get("title") if isinstance(model_ask, dict) else None
-            text = report_invalid_form(
-                error, conversation_before_form(messages_in_agent_state(request.state), KEY), title
-            )
-            return invalid_form_message(text, KEY, call["id"])
+            conversation = conversation_before_form(messages_in_agent_state(request.state), KEY)
+            return invalid_form_message(report_invalid_form(error, conversation, model_ask), KEY, call["id"])
         if follows_unanswered(request.state):
             return unanswered_message(NOT_ASKED, KEY, call["id"], "error")
         ended = ask_model_form(question)

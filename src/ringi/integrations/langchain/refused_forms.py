@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -14,7 +14,6 @@ from ringi.runs.stream_writer import SAY
 
 REFUSED = "ringi_form_refused"
 """Marks the message that tells a model that its form is invalid."""
-WRONG = "The form is not valid, and nobody was asked. {errors}. {next}"
 AGAIN = "Correct it and send it again, once."
 NO_MORE = "The person was told that it could not be shown. Send no form now: ask in words, or go on without it."
 SENTENCES = {
@@ -43,37 +42,29 @@ def conversation_before_form(messages: Sequence[AnyMessage], tool: str) -> FormC
     """Return the conversation before a form; `tool` is the name under which the model calls for one."""
     people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
     texts = [message.text[:READ] for message in people if not message.text.startswith("{")]
-    return FormConversation(_invalid_rounds(messages, tool), conversation_language(reversed(texts)))
+    return FormConversation(_invalid_rounds(messages, tool), conversation_language(texts[::-1]))
 
 
-def report_invalid_form(errors: object, conversation: FormConversation, title: object) -> str:
+def report_invalid_form(errors: object, conversation: FormConversation, form: object) -> str:
     """Return the message to the model about an invalid form; the second one also informs the person."""
     if conversation.invalid_forms == 1:
-        get_stream_writer()({SAY: invalid_form_notice(conversation, title)})
-    return invalid_form_text(errors, conversation)
+        get_stream_writer()({SAY: invalid_form_notice(conversation, form)})
+    return f"The form is not valid, and nobody was asked. {errors}. {NO_MORE if conversation.invalid_forms else AGAIN}"
 
 
-def invalid_form_text(errors: object, conversation: FormConversation) -> str:
-    """Return the message to the model about an invalid form."""
-    return WRONG.format(errors=errors, next=NO_MORE if conversation.invalid_forms else AGAIN)
-
-
-def invalid_form_notice(conversation: FormConversation, title: object) -> str:
+def invalid_form_notice(conversation: FormConversation, form: object) -> str:
     """Return the message to the person about a form that was invalid twice."""
+    title = form.get("title") if isinstance(form, dict) else None
     name = " ".join(clean_text(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
     return SENTENCES[conversation.language].format(title=QUOTES[conversation.language].format(name) if name else "")
 
 
-def conversation_language(texts: Iterable[str]) -> str:
+def conversation_language(texts: Sequence[str]) -> str:
     """Return the language of the first decisive text; Han characters are Japanese if any text has kana."""
-    found = [*texts]
-    is_japanese = any(re.search("[\u3040-\u30ff]", text) for text in found)
-    for text in found:
-        if re.search("[\u3040-\u30ff\u4e00-\u9fff]", text):
-            return "ja" if is_japanese else "zh"
-        if re.search("[A-Za-z]{2}", text):
-            return "en"
-    return "en"
+    first = next((text for text in texts if re.search("[\u3040-\u30ff\u4e00-\u9fff]|[A-Za-z]{2}", text)), "")
+    if not re.search("[\u3040-\u30ff\u4e00-\u9fff]", first):
+        return "en"
+    return "ja" if any(re.search("[\u3040-\u30ff]", text) for text in texts) else "zh"
 
 
 def _invalid_rounds(messages: Sequence[AnyMessage], tool: str) -> int:
