@@ -19,7 +19,6 @@ from ringi.forms.arguments import check_edited_arguments
 MCP = "mcp"
 """The channel of an answer from an MCP client, in which an agent may have written it."""
 ONE_OF_THEM = "give the name of one of them, and their groups"
-ONE_OR_OVERRIDE = "give the name of one of them, and their groups, or a reason in `override`"
 R = TypeVar("R", bound=RequestData)
 IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
@@ -35,7 +34,7 @@ def decide_request(
     refuse_weak_sign_in(request, by)
     if answer.override:
         refuse_override(request, by)
-    refuse_other_people(request, by, ONE_OR_OVERRIDE)
+    refuse_other_people(request, by, f"{ONE_OF_THEM}, or a reason in `override`")
     data = check_answer_data(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
     others = tuple(each for each in request.votes if each.subject != by.identity)
@@ -47,26 +46,23 @@ def decide_request(
         raise ForbiddenError("later calls cannot be approved over MCP: leave `grant` out, and use the page")
     if answer.grant and (absent or answer.override):
         raise ForbiddenError("a deputy or an `override` decides this request alone: leave `grant` out")
-    decision: dict[str, Any] = {
-        "responder": by.name,
-        "stands_for": absent.name if absent else None,
-        "decision": answer.decision,
-        "data": data,
-        "args": answer.args,
-        "message": answer.message,
-        "channel": channel,
-        "authorised_digest": digest,
-        "at": now,
-        "override": answer.override,
-        "grant": grant_of_answer(request, answer, now) if answer.grant else None,
-        "ended_rules": ended_rules,
-    }
-    if not request.quorum and not request.hold:
-        return complete_with_response(
-            request, decision, now, **decider_subjects(by.subject, absent.subject if absent else "")
-        )
-    for_subject = absent.subject or None if absent else None
-    vote = Vote(**decision, subject=by.identity, stage=stage, for_subject=for_subject)
+    vote = Vote(
+        responder=by.name,
+        subject=by.identity,
+        stands_for=absent.name if absent else None,
+        for_subject=absent.subject or None if absent else None,
+        decision=answer.decision,
+        data=data,
+        args=answer.args,
+        message=answer.message,
+        channel=channel,
+        authorised_digest=digest,
+        stage=stage,
+        at=now,
+        override=answer.override,
+        grant=grant_of_answer(request, answer, now) if answer.grant else None,
+        ended_rules=ended_rules,
+    )
     if votes_count:
         if any(not each.people.isdisjoint(vote.people) for each in others):
             what = f"you or the person for whom you stand have voted on request {request.id!r}"
@@ -139,8 +135,6 @@ def person_deputized_for(request: RequestData, by: Decider, groups: Sequence[str
     Raises:
         ForbiddenError: A rule of the request excludes the person, or the people vote of whom the person is none.
     """
-    if not (request.exclude or groups or by.stands_for):
-        return None
     if request.excludes(by.name, by.subject):
         raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
     # An administrator may decide requests of others.
@@ -184,22 +178,19 @@ def refuse_deputy(request: RequestData, by: Decider) -> None:
 
 def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
     """Return the completed request with the decision of a vote that suffices, or of a held answer."""
-    decision = {name: getattr(vote, name) for name in IN_BOTH}
+    decision: dict[str, Any] = {name: getattr(vote, name) for name in IN_BOTH}
+    # Without a sign-in, the subject of a vote is the name.
+    subject = vote.subject if vote.subject != vote.responder else ""
+    subjects = {"responder_subject": subject, "absent_subject": vote.for_subject}
+    changes: dict[str, Any] = {name: value for name, value in subjects.items() if value}
     if request.held:
         decision["released_at"] = now
-    # Without a sign-in, the subject of a vote is the name.
-    subjects = decider_subjects(vote.subject if vote.subject != vote.responder else "", vote.for_subject or "")
-    if not request.quorum or vote.decision not in AGREEING or vote.override:
-        return complete_with_response(request, decision, now, **subjects)
-    votes = votes_with_vote(request.votes, vote)
-    counted = [each.responder for each in votes if each.authorised_digest == vote.authorised_digest]
-    return complete_with_response(request, decision | {"voters": tuple(counted)}, now, votes=votes, **subjects)
-
-
-def decider_subjects(responder: str, absent: str) -> dict[str, str]:
-    """Return the fields of a completed request with the sign-ins that are known of who decided, and for whom."""
-    found = {"responder_subject": responder, "absent_subject": absent}
-    return {name: subject for name, subject in found.items() if subject}
+    if request.quorum and vote.decision in AGREEING and not vote.override:
+        changes["votes"] = votes_with_vote(request.votes, vote)
+        agreed = [each.responder for each in changes["votes"] if each.authorised_digest == vote.authorised_digest]
+        decision["voters"] = tuple(agreed)
+    changes |= {"response": Response(**decision), "claimed_by": None, "claimed_until": None}
+    return request.ended("completed", vote.responder, now, **changes)
 
 
 def votes_with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
@@ -208,21 +199,12 @@ def votes_with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
     return (*others, Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields}))
 
 
-def complete_with_response(request: R, decision: dict[str, Any], now: datetime, **changes: object) -> tuple[R, Event]:
-    """Return the completed request with the response that has these fields."""
-    free = {"claimed_by": None, "claimed_until": None}
-    response = Response(**decision)
-    return request.ended("completed", response.responder, now, response=response, **free, **changes)
-
-
 def is_repeated_answer(request: RequestData, answer: Answer, by: Decider) -> bool:
     """Return whether a decision or vote on record is this answer, from the same person."""
     won = request.response
     own_name = (by.name, by.subject)
     if won and is_same_person(won.responder, request.responder_subject, *own_name) and says_the_same(answer, won):
         return True
-    if not request.votes and not request.held:
-        return False
     own = [each for each in (request.held, *request.votes) if each and each.subject == by.identity]
     if request.is_final:
         # The vote of somebody who voted for other arguments has lost.
@@ -234,8 +216,7 @@ def says_the_same(answer: Answer, earlier: Response | Vote) -> bool:
     """Return whether an answer says what another one said."""
     data = {name: value for name, value in (answer.data or {}).items() if value is not None}
     words = (answer.decision, answer.args, answer.message, answer.override)
-    grants = answer.grant, earlier.grant
-    if grants != (None, None) and not (answer.grant and earlier.grant and earlier.grant.is_from(answer.grant)):
+    if (answer.grant or earlier.grant) and not (answer.grant and earlier.grant and earlier.grant.is_from(answer.grant)):
         return False
     return words == (earlier.decision, earlier.args, earlier.message, earlier.override) and data == (earlier.data or {})
 
@@ -265,9 +246,8 @@ def withdraw_person_decisions(request: R, person: str, by: str, now: datetime) -
             votes, held = counted, None
     changes: dict[str, Any] = {"held": held} if held != request.held else {}
     if votes != request.votes:
-        changes["missing"] = missing_votes(request.quorum, votes)
         # Empty votes are not stored.
-        changes["votes"] = votes or None
+        changes |= {"missing": missing_votes(request.quorum, votes), "votes": votes or None}
     after, event = request.changed("withdrawn", by, now, **changes)
     return after.model_copy(update={"votes": votes}), event
 
@@ -311,6 +291,7 @@ def check_answer_data(request: RequestData, answer: Answer) -> dict[str, Any] | 
 
 def _misfits(request: RequestData, answer: Answer) -> list[FieldError | None]:
     edits, has_form = answer.decision == "edit", bool(request.form) or request.data_schema is not None
+    task = (answer.data or {}).get("task")
     says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
     return [
         *(unstorable_numbers(answer) if answer.data or answer.args else ()),
@@ -337,7 +318,7 @@ def _misfits(request: RequestData, answer: Answer) -> list[FieldError | None]:
         ),
         field_error_if(says_nothing, "message", "is required: write a message", "message_required"),
         field_error_if(
-            request.kind == "finish" and edits and not _task(answer),
+            request.kind == "finish" and edits and not (isinstance(task, str) and task.strip()),
             "data.task",
             "is required: enter the new task as text",
             "task_required",
@@ -348,13 +329,8 @@ def _misfits(request: RequestData, answer: Answer) -> list[FieldError | None]:
 def _checked_data(request: RequestData, answer: Answer) -> dict[str, Any] | None:
     if answer.decision == "respond" and request.answer_schema is not None:
         return answer.check_value(request.answer_schema)
-    if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
-        return None
-    if (
-        answer.data is None
-        and request.answer_schema is not None
-        and answer.decision in buttons_with_values(request.actions)
-    ):
+    without_data = ("respond", *buttons_with_values(request.actions))
+    if answer.decision == "reject" or (answer.data is None and answer.decision in without_data):
         return None
     if request.form:
         return request.form.check(answer.data or {})
@@ -365,8 +341,3 @@ def _checked_data(request: RequestData, answer: Answer) -> dict[str, Any] | None
         raise InvalidError.of("data", "is not accepted: this request has no form", "unexpected")
     # A front end that sends no data and one that sends `{}` vote for the same call.
     return answer.data or None
-
-
-def _task(answer: Answer) -> bool:
-    task = (answer.data or {}).get("task")
-    return isinstance(task, str) and bool(task.strip())
