@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import asyncpg
 from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows
@@ -96,19 +95,9 @@ async def change_all_requests(database: PostgresDatabase, changes: Sequence[Chan
     """
     audiences = [to_json(change["audiences"]).decode() for change in changes]
     columns = [audiences if name == "audiences" else [change[name] for change in changes] for name in TYPES]
-    return await apply_each_change(database, CHANGE, columns)
+    return await database.write_each(CHANGE, columns)
 
 
 async def change_all_fenced(database: PostgresDatabase, changes: Sequence[ChangeRow]) -> list[Rows | None]:
     """Apply each change of a thread with its event, and set the fence of its stream; see `change_all_requests`."""
-    return await apply_each_change(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
-
-
-async def apply_each_change(database: PostgresDatabase, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
-    """Run a statement on the columns of changes, and return its row for each change; none if it fails."""
-    try:
-        rows = await database.write(sql, *columns)
-    except asyncpg.PostgresError:
-        rows = []
-    made = {row[0]: [row] for row in rows}
-    return [made.get(n) for n, _ in enumerate(columns[0], 1)]
+    return await database.write_each(FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])

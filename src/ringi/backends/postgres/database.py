@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
+from ringi.backends.batcher import Rows
 from ringi.backends.migrations import Migration, backend_migrations, refuse_unknown_schema
 from ringi.backends.silence import ServerSilence
 from ringi.base.settings import SettingError
@@ -318,6 +319,20 @@ class PostgresDatabase:
     async def write(self, sql: str, *values: Any) -> list[asyncpg.Record]:
         """Run a write statement once, in its own transaction, and return its rows."""
         return await self._fetch(sql, values)
+
+    async def write_each(self, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
+        """Run a statement on the columns of changes, and return its row for each change; none if it fails.
+
+        Args:
+            sql: The statement; each of its rows begins with the place of a change, from 1.
+            columns: The values of the changes; the first column has one value for each.
+        """
+        try:
+            rows = await self.write(sql, *columns)
+        except asyncpg.PostgresError:
+            rows = []
+        made = {row[0]: [row] for row in rows}
+        return [made.get(n) for n, _ in enumerate(columns[0], 1)]
 
     async def time(self) -> datetime:
         """Return the time of the server, after identifying the database."""

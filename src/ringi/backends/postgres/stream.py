@@ -7,28 +7,26 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-import asyncpg
-
 from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import FenceError
-from ringi.errors import ConflictError
+from ringi.errors import ConflictError, RingiError
 
-# Its values: tenant, id, fence, events, origins, and a condition on other parts of the statement.
-ADDED = """
-head AS (
+# The values: tenant, id, fence, events, origins, and a condition on other parts of the statement.
+RAISED_HEAD = """head AS (
   INSERT INTO stream_heads AS h SELECT {0}, {1}, cardinality({3}::text[]), {2} {5}
   ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + cardinality({3}::text[]), fence = {2} WHERE h.fence <= {2}
   RETURNING last
-), added AS (
+)"""
+ADDED_ITEMS = """added AS (
   INSERT INTO stream_items
   SELECT {0}, {1}, head.last - cardinality({3}::text[]) + item.n, item.event, item.origin
   FROM head, unnest({3}::text[], {4}::text[]) WITH ORDINALITY AS item (event, origin, n)
-)
-"""
+)"""
+ADDED = f"{RAISED_HEAD}, {ADDED_ITEMS}"
 APPEND = f"WITH {ADDED.format('$1::text', '$2::text', '$3::integer', '$4', '$5', '')} SELECT last FROM head"
 # The head of the stream that `given` names, locked for the statement: another session's lock is not waited for.
 LOCKED_HEAD = """LEFT JOIN LATERAL (
@@ -67,7 +65,7 @@ WITH head AS (
 SELECT last FROM head
 """
 # An unknown stream has no head, whose last number would be compared.
-REPLACE = """
+REPLACE = f"""
 WITH head AS (
   INSERT INTO stream_heads AS h
   SELECT $1, $2, cardinality($4::text[]), 0
@@ -75,11 +73,7 @@ WITH head AS (
   ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + excluded.last WHERE h.last = $3
   RETURNING last
 ), gone AS (DELETE FROM stream_items WHERE tenant = $1 AND id = $2 AND EXISTS (SELECT FROM head)
-), added AS (
-  INSERT INTO stream_items
-  SELECT $1, $2, head.last - cardinality($4::text[]) + item.n, item.event, item.origin
-  FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS item (event, origin, n)
-)
+), {ADDED_ITEMS.format("$1", "$2", "", "$4", "$5")}
 SELECT last FROM head
 """
 READ = """
@@ -124,26 +118,26 @@ class PostgresStream(Stream):
         events, origins = stream_item_columns(items)
         alone = partial(self._database.write, APPEND, *key, fence, events, origins)
         rows = await self._additions.result(StreamAddition(key, fence, events, origins), alone)
-        if not rows:
-            raise FenceError(key.id, fence)
-        return int(rows[0][0])
+        return last_stream_number(rows, FenceError(key.id, fence))
 
     async def delete(self, key: Key, *, fence: int) -> int:
-        rows = await self._database.write(DELETE, *key, fence)
-        if not rows:
-            raise FenceError(key.id, fence)
-        return int(rows[0][0])
+        return last_stream_number(await self._database.write(DELETE, *key, fence), FenceError(key.id, fence))
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
         rows = await self._database.write(REPLACE, *key, last, *stream_item_columns(items))
-        if not rows:
-            raise ConflictError
-        return int(rows[0][0])
+        return last_stream_number(rows, ConflictError())
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         alone = partial(self._database.fetch, READ, *key, after, limit)
         rows = await self._pages.result(PostgresStreamPage(key, after, limit), alone)
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+
+
+def last_stream_number(rows: Rows, refusal: RingiError) -> int:
+    """Return the last number that a statement returned; raise the error if the statement wrote nothing."""
+    if not rows:
+        raise refusal
+    return int(rows[0]["last"])
 
 
 async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[StreamAddition]) -> list[Rows | None]:
@@ -158,12 +152,7 @@ async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[
     ]
     heads = [(*addition.key, addition.fence, len(addition.events)) for addition in additions]
     columns = [list(column) for column in zip(*items, strict=True)] or [[]] * 4
-    try:
-        rows = await database.write(APPEND_MANY, *map(list, zip(*heads, strict=True)), *columns)
-    except asyncpg.PostgresError:
-        return [None] * len(additions)
-    last = {n: [(number,)] for n, number in rows}
-    return [last.get(n) for n, _ in enumerate(additions, 1)]
+    return await database.write_each(APPEND_MANY, [*map(list, zip(*heads, strict=True)), *columns])
 
 
 async def read_stream_pages(database: PostgresDatabase, pages: Sequence[PostgresStreamPage]) -> list[Rows | None]:
@@ -176,5 +165,4 @@ async def read_stream_pages(database: PostgresDatabase, pages: Sequence[Postgres
 def stream_item_columns(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
     """Return the events and origins of items as two columns."""
     # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
-    events = [COMPACT.encode(item.event) for item in items]
-    return events, [item.origin for item in items]
+    return [COMPACT.encode(item.event) for item in items], [item.origin for item in items]
