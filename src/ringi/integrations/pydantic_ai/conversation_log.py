@@ -8,26 +8,38 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, with_config
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
-from pydantic_ai.messages import ModelMessagesTypeAdapter
+from typing_extensions import TypedDict
 
+from ringi.base.bounded import Bounded
 from ringi.contracts.backend import Backend, Stream, StreamItem
 from ringi.contracts.store import change_record
-from ringi.domain.record import Event, Key, Query, UnreadableError, cursor_after_record
+from ringi.domain.record import Event, Key, Query, UnreadableError
 from ringi.domain.thread import FenceError, Thread, conversation_stream
 from ringi.errors import ConflictError, InvalidError, NotFoundError
+from ringi.runs.reconciler import record_pages
 
 CHUNK = 192 * 1024
 """Characters of one stream item."""
 MAX_CONVERSATION = 16 * 1024 * 1024
 """Maximum characters of all saves of a conversation."""
 PAGE = 8
-RECORDS: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 CONVERSATION = "pydantic-ai-conversation"
 """The name of the agent of the threads with conversations; they have no runs."""
 MAX_PLACES = 10_000
 THREADS = 100
+
+
+@with_config(ser_json_bytes="base64", val_json_bytes="base64")
+class ConversationSave(TypedDict):
+    """What one save adds to a conversation."""
+
+    record: ConversationRecord
+    entries: list[ConversationEntry]
+
+
+SAVES = TypeAdapter(ConversationSave)
 
 
 class ConversationLog(NamedTuple):
@@ -69,11 +81,9 @@ def _log_of(items: Sequence[dict[str, Any]]) -> ConversationLog:
     for item in items:
         text, size = text + item["text"], size + len(item["text"])
         if item["part"] == item["parts"]:
-            save, text = json.loads(text), ""
-            record = RECORDS.validate_python(save["record"])
-            messages = ModelMessagesTypeAdapter.validate_python([entry.pop("message") for entry in save["entries"]])
-            each = zip(save["entries"], messages, strict=True)
-            entries |= {entry["id"]: ConversationEntry(**entry, message=message) for entry, message in each}
+            save, text = SAVES.validate_python(json.loads(text)), ""
+            record = save["record"]
+            entries |= {entry.id: entry for entry in save["entries"]}
     return ConversationLog(record, entries, size)
 
 
@@ -85,36 +95,12 @@ def conversation_save_items(
     Raises:
         InvalidError: The conversation would become too large.
     """
-    messages = ModelMessagesTypeAdapter.dump_python([entry.message for entry in entries], mode="json")
-    each = zip(entries, messages, strict=True)
-    save: dict[str, Any] = {
-        "record": RECORDS.dump_python(record, mode="json"),
-        "entries": [{"id": entry.id, "parent_id": entry.parent_id, "message": message} for entry, message in each],
-    }
-    text = json.dumps(save)
+    text = json.dumps(SAVES.dump_python({"record": record, "entries": [*entries]}, mode="json"))
     if log.size + len(text) > MAX_CONVERSATION:
         why = f"would have {log.size + len(text)} characters, and the maximum is {MAX_CONVERSATION}"
         raise InvalidError.of("conversation", f"{why}: begin another conversation", "too_large")
     parts = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
     return [StreamItem({"part": n, "parts": len(parts), "text": part}) for n, part in enumerate(parts, 1)]
-
-
-class ExclusiveConversationLog(NamedTuple):
-    """A conversation to which no earlier writer can add anything."""
-
-    log: ConversationLog
-    stream: Stream
-    key: Key
-    """The key of the stream."""
-    fence: int
-
-    async def append(self, items: Sequence[StreamItem]) -> None:
-        """Add the items of one save, all or nothing."""
-        await self.stream.append(self.key, items, fence=self.fence)
-
-    async def delete(self) -> None:
-        """Delete all saves."""
-        await self.stream.delete(self.key, fence=self.fence)
 
 
 class ConversationLogs:
@@ -126,8 +112,8 @@ class ConversationLogs:
     """
 
     def __init__(self, backend: Backend, tenant: str) -> None:
-        self._store, self._stream, self._clock, self._tenant = backend.store, backend.stream, backend.clock, tenant
-        self._places: dict[str, str] = {}
+        self._store, self.stream, self._clock, self._tenant = backend.store, backend.stream, backend.clock, tenant
+        self._places = Bounded[str | None, Key](MAX_PLACES)
 
     def key(self, conversation_id: str) -> Key:
         """Return the key of the thread of a conversation."""
@@ -143,17 +129,14 @@ class ConversationLogs:
         """
         stream = conversation_stream(key)
         try:
-            while (items := await _items(self._stream, stream)) is None:
+            while (items := await _items(self.stream, stream)) is None:
                 pass
             log = _log_of([item.event for item in items])
         except (ValueError, KeyError, TypeError):
             # Without the cause, which would quote messages in tracebacks.
             raise UnreadableError("conversation", stream.id, "its messages do not fit this version") from None
         if log.record:
-            if len(self._places) > MAX_PLACES:
-                self._places.clear()
-            heads = [log.record.head_id, *log.record.branches]
-            self._places |= {head: key.id for head in heads if head is not None}
+            self._places.update(dict.fromkeys((log.record.head_id, *log.record.branches), key))
         return log
 
     async def log_with(self, entry_id: str) -> ConversationLog:
@@ -161,8 +144,8 @@ class ConversationLogs:
 
         The framework names an entry without its conversation, usually right after it has read the record.
         """
-        if id := self._places.get(entry_id):
-            log = await self.read(Key(self._tenant, id))
+        if key := self._places.get(entry_id):
+            log = await self.read(key)
             if entry_id in log.entries:
                 return log
         for thread in await self.threads():
@@ -173,15 +156,15 @@ class ConversationLogs:
 
     async def threads(self) -> list[Thread]:
         """Return the threads with conversations, those saved last first."""
-        query, found = Query(tenant=self._tenant, limit=THREADS), list[Thread]()
-        while page := await self._store.find(Thread, query):
-            found += [thread for thread in page if thread.agent == CONVERSATION and not thread.erased]
-            query = query.model_copy(update={"before": cursor_after_record(page[-1])})
+        pages = record_pages(self._store, Thread, Query(tenant=self._tenant, limit=THREADS))
+        found = [
+            thread async for page in pages for thread in page if thread.agent == CONVERSATION and not thread.erased
+        ]
         return sorted(found, key=lambda thread: thread.updated_at, reverse=True)
 
     @asynccontextmanager
-    async def held(self, key: Key, by: str, conversation_id: str) -> AsyncIterator[ExclusiveConversationLog]:
-        """Hold a conversation for one change.
+    async def held(self, key: Key, by: str, conversation_id: str) -> AsyncIterator[tuple[ConversationLog, int]]:
+        """Hold a conversation for one change, with a fence that no earlier writer can pass.
 
         Raises:
             ConversationConflict: A later writer or an erasure was faster.
@@ -189,8 +172,8 @@ class ConversationLogs:
         """
         stream, fence = conversation_stream(key), await self._reserve(key, by)
         try:
-            await self._stream.append(stream, (), fence=fence)
-            yield ExclusiveConversationLog(await self.read(key), self._stream, stream, fence)
+            await self.stream.append(stream, (), fence=fence)
+            yield await self.read(key), fence
         except FenceError:
             raise ConversationConflict(conversation_id) from None
 
@@ -202,11 +185,10 @@ class ConversationLogs:
                 raise ConflictError.busy(thread.id, thread.status)
             return thread.reserved(by, self._clock())
 
-        with suppress(NotFoundError):
-            return (await change_record(self._store, Thread, key, reserved))[1].fence
-        thread, event = Thread.without_run(key.id, CONVERSATION, by=by, now=self._clock(), tenant=key.tenant)
-        try:
-            await self._store.put(thread, event)
-        except ConflictError:
-            return (await change_record(self._store, Thread, key, reserved))[1].fence
-        return thread.fence
+        while True:
+            with suppress(NotFoundError):
+                return (await change_record(self._store, Thread, key, reserved))[1].fence
+            thread, event = Thread.without_run(key.id, CONVERSATION, by=by, now=self._clock(), tenant=key.tenant)
+            with suppress(ConflictError):
+                await self._store.put(thread, event)
+                return thread.fence

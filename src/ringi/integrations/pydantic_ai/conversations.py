@@ -17,6 +17,7 @@ from pydantic_ai.conversation_store import (
 from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, THREAD
+from ringi.domain.thread import conversation_stream
 from ringi.integrations.pydantic_ai.conversation_log import ConversationLog, ConversationLogs, conversation_save_items
 
 MAX_NAME = 200
@@ -97,11 +98,12 @@ class RingiConversationStore(ConversationStore):
         # An erasure of the first conversation finds its forks by this name.
         async with self._ringi.held(
             key, f"{THREAD}{source.id}" if source else conversation_writer_name(record), id
-        ) as held:
-            expect_conversation_revision(held.log, id, expected_revision)
-            if record.head_id is not None and record.head_id not in {*held.log.entries, *(each.id for each in entries)}:
+        ) as (log, fence):
+            expect_conversation_revision(log, id, expected_revision)
+            if record.head_id is not None and record.head_id not in {*log.entries, *(each.id for each in entries)}:
                 raise ConversationConflict(id)
-            await held.append(conversation_save_items(held.log, record, entries))
+            items = conversation_save_items(log, record, entries)
+            await self._ringi.stream.append(conversation_stream(key), items, fence=fence)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Delete a conversation with all its messages, not with those of its forks."""
@@ -109,9 +111,9 @@ class RingiConversationStore(ConversationStore):
         record = expect_conversation_revision(await self._ringi.read(key), conversation_id, expected_revision)
         if record is None:
             raise ConversationConflict(conversation_id)
-        async with self._ringi.held(key, conversation_writer_name(record), conversation_id) as held:
-            expect_conversation_revision(held.log, conversation_id, expected_revision)
-            await held.delete()
+        async with self._ringi.held(key, conversation_writer_name(record), conversation_id) as (log, fence):
+            expect_conversation_revision(log, conversation_id, expected_revision)
+            await self._ringi.stream.delete(conversation_stream(key), fence=fence)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """Return an entry; raise `KeyError` if no conversation has it."""
