@@ -23,12 +23,13 @@ from ringi.base import fresh_sign_in
 from ringi.base.settings import SettingError, Settings, read_setting_pairs
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
+from ringi.domain.voting import Tier
 from ringi.protocols.langgraph_api.routes import EXTENSION
 from ringi.runs.agent import Agent
 from ringi.server import ServerSettings
 from ringi.server.identity import Oidc
 
-LIMITS = {"high": 300.0, "irreversible": 60.0}
+LIMITS: dict[Tier, float] = {"high": 300.0, "irreversible": 60.0}
 TIERS = ("low", "medium", "high", "irreversible")
 OLD = 100.0
 
@@ -177,7 +178,7 @@ async def test_a_fresh_sign_in_asks_the_provider_for_the_credentials() -> None:
         assert await sent() == (["43200"], None)
 
 
-ACR = {"high": "mfa", "irreversible": "phr"}
+ACR: dict[Tier, str] = {"high": "mfa", "irreversible": "phr"}
 
 
 @pytest.mark.parametrize(

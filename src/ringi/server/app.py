@@ -28,7 +28,6 @@ from ringi.server.extension import Extension, RouteGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, AuditorReadLog, SecurityMiddleware
 from ringi.server.openapi import openapi_document, openapi_operation_id
-from ringi.server.refusals import UnauthenticatedError
 from ringi.server.routes import chat as chats
 from ringi.server.routes import files, legal_holds, operations, people, requests
 from ringi.server.routes.chat import ChatRoutes
@@ -144,8 +143,8 @@ class App:
     async def _receive_unless_revoked(self, receive: Receive, token: VerifiedToken) -> Message:
         message = await receive()
         # A body may arrive long after its headers, by which the route has authenticated the caller.
-        if message["type"] == "http.request" and self._auth.is_revoked(token):
-            raise UnauthenticatedError.revoked()
+        if message["type"] == "http.request":
+            self._auth.refuse_revoked(token)
         return message
 
     async def _note_person(self, person: Principal) -> None:

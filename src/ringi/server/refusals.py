@@ -44,11 +44,6 @@ class UnauthenticatedError(RefusalError):
         """Return the error of a token that this server did not issue."""
         return cls("this server did not issue the token")
 
-    @classmethod
-    def revoked(cls) -> UnauthenticatedError:
-        """Return the error of a revoked token."""
-        return cls("the token was revoked")
-
 
 class SignInError(RefusalError):
     """A sign-in at the provider failed."""

@@ -68,9 +68,9 @@ class ServerSettings:
     """Origins whose pages may call with a token; `*` allows all. `RINGI_CORS_ORIGINS` sets it."""
     record_seen: bool = False
     """True to record in the audit trail when each person first opens a pending request. `RINGI_RECORD_SEEN` sets it."""
-    fresh_sign_in: Mapping[str, float] = field(default_factory=dict)
+    fresh_sign_in: Mapping[Tier, float] = field(default_factory=dict)
     """The maximum age of a sign-in, in seconds, that may answer requests of a tier. `RINGI_FRESH_SIGN_IN` sets it."""
-    sign_in_acr: Mapping[str, str] = field(default_factory=dict)
+    sign_in_acr: Mapping[Tier, str] = field(default_factory=dict)
     """The claim `acr` of a sign-in at the provider that may answer requests of a tier. `RINGI_SIGN_IN_ACR` sets it."""
     security_contact: str | None = None
     """The address for reports of weaknesses, in `/.well-known/security.txt`. `RINGI_SECURITY_CONTACT` sets it."""

@@ -162,7 +162,7 @@ class McpCallerRequests:
 
     async def answer(self, id: str, answer: Answer) -> Request:
         """Answer a request as the person who is signed in, with the checks of each answer."""
-        self._refuse_revoked()
+        self._auth.refuse_revoked(self._token)  # A form can last longer than the token.
         require_person(self._caller)
         inbox = inbox_for(self._components.inbox, self._caller, require_answerable)
         return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
@@ -173,13 +173,8 @@ class McpCallerRequests:
 
     @property
     def _inbox(self) -> StoreInbox:
-        self._refuse_revoked()
+        self._auth.refuse_revoked(self._token)  # A wait can last longer than the token.
         return inbox_for(self._components.inbox, self._caller, require_own_mcp_request)
-
-    def _refuse_revoked(self) -> None:
-        # A wait or a form can last longer than the token.
-        if self._auth.is_revoked(self._token):
-            raise UnauthenticatedError.revoked()
 
 
 def require_own_mcp_request(caller: Principal, request: Request) -> None:

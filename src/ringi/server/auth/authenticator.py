@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hmac
 import math
-import os
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple, get_args
 
 import jwt
@@ -39,7 +40,6 @@ NEW_COOKIES = "ringi.cookies"
 """Scope key of cookies for the reply, unless the reply itself sets or clears the session."""
 AUTHORIZATION = b"authorization"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
-READ_ONLY = "an auditor reads everything and changes nothing: use the token of a person"
 MIN_SECRET_BYTES = 32
 CACHE_SIZE = 4_096
 """Maximum number of tokens whose verified signature is cached."""
@@ -109,11 +109,6 @@ class VerifiedToken(NamedTuple):
     acr: str | None = None
     """How the person signed in, as the provider states it; None if it does not."""
 
-    @property
-    def is_session(self) -> bool:
-        """True for the token of a session."""
-        return self.ends_at is not None or bool(self.metadata and self.metadata.parent)
-
 
 class Keys:
     """Creates and verifies signed tokens.
@@ -176,14 +171,13 @@ class Keys:
             )
         if wrong := next((group for group in groups if not is_group_name(group)), None):
             raise SettingError("groups", wrong, "give 1 to 200 characters without control characters for each")
-        # Not in whole seconds: a sign-in right after a revocation must not be revoked.
-        issued_at = time.time() if now is None else now
         claims: dict[str, Any] = {
             "tenant": tenant,
             "role": role,
             "sub": name,
             "groups": list(groups),
-            "iat": issued_at,
+            # Not in whole seconds: a sign-in right after a revocation must not be revoked.
+            "iat": time.time() if now is None else now,
             **more,
         }
         if expires_in is not None:
@@ -241,11 +235,10 @@ class Keys:
         groups, parent = claims.get("groups") or [], claims.get("parent")
         if not isinstance(groups, list) or not all(map(is_group_name, groups)):
             raise invalid_claim_error("groups", "a list of names without control characters")
-        if not isinstance(claims["tenant"], str):
-            raise invalid_claim_error("tenant", "text")
         subject = claims.get("subject") or ""
-        if not isinstance(subject, str):
-            raise invalid_claim_error("subject", "text")
+        for name, value in (("tenant", claims["tenant"]), ("subject", subject)):
+            if not isinstance(value, str):
+                raise invalid_claim_error(name, "text")
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(groups), subject)
         metadata = TokenMetadata(token_digest(token), issued_at, parent if isinstance(parent, str) else None)
         times = [time_claim_seconds(claims, name) for name in ("exp", "ends_at", "auth_time")]
@@ -272,15 +265,12 @@ def load_signing_secret(path: Path) -> str:
     """Return the secret in a file; concurrent processes that create it get the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        # Only its owner can read a temporary file, under either name.
+        with NamedTemporaryFile("w", prefix=f".{path.name}-", dir=path.parent) as draft:
+            draft.write(secrets.token_hex(32))
+            draft.flush()
+            with suppress(FileExistsError):
+                path.hardlink_to(draft.name)
     return path.read_text().strip()
 
 
@@ -302,12 +292,7 @@ class Authenticator:
     def __init__(
         self, keys: Keys, settings: ServerSettings, revocations: LoadedRevocations, absences: AbsenceTable
     ) -> None:
-        self.keys, self.revocations, self.absences = keys, revocations, absences
-        self._is_open, self._proxy = settings.no_auth, settings.proxy
-        self.session_seconds = settings.session_seconds
-        self._fresh_sign_in: Any = dict(settings.fresh_sign_in)
-        self._acr: Any = dict(settings.sign_in_acr)
-        self._has_provider = settings.oidc is not None
+        self.keys, self._settings, self.revocations, self.absences = keys, settings, revocations, absences
 
     def caller(self, scope: Scope) -> Principal:
         """Return the caller.
@@ -328,22 +313,12 @@ class Authenticator:
         Args:
             scope: The ASGI scope of the call.
         """
-        tenant = self._tenant_of(scope)
-        if tenant is not None and not self.absences.is_fresh(tenant):
-            await self.absences.load(tenant)
-
-    def _tenant_of(self, scope: Scope) -> str | None:
-        if self._is_open:
-            return LOCAL.tenant
         try:
-            if BEARER in scope:
-                return scope[BEARER].principal.tenant if isinstance(scope[BEARER], VerifiedToken) else None
-            token = bearer_token(scope) or cookie_token(Headers(scope=scope))
-            if token:
-                return self.keys.verify(token).principal.tenant
-        except (UnauthenticatedError, MalformedError):
-            return None
-        return DEFAULT_TENANT if self._proxy else None
+            tenant = self._verified_token(scope).principal.tenant
+        except RingiError:
+            return  # The route refuses the call.
+        if not self.absences.is_fresh(tenant):
+            await self.absences.load(tenant)
 
     def verified_token(self, scope: Scope, *, is_open_to_auditors: bool = False) -> VerifiedToken:
         """Return the verified token of the caller; the errors are those of `caller`.
@@ -356,23 +331,21 @@ class Authenticator:
         if verified.principal.role == "auditor":
             # Here, so that no route can forget it: whatever is added later is closed to auditors.
             if scope["method"] not in READS and not is_open_to_auditors:
-                raise ForbiddenError(READ_ONLY)
+                raise ForbiddenError("an auditor reads everything and changes nothing: use the token of a person")
             if READERS in scope and not scope[READERS]:
                 scope[READERS].append(verified.principal)
         return self._with_stale_tiers(self.with_deputies(verified))
 
     def _with_stale_tiers(self, token: VerifiedToken) -> VerifiedToken:
-        if not self._fresh_sign_in:
+        if not self._settings.fresh_sign_in:
             return token
         age = math.inf if token.signed_in_at is None else time.time() - token.signed_in_at
-        stale = tuple(tier for tier, seconds in self._fresh_sign_in.items() if age > seconds)
-        weak = tuple((tier, acr) for tier, acr in self._acr.items() if token.acr not in self._sufficient_acr(tier))
+        stale = tuple(tier for tier, seconds in self._settings.fresh_sign_in.items() if age > seconds)
+        # The `acr` of a tier also suffices for the tiers with less at stake.
+        acrs, tiers = self._settings.sign_in_acr, get_args(Tier)
+        reached = max((tiers.index(tier) for tier, acr in acrs.items() if acr == token.acr), default=-1)
+        weak = tuple((tier, acr) for tier, acr in acrs.items() if tiers.index(tier) > reached)
         return token._replace(principal=token.principal._replace(stale_tiers=stale, weak_tiers=weak))
-
-    def _sufficient_acr(self, tier: str) -> list[str]:
-        """Return the `acr` that a tier needs, and those of the tiers with more at stake."""
-        tiers = get_args(Tier)
-        return [self._acr[each] for each in tiers[tiers.index(tier) :] if each in self._acr]
 
     def with_deputies(self, token: VerifiedToken) -> VerifiedToken:
         """Return the token with the people for whom its person stands now.
@@ -387,13 +360,17 @@ class Authenticator:
         return token._replace(principal=caller._replace(deputy_for=deputy_for))
 
     def _verified_token(self, scope: Scope) -> VerifiedToken:
-        if self._is_open:
+        if self._settings.no_auth:
             self.refuse_foreign(scope, Headers(scope=scope), is_origin_needed=False)
             return VerifiedToken(LOCAL, None)
         if token := bearer_token(scope):
-            return self._provider_token(scope[BEARER]) if BEARER in scope else self.verify(token)
-        headers = Headers(scope=scope)
-        if self._proxy and (person := self._proxy.person(scope, headers)):
+            outcome = scope.get(BEARER) or self.keys.verify(token)
+            if isinstance(outcome, RingiError):
+                raise outcome
+            self.refuse_revoked(outcome)
+            return outcome
+        headers, proxy = Headers(scope=scope), self._settings.proxy
+        if proxy and (person := proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
             return VerifiedToken(Principal(*person), None)
@@ -415,11 +392,10 @@ class Authenticator:
         Returns:
             The person; None without a session cookie, or with an invalid, expired or revoked one.
         """
-        try:
-            token = cookie_token(Headers(scope=scope))
-            return self.verify(token).principal if token else None
-        except (UnauthenticatedError, MalformedError):
-            return None
+        with suppress(UnauthenticatedError, MalformedError):
+            if token := cookie_token(Headers(scope=scope)):
+                return self.verify(token).principal
+        return None
 
     def with_sign_in(self, token: VerifiedToken) -> VerifiedToken:
         """Return a token or link that a person enters now, which is a sign-in unless people sign in at a provider.
@@ -427,7 +403,8 @@ class Authenticator:
         Args:
             token: The verified token. A session stays as old as it is.
         """
-        if token.is_session or self._has_provider:
+        is_session = token.ends_at is not None or (token.metadata and token.metadata.parent)
+        if is_session or self._settings.oidc:
             return token
         return token._replace(signed_in_at=time.time())
 
@@ -438,8 +415,8 @@ class Authenticator:
             verified: The parent token; the session is invalid once it is revoked.
             ends_at: The end of the session in seconds since 1970, even if it is used; by default the end of `verified`.
         """
-        now, ends_at = time.time(), ends_at or verified.ends_at
-        seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
+        life, ends_at = self._settings.session_seconds, ends_at or verified.ends_at
+        seconds = life if ends_at is None else min(life, max(0.0, ends_at - time.time()))
         parent = verified.metadata and (verified.metadata.parent or verified.metadata.mark)
         caller = verified.principal
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
@@ -450,7 +427,7 @@ class Authenticator:
 
     def _renew(self, scope: Scope, token: VerifiedToken) -> None:
         """Renew the full lifetime of a session in use, once a tenth of it has passed."""
-        life, now = self.session_seconds, time.time()
+        life, now = self._settings.session_seconds, time.time()
         is_fresh = token.expires_at is not None and token.expires_at - now > 0.9 * life
         is_last = token.ends_at is not None and token.expires_at is not None and token.expires_at >= token.ends_at - 1
         if not is_fresh and not is_last and NEW_COOKIES in scope:
@@ -459,13 +436,6 @@ class Authenticator:
             set_session(response, new_token, seconds, scope)
             scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
 
-    def _provider_token(self, outcome: VerifiedToken | RingiError) -> VerifiedToken:
-        if isinstance(outcome, RingiError):
-            raise outcome
-        if self.is_revoked(outcome):
-            raise UnauthenticatedError.revoked()
-        return outcome
-
     def verify(self, token: str) -> VerifiedToken:
         """Return the verified token.
 
@@ -473,9 +443,17 @@ class Authenticator:
             UnauthenticatedError: The token is invalid, expired or revoked.
         """
         verified = self.keys.verify(token)
-        if self.is_revoked(verified):
-            raise UnauthenticatedError.revoked()
+        self.refuse_revoked(verified)
         return verified
+
+    def refuse_revoked(self, token: VerifiedToken) -> None:
+        """Raise `UnauthenticatedError` if a token was revoked.
+
+        Args:
+            token: The verified token; one without metadata cannot be revoked.
+        """
+        if self.is_revoked(token):
+            raise UnauthenticatedError("the token was revoked")
 
     def is_revoked(self, token: VerifiedToken) -> bool:
         """Return whether a token was revoked.
@@ -501,7 +479,7 @@ class Authenticator:
         """
         if scope["method"] in READS:
             return
-        own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
+        own, origins = f"{scope['scheme']}://{headers.get('host')}", headers.getlist("origin")
         if origins != [own] and (origins or is_origin_needed):
             what = f"Origin {', '.join(origins) or None!r} is not {own!r}"
             raise RefusalError(403, "foreign_origin", f"{what}: only the page may write with its cookie; use a token")
@@ -529,13 +507,12 @@ def cookie_token(headers: Headers) -> str | None:
 
 def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
     """Set the page's cookie: scripts cannot read it, and other sites cannot send it."""
-    is_https = is_https or scope["scheme"] == "https"
     response.set_cookie(
         COOKIE,
         token,
         round(seconds),
         path=f"{server_base_path(scope)}/",
-        secure=is_https,
+        secure=is_https or scope["scheme"] == "https",
         httponly=True,
         samesite="strict",
     )

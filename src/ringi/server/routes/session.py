@@ -24,7 +24,7 @@ from ringi.server.auth.revocations import Revocation
 from ringi.server.callers import AnyCaller
 from ringi.server.calls import json_body, reply
 from ringi.server.openapi import route_docs
-from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.refusals import RefusalError
 from ringi.server.schemas import ServerInfo, Session, SignIn
 from ringi.server.settings import ServerSettings
 
@@ -53,8 +53,7 @@ class SessionRoutes:
         body = parse_body(SignIn, await json_body(http, max_depth=self._settings.max_depth))
         is_link = body.token.startswith(PREFIX)
         verified = self._links.verify(body.token) if is_link else self._auth.verify(body.token)
-        if self._auth.is_revoked(verified):
-            raise UnauthenticatedError.revoked()
+        self._auth.refuse_revoked(verified)
         caller = verified.principal
         if caller.role == "agent":
             what = "an agent's token cannot open a session on the page"

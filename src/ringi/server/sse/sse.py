@@ -23,7 +23,7 @@ from ringi.contracts.backend import Notifier, Wakeup
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
-from ringi.server.refusals import MalformedError, UnauthenticatedError
+from ringi.server.refusals import MalformedError
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -404,8 +404,7 @@ class EventStream:
         with self._streams.slot(token.principal):
             async with self._turns:
                 opening = await self._open_stream(scope, token.principal)
-        if self._auth.is_revoked(token):  # Revoked meanwhile: open connections have been ended, but not this one yet.
-            raise UnauthenticatedError.revoked()
+        self._auth.refuse_revoked(token)  # Meanwhile: open connections have been ended, but not this one yet.
         connection = self._streams.connection(scope[SEND], token, self._turns)
         connection.heartbeat = self._heartbeat
         feeding: asyncio.Task[None] | None = None
