@@ -77,19 +77,17 @@ class PersonRule:
 
     def __call__(self, request: Request) -> Reply | None:
         """Return the reply to a request that the rule matches."""
-        if self.used == self.conditions.get("times") or not self._matches(request):
+        wanted = self.conditions
+        if (
+            self.used == wanted.get("times")
+            or wanted.get("kind") not in (None, request.kind)
+            or (wanted.get("title") or "") not in request.title
+            or wanted.get("action") not in (None, request.action and request.action.name)
+            or wanted.get("form") not in (None, *field_names(request))
+        ):
             return None
         self.used += 1
         return self.reply
-
-    def _matches(self, request: Request) -> bool:
-        wanted = self.conditions
-        return (
-            wanted.get("kind") in (None, request.kind)
-            and (wanted.get("title") or "") in request.title
-            and wanted.get("action") in (None, request.action and request.action.name)
-            and wanted.get("form") in (None, *field_names(request))
-        )
 
     def __str__(self) -> str:
         conditions = sorted(self.conditions.items())
