@@ -276,13 +276,9 @@ def check_answer_data(request: RequestData, answer: Answer) -> dict[str, Any] | 
         answer: The answer; its digest is not checked.
     """
     if answer.decision not in request.allowed:
-        raise InvalidError.of(
-            "decision",
-            f"{answer.decision!r} is not allowed here: choose {', '.join(request.allowed)}",
-            "decision_not_allowed",
-        )
-    errors = [error for error in _misfits(request, answer) if error]
-    if errors:
+        why = f"{answer.decision!r} is not allowed here: choose {', '.join(request.allowed)}"
+        raise InvalidError.of("decision", why, "decision_not_allowed")
+    if errors := [error for error in _misfits(request, answer) if error]:
         raise InvalidError(errors)
     if answer.decision == "edit" and answer.args is not None and request.action:
         check_edited_arguments(request.action.args_schema, request.action.args, answer.args)

@@ -82,17 +82,13 @@ class Principal(NamedTuple):
     @property
     def viewer(self) -> Viewer:
         """The caller as a viewer of requests."""
-        return viewer_of_principal(self.name, self.groups, self.deputy_for)
+        return principal_viewer(name=self.name, groups=self.groups, deputy_for=self.deputy_for)
 
 
 LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
 """The principal of every caller on a server without tokens."""
-
-
-@lru_cache(CACHE_SIZE)
-def viewer_of_principal(name: str, groups: tuple[str, ...], deputy_for: tuple[Viewer, ...]) -> Viewer:
-    """Return the viewer, validated once."""
-    return Viewer(name=name, groups=groups, deputy_for=deputy_for)
+principal_viewer = lru_cache(CACHE_SIZE)(Viewer)
+"""Returns the viewer, validated once."""
 
 
 class VerifiedToken(NamedTuple):
