@@ -67,8 +67,8 @@ def decide_request(
         if any(not each.people.isdisjoint(vote.people) for each in others):
             what = f"you or the person for whom you stand have voted on request {request.id!r}"
             raise ForbiddenError(f"{what}: another person must vote")
-        if open_vote_stage(request.quorum, (*others, vote), digest) is not None:
-            votes = (*others, vote)
+        votes = (*others, vote)
+        if open_vote_stage(request.quorum, votes, digest) is not None:
             return request.changed("voted", by.name, now, votes=votes, missing=missing_votes(request.quorum, votes))
     if request.hold:
         until = now + timedelta(seconds=request.hold)
@@ -254,15 +254,12 @@ def withdraw_person_decisions(request: R, person: str, by: str, now: datetime) -
 
 def request_after_time_passes(request: R, now: datetime) -> tuple[R, Event | None]:
     """Return the request after what the clock may do; see `Request.timed`."""
-    held = request.held
-    if request.is_final:
-        return request, None
-    if held and request.is_released(now):
-        return completed_by_vote(request, held, now)
-    if request.is_overdue(now):
-        return request.ended("expired", SYSTEM, now, reason=reason_of("expired"))
     if not request.is_due(now):
         return request, None
+    if request.held and request.is_released(now):
+        return completed_by_vote(request, request.held, now)
+    if request.is_overdue(now):
+        return request.ended("expired", SYSTEM, now, reason=reason_of("expired"))
     # A server that was down takes the steps that it missed at once.
     taken = sum(request.created_at + timedelta(seconds=step.after) <= now for step in request.escalation)
     return request.changed("escalated", SYSTEM, now, escalated=taken)
