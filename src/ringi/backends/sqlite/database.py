@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -93,16 +93,16 @@ class FileGuard:
         """Write acknowledged data into the database file, once, if the log next to it was deleted.
 
         No other process may write meanwhile. If another process has started a log in its place, nothing is written, and
-        the
-        end of this process deletes nothing.
+        the end of this process deletes nothing.
         """
         if not self._why or self._is_rescued:
             return
         self._is_rescued = True
-        for connection in connections:
-            keep_sqlite_log(connection)
-        is_log_deleted = file_identity(self._path) == self._opened and file_identity(self._wal_path) is None
-        if not is_log_deleted:
+        if sys.version_info >= (3, 12):
+            # A closing connection would write to the file and delete its log.
+            for connection in connections:
+                connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+        if file_identity(self._path) != self._opened or file_identity(self._wal_path):
             return
         try:
             connections[0].execute("PRAGMA wal_checkpoint(FULL)")
@@ -143,12 +143,6 @@ def file_identity(path: Path) -> Identity | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
-
-
-def keep_sqlite_log(connection: sqlite3.Connection) -> None:
-    """Prevent a closing connection from writing to the file and from deleting its log."""
-    if sys.version_info >= (3, 12):
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
 
 
 if sys.platform == "win32":  # SQLite's own busy handler decides, less fairly.
@@ -252,20 +246,16 @@ class DatabaseTask(Generic[T]):
         except Exception as error:
             self.error = UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
 
-    def settle(self) -> None:
-        """Deliver the result, on the loop's own thread."""
-        if self.future.done():
-            return
-        if self.error:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)  # type: ignore[arg-type]
-
 
 def settle_database_tasks(batch: Sequence[DatabaseTask[Any]]) -> None:
-    """Deliver all results, on the loop's own thread."""
+    """Deliver the results that callers wait for, on the loop's own thread."""
     for task in batch:
-        task.settle()
+        if task.future.done():
+            continue
+        if task.error:
+            task.future.set_exception(task.error)
+        else:
+            task.future.set_result(task.result)
 
 
 class TaskThread:
@@ -285,10 +275,12 @@ class TaskThread:
         """Run the work on the thread; raise `UnavailableError` if its turn does not come in time."""
         if self._is_closed:
             raise ClosedError("store")
-        task: DatabaseTask[T] = DatabaseTask(
-            work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS
-        )
-        self._gather(task)
+        future, until = self._loop.create_future(), self._loop.time() + BUSY_SECONDS
+        task: DatabaseTask[T] = DatabaseTask(work, future, needs_turn, until)
+        # If passed one by one, the thread would wake at the first and compete with the loop for the interpreter.
+        if not self._gathered:
+            self._loop.call_soon(self._pass_on)
+        self._gathered.append(task)
         self._open[task] = None
         if not self._alarm:
             self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late)
@@ -315,12 +307,6 @@ class TaskThread:
             task.give_up()
         self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late) if self._open else None
 
-    def _gather(self, task: DatabaseTask[Any]) -> None:
-        # If passed one by one, the thread would wake at the first and compete with the loop for the interpreter.
-        if not self._gathered:
-            self._loop.call_soon(self._pass_on)
-        self._gathered.append(task)
-
     def _pass_on(self) -> None:
         gathered, self._gathered = self._gathered, []
         for start in range(0, len(gathered), BATCH_TASKS):
@@ -332,16 +318,14 @@ class TaskThread:
                 self._do(self._connection, batch)
             except Exception as error:
                 refuse_task_batch(batch, error)
-            self._settle(batch)
+            with suppress(RuntimeError):  # The loop is closed: no caller waits for the results.
+                self._loop.call_soon_threadsafe(settle_database_tasks, batch)
         self._connection.close()
 
     def _next_batch(self) -> list[DatabaseTask[Any]]:
         batch = self._queue.get()
-        while batch and len(batch) < BATCH_TASKS:
-            try:
-                more = self._queue.get_nowait()
-            except Empty:
-                break
+        while batch and len(batch) < BATCH_TASKS and not self._queue.empty():  # No other thread takes from it.
+            more = self._queue.get()
             if not more:
                 self._queue.put(more)
                 break
@@ -351,12 +335,6 @@ class TaskThread:
     def _do(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> None:
         for task in batch:
             task.run(connection)
-
-    def _settle(self, batch: Sequence[DatabaseTask[Any]]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(settle_database_tasks, batch)
-        except RuntimeError:  # The loop is closed: no caller waits for the results.
-            return
 
 
 class WriterThread(TaskThread):
@@ -457,8 +435,10 @@ class SqliteDatabase:
             writing, reading, self._near = await asyncio.to_thread(self._open)
         except BaseException as error:
             self._fair_lock.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise UnavailableError(str(error)) from error
             if isinstance(error, sqlite3.Error):
-                raise self._unopened(error) from error
+                raise SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}") from error
             raise
         self._writer = WriterThread((writing, reading, self._near), self._fair_lock, self._guard)
         self._reader = TaskThread("reader", reading)
@@ -546,11 +526,6 @@ class SqliteDatabase:
             opened.pop_all()
             return writing, reading, near
 
-    def _unopened(self, error: sqlite3.Error) -> SettingError | UnavailableError:
-        if isinstance(error, sqlite3.OperationalError):
-            return UnavailableError(str(error))
-        return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
-
 
 def has_sqlite_module(name: str) -> bool:
     """Return whether SQLite was built with a module of this name."""
@@ -599,16 +574,12 @@ def sqlite_read_connection(database: SqliteDatabase) -> Iterator[sqlite3.Connect
 def sqlite_transaction(database: SqliteDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
     # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
-    fair_lock = FairLock(database.path)
-    try:
-        with fair_lock, sqlite_read_connection(database) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-            database.check_files()
-    finally:
-        fair_lock.close()
+    with closing(FairLock(database.path)) as fair_lock, fair_lock, sqlite_read_connection(database) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+        database.check_files()
