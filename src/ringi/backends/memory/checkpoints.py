@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Coroutine
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ringi.backends.fenced_saver import DELTA, FencedCheckpointSaver, call_saver_method
+from ringi.base.loops import run_without_waiting
 from ringi.contracts.store import Store
 from ringi.domain.thread import Thread
-
-T = TypeVar("T")
 
 
 class MemorySaver(InMemorySaver):
@@ -41,18 +39,6 @@ class MemorySaver(InMemorySaver):
         return set(self.serde.loads_typed(saved[0])["channel_versions"].items())
 
 
-def run_without_suspending(step: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that never suspends."""
-    try:
-        step.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        step.close()
-    raise RuntimeError("it waits: a store of memory does not")
-
-
 class FencedMemorySaver(FencedCheckpointSaver):
     """A saver without a gap between check and write: one process, and no await between them."""
 
@@ -73,8 +59,7 @@ class FencedMemorySaver(FencedCheckpointSaver):
         return call_saver_method(self._inner, method, *args, **options)
 
     def _write_now(self, method: str, *args: object) -> Any:
-        # The memory store never suspends, so its coroutine ends at its first step.
-        self._refuse_other(run_without_suspending(self._store.get(Thread, *self._held.key)))
+        self._refuse_other(run_without_waiting(self._store.get(Thread, *self._held.key)))
         return call_saver_method(self._inner, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
