@@ -143,15 +143,6 @@ async def flush_no_checkpoints(task_id: str | None) -> None:
     """Do nothing."""
 
 
-def keep_checkpoint(saved: CheckpointTuple | None) -> CheckpointTuple | None:
-    """Return a checkpoint as it is."""
-    return saved
-
-
-def accept_checkpoint_write(task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
-    """Accept every write."""
-
-
 class FencedCheckpointSaver(Saver):
     """The checkpoints of one run: `_write` checks the holder of the thread in the transaction of the write.
 
@@ -160,9 +151,9 @@ class FencedCheckpointSaver(Saver):
 
     before_write: Callable[[str | None], Awaitable[None]] = staticmethod(flush_no_checkpoints)
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
-    after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(keep_checkpoint)
+    after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(lambda saved: saved)
     """Returns a checkpoint that was read, as the graph receives it."""
-    check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(accept_checkpoint_write)
+    check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(lambda task_id, writes: None)
     """Raises an error to refuse a task's results, or a whole checkpoint; the arguments are those of `before_write`."""
     notes: Mapping[str, Any] = MappingProxyType({})
     """Metadata that each checkpoint gets in addition when it is written."""
@@ -209,25 +200,21 @@ class FencedCheckpointSaver(Saver):
     def _stored_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> Sequence[tuple[str, Any]]:
-        completed = self._without_unfinished(config, writes, task_id)
-        return self._places.placed(config["configurable"], completed, task_path)
+        """Return a task's writes with the places of its interrupts; of a failed or cancelled one only the error.
 
-    def _without_unfinished(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str
-    ) -> Sequence[tuple[str, Any]]:
-        """Return a task's writes, only the error of a failed or cancelled one; record a step that failed on an answer.
+        A step that failed on an answer is recorded.
 
         LangGraph takes a task with any result for a finished one: its conditional edges, which come after the results,
         would never run. It would also give a failed step its answers forever, regardless of later answers.
         """
         error = next((value for channel, value in writes if channel == ERROR), None)
-        if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
-            return writes
-        if not isinstance(error, asyncio.CancelledError) and any(channel == RESUME for channel, _ in writes):
-            # A subgraph's namespace begins with the outermost step: `name:task|name:task`.
-            outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
-            self.failed.add(outermost or task_id)
-        return [(ERROR, error)]
+        if error is not None and not any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
+            if not isinstance(error, asyncio.CancelledError) and any(channel == RESUME for channel, _ in writes):
+                # A subgraph's namespace begins with the outermost step: `name:task|name:task`.
+                outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
+                self.failed.add(outermost or task_id)
+            writes = [(ERROR, error)]
+        return self._places.placed(config["configurable"], writes, task_path)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
@@ -235,16 +222,9 @@ class FencedCheckpointSaver(Saver):
         self._note_read(found)
         return self.after_read(found)
 
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
+    def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
         with report_outages():
-            found = self._read_now("list", config, filter=filter, before=before, limit=limit)
+            found = self._read_now("list", config, **options)
         yield from found
 
     def put(
@@ -315,16 +295,9 @@ class FencedCheckpointSaver(Saver):
             self.last_read = found
         return self.after_read(found)
 
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
+    async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         with report_outages():
-            found = await self._read("list", config, filter=filter, before=before, limit=limit)
+            found = await self._read("list", config, **options)
         for item in found:
             yield item
 
@@ -377,7 +350,7 @@ async def call_before_write(saver: FencedCheckpointSaver, task_id: str | None) -
 def call_saver_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
     """Call a synchronous method of a saver; return an iterator as a list."""
     result = getattr(saver, method)(*args, **options)
-    return list(islice(result, options["limit"])) if method == "list" else result
+    return list(islice(result, options.get("limit"))) if method == "list" else result
 
 
 class InterruptPlace(NamedTuple):
@@ -435,15 +408,11 @@ class InterruptPlaces:
         if inner.depth > own.depth:
             own = own._replace(text=f"{own.text}/{inner.text}")
         elif inner.depth == own.depth:
-            own = max(inner, own, key=interrupt_place_specificity)
+            # A task and the one that called it write one interrupt in the same graph: the more specific place stays.
+            own = max(inner, own, key=lambda place: len(place.text))
         self._places[interrupt.id] = own
         schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else {}
         return Interrupt(interrupt.value, interrupt.id, response_schema={**schema, PLACE: own.text})
-
-
-def interrupt_place_specificity(place: InterruptPlace) -> int:
-    """Return how specific a place is: a task and the one that called it write one interrupt in the same graph."""
-    return len(place.text)
 
 
 def interrupt_places_in_writes(pending_writes: Sequence[tuple[str, str, Any]]) -> dict[str, str]:
