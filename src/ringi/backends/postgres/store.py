@@ -74,9 +74,7 @@ class PostgresStore(Store):
         self._changes = StatementBatcher(partial(change_all_requests, database))
         self._fences = StatementBatcher(partial(change_all_fenced, database))
         self._unsettled = StatementBatcher(partial(read_unsettled_requests, database))
-        self._reads = {
-            record: StatementBatcher(partial(read_bodies, database, table)) for record, table in TABLES.items()
-        }
+        self._reads = {name: StatementBatcher(partial(read_bodies, database, table)) for name, table in TABLES.items()}
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         if others:
@@ -94,8 +92,7 @@ class PostgresStore(Store):
 
     async def _put_all(self, own: Change, others: Sequence[Change]) -> None:
         changes = (own, *others)
-        rows = [(record, postgres_record_columns(record), new_request_text_row(record)) for record, _ in changes]
-        shapes, values, noted = records_write_values(rows, [event for _, event in changes])
+        shapes, values, noted = records_write_values(changes, [event for _, event in changes])
         sql = records_write_statement(shapes, bool(noted), has_items=False, has_jobs=False)
         try:
             await self._write(own[0], self._database.write(sql, *values))
@@ -105,17 +102,15 @@ class PostgresStore(Store):
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
         thread, own = moment.thread, (moment.thread, moment.event)
-        rows = [
-            (record, postgres_record_columns(record), new_request_text_row(record))
-            for record, _ in (own, *moment.others)
-        ]
-        shapes, values, noted = records_write_values(rows, [event for _, event in (*moment.others, own)])
+        events = [event for _, event in (*moment.others, own)]
+        shapes, values, noted = records_write_values((own, *moment.others), events)
+        columns = dict(zip(shapes[0][1], values, strict=False))
         values += () if moment.items is None else (thread.fence, *stream_item_columns(moment.items))
         values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
         sql = records_write_statement(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
         alone = partial(self._database.write, sql, *values)
         is_fence = moment == Moment(*own, items=()) and moment.event and thread.version > 1
-        change = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) | rows[0][1] if is_fence else None
+        change = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) | columns if is_fence else None
         try:
             await self._write(thread, self._fences.result(change, alone) if change else alone())
         except asyncpg.DivisionByZeroError:
@@ -130,24 +125,20 @@ class PostgresStore(Store):
         payloads = [to_json(payload).decode() for payload in left.values()]
         sql = record_write_statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
         redactions = [record.record, list(left), payloads]
-        await self._write(
-            record, self._database.write(sql, *columns.values(), *text, *event_to_row(event), *redactions)
-        )
+        values = (*columns.values(), *text, *event_to_row(event), *redactions)
+        await self._write(record, self._database.write(sql, *values))
 
     async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
         try:
             saved = await writing
         except UnavailableError:
             # The connection may have been lost after the commit and before its reply.
-            if await self._has(record, record.model_dump_json()):
+            sql = f"SELECT 1 FROM {TABLES[record.record]} WHERE tenant = $1 AND id = $2 AND version = $3 AND body = $4"
+            if await self._database.fetch(sql, *record.key, record.version, record.model_dump_json()):
                 return
             raise
         if not saved:
             raise ConflictError()
-
-    async def _has(self, record: Record, body: str) -> bool:
-        sql = f"SELECT 1 FROM {TABLES[record.record]} WHERE tenant = $1 AND id = $2 AND version = $3 AND body = $4"
-        return bool(await self._database.fetch(sql, *record.key, record.version, body))
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
@@ -302,14 +293,11 @@ def records_write_statement(shapes: tuple[Shape, ...], has_events: bool, has_ite
     numbers, parts, found = count(1), list[str](), ["1"]
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
-        change = (record_insert_statement if is_new else record_update_statement)(
-            TABLES[record], columns, numbers, source
-        )
-        parts.append(f"{name} AS ({change})")
+        change = record_insert_statement if is_new else record_update_statement
+        parts.append(f"{name} AS ({change(TABLES[record], columns, numbers, source)})")
         if has_text:
-            parts.append(
-                f"filed_{place} AS (INSERT INTO texts SELECT {row_placeholders(TEXT_COLUMNS, numbers)} FROM {name})"
-            )
+            row = row_placeholders(TEXT_COLUMNS, numbers)
+            parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {row} FROM {name})")
         if place:
             # A refused version must undo the whole statement: the logarithm of 0 is an error.
             found.append(f"ln((SELECT count(*) FROM {name}))")
@@ -336,11 +324,9 @@ def record_insert_statement(table: str, columns: Sequence[str], numbers: Iterato
 
 def record_update_statement(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
     """Return the statement that replaces the previous version."""
-    tenant, id, version, *others = (f"${n}" for _, n in zip(columns, numbers, strict=False))
-    sets = ", ".join(
-        f"{name} = {mark}" for name, mark in zip(columns[len(Key._fields) :], (version, *others), strict=True)
-    )
-    where = f"tenant = {tenant} AND id = {id} AND version = {version} - 1"
+    marks = {name: f"${n}" for name, n in zip(columns, numbers, strict=False)}
+    sets = ", ".join(f"{name} = {mark}" for name, mark in marks.items() if name not in Key._fields)
+    where = f"tenant = {marks['tenant']} AND id = {marks['id']} AND version = {marks['version']} - 1"
     return f"UPDATE {table} SET {sets} WHERE {where} {source and f'AND EXISTS (SELECT {source})'} RETURNING 1"
 
 
@@ -350,14 +336,15 @@ def row_placeholders(columns: Sequence[str], numbers: Iterator[int]) -> str:
 
 
 def records_write_values(
-    rows: Sequence[tuple[Record, Columns, list[Any]]], events: Iterable[Event | None]
+    changes: Sequence[Change], events: Iterable[Event | None]
 ) -> tuple[tuple[Shape, ...], list[Any], list[tuple[Any, ...]]]:
     """Return what `together` writes: the shapes of records, all values, and the rows of events.
 
     Args:
-        rows: Each record with its columns and its searchable text.
+        changes: The records in their order.
         events: The events in their order; None where a change has none.
     """
+    rows = [(record, postgres_record_columns(record), new_request_text_row(record)) for record, _ in changes]
     shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
     values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
     noted = [event_to_row(event) for event in events if event]
@@ -379,9 +366,5 @@ def new_request_text_row(record: Record) -> list[Any]:
 
 def request_text_row(request: Request) -> list[Any]:
     """Return the searchable text of a request as the values of its row."""
-    return [
-        *request.key,
-        request.search_text,
-        lists.postgres_index_terms(request),
-        unix_microseconds(request.created_at),
-    ]
+    created_at = unix_microseconds(request.created_at)
+    return [*request.key, request.search_text, lists.postgres_index_terms(request), created_at]
