@@ -269,10 +269,9 @@ class NewestCheckpoint:
             self._put_write(record, changes)
         for record, changes in records["checkpoints"]:
             _, checkpoint, _, new_versions = args
-            values: Values = {
-                (each["channel"], each["version"]): (each["type"], each["blob"]) for each, _ in records[VALUES]
-            }
-            self._put(record, changes, checkpoint["channel_versions"], new_versions, values)
+            new: Values = dict.fromkeys(new_versions.items())
+            new |= {(each["channel"], each["version"]): (each["type"], each["blob"]) for each, _ in records[VALUES]}
+            self._put(record, changes, checkpoint["channel_versions"], new)
 
     def _put_write(self, record: CheckpointRow, changes: Sequence[str]) -> None:
         if not self._is_known:
@@ -281,14 +280,7 @@ class NewestCheckpoint:
         known = self._writes[record["checkpoint_id"]].setdefault((record["task_id"], record["idx"]), record)
         known.update((name, record[name]) for name in changes)
 
-    def _put(
-        self,
-        record: CheckpointRow,
-        changes: Sequence[str],
-        versions: ChannelVersions,
-        new: ChannelVersions,
-        values: Values,
-    ) -> None:
+    def _put(self, record: CheckpointRow, changes: Sequence[str], versions: ChannelVersions, new: Values) -> None:
         id, head = record["checkpoint_id"], self._head
         if not self._is_known or (head and id < head["checkpoint_id"]):
             return
@@ -297,7 +289,7 @@ class NewestCheckpoint:
         else:
             self._head = record
         stored = {place: value for place, value in self._values.items() if value}
-        known = {**dict.fromkeys(new.items()), **self._values, **values, **stored}
+        known = {**self._values, **new, **stored}
         self._values = {place: known[place] for place in versions.items() if place in known}
         self._writes = defaultdict(dict, {each: rows for each, rows in self._writes.items() if each >= id})
         # A graph that returns to an earlier checkpoint has values that were not read.
@@ -327,9 +319,7 @@ class NewestCheckpoint:
 
     def _stored_row(self, head: CheckpointRow) -> DictRow:
         checkpoint = EXACT.decode(head["checkpoint"])
-        values = (
-            (channel, self._values[channel, version]) for channel, version in checkpoint["channel_versions"].items()
-        )
+        values = ((place[0], self._values[place]) for place in checkpoint["channel_versions"].items())
         return {
             **head,
             "checkpoint": checkpoint,
