@@ -140,12 +140,10 @@ class InspectedPostgresStore(PostgresStore):
 
 def expected_columns(record: Record) -> Columns:
     """Return the columns of a record with those of its searchable text."""
-    more = (
-        {"search": record.search_text, "terms": lists.postgres_index_terms(record)}
-        if isinstance(record, Request)
-        else {}
-    )
-    return postgres_record_columns(record) | more
+    columns = postgres_record_columns(record)
+    if isinstance(record, Request):
+        columns |= {"search": record.search_text, "terms": lists.postgres_index_terms(record)}
+    return columns
 
 
 def postgres_column_differs(found: Any, expected: Any) -> bool:

@@ -292,11 +292,8 @@ def tenant_shares_statement(query: Query) -> PostgresStatement:
 
 def count_in_lists_statement(query: Query) -> PostgresStatement | None:
     """Return the statement that counts matching requests in the lists alone, if these answer all conditions."""
-    (names, *more), asked, where = (
-        required_index_lists(query) or [[EVERYTHING]],
-        query_conditions(query),
-        PostgresWhere(),
-    )
+    names, *more = required_index_lists(query) or [[EVERYTHING]]
+    asked, where = query_conditions(query), PostgresWhere()
     if query.tenant is None or more or not (asked <= LISTED or asked <= ENDED):
         return None
     limit, sources = f"LIMIT {query.limit:d}", f"unnest({where.mark(names)}::text[]) AS a (audience)"

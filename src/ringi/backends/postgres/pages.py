@@ -39,20 +39,15 @@ async def find_postgres_bodies(database: PostgresDatabase, kind: type[Record], q
 
 async def count_postgres_matches(database: PostgresDatabase, kind: type[Record], query: Query) -> int:
     """Return the number of matching records, up to `query.limit`."""
-    listing, is_listed = (
-        ordered_listing(kind, query),
-        kind is Request and not query_has_own_index(query) and query.tenant is not None,
-    )
+    listing = ordered_listing(kind, query)
+    is_listed = kind is Request and not query_has_own_index(query) and query.tenant is not None
     if is_listed and query_terms(query.text or ""):
         return len(await search_postgres_text(database, listing))
     statement = lists.count_in_lists_statement(query) if is_listed else None
     if statement is None:
-        names = lists.postgres_matching_lists(listing)[0]
-        page = (
-            lists.index_scan_statement(listing, listing.spans, names)
-            if is_listed
-            else lists.gather_bodies_statement(kind, listing)
-        )
+        page = lists.gather_bodies_statement(kind, listing)
+        if is_listed:
+            page = lists.index_scan_statement(listing, listing.spans, lists.postgres_matching_lists(listing)[0])
         statement = lists.PostgresStatement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
     ((number,),) = await database.fetch(statement.sql, *statement.values)
     return int(number)
@@ -86,9 +81,8 @@ async def search_postgres_text(database: PostgresDatabase, listing: OrderedListi
     terms = lists.query_term_numbers(listing.query)
     if scan.is_done or not terms:
         return await scan.finish()
-    return await database.first_result(
-        read_postgres_bodies(database, lists.gather_bodies_statement(Request, listing, terms)), scan.finish(HEAD_START)
-    )
+    by_terms = lists.gather_bodies_statement(Request, listing, terms)
+    return await database.first_result(read_postgres_bodies(database, by_terms), scan.finish(HEAD_START))
 
 
 class PostgresListScan:
