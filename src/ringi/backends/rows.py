@@ -94,26 +94,12 @@ def event_from_row(row: Sequence[object]) -> Event:
         UnreadableError: The row is damaged.
     """
     try:
-        return _event_of(row)
+        columns: Columns = dict(zip(EVENT_COLUMNS, row[1:], strict=True))
+        columns["at"] = EPOCH + timedelta(microseconds=columns["at"])
+        columns["payload"] = json.loads(columns["payload"])
+        return Event(position=str(row[0]), **columns)
     except (ValueError, TypeError, OverflowError) as error:
         raise UnreadableError("event", str(row[0]), str(error)) from error
-
-
-def _event_of(row: Sequence[Any]) -> Event:
-    position, tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash = row
-    return Event(
-        position=str(position),
-        tenant=tenant,
-        record=record,
-        record_id=record_id,
-        version=version,
-        type=type,
-        at=EPOCH + timedelta(microseconds=at),
-        payload=json.loads(payload),
-        payload_digest=payload_digest,
-        previous=previous,
-        hash=hash,
-    )
 
 
 def find_wrong_columns(
@@ -219,25 +205,14 @@ NOBODY = "nobody"
 """The audience of requests that nobody who is known here can answer."""
 ADDED = "added:"
 """The prefix of the audience of a person who may decide by an escalation."""
-LISTED = {
-    "tenant",
-    "statuses",
-    "kind",
-    "priority",
-    "tool",
-    "group",
-    "assignee",
-    "assigned_or_claimed_by",
-    "asked_by",
-    "remembered_by",
-    "viewer",
-    "unanswerable",
-}
-"""Query conditions that the partitions of an audience's requests answer by themselves."""
-ENDED = {
-    *("tenant", "ended_since", "tool", "group", "assignee", "assigned_or_claimed_by"),
+BY_NAME = {
+    *("tenant", "tool", "group", "assignee", "assigned_or_claimed_by"),
     *("asked_by", "remembered_by", "viewer", "unanswerable"),
 }
+"""Query conditions that the name of a list answers by itself."""
+LISTED = BY_NAME | {"statuses", "kind", "priority"}
+"""Query conditions that the partitions of an audience's requests answer by themselves."""
+ENDED = BY_NAME | {"ended_since"}
 """Query conditions that an audience's requests by end time answer by themselves."""
 
 
