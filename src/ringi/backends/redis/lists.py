@@ -103,65 +103,49 @@ def journal_lists_and_marks(journal: Journal) -> tuple[list[str], Marks]:
 def request_lists_and_marks(request: Request) -> tuple[list[str], Marks]:
     """Return a request's lists and marks."""
     audiences, priority = request_audiences(request), request.priority or "normal"
-    partition = f"{request.status} {request.kind} {priority}"
-    tools = [tool_list_name(request.action.name)] if request.action else []
-    ranked = [*audiences, *tools, agent_list_name(request.agent)]
-    lists = [join_redis_name("shown", request.tenant, name, partition) for name in audiences + tools] + [
-        join_redis_name("all", partition)
-    ]
-    marks = [
-        join_redis_name(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))
-    ]
-    marks += [
-        join_redis_name("tenant", request.tenant),
-        *(join_redis_name("audience", name) for name in audiences + tools),
-    ]
-    marks += [join_redis_name("tier", request.tier or "low")] + (
-        [join_redis_name("agent", request.agent)] if request.agent else []
-    )
+    partition, tenant = f"{request.status} {request.kind} {priority}", request.tenant
+    names = audiences + ([tool_list_name(request.action.name)] if request.action else [])
+    lists: list[tuple[str, ...]] = [("shown", tenant, name, partition) for name in names]
+    lists.append(("all", partition))
+    marks: list[tuple[str, ...]] = [("status", request.status), ("kind", request.kind), ("priority", priority)]
+    marks += [("tenant", tenant), *(("audience", name) for name in names), ("tier", request.tier or "low")]
+    if request.agent:
+        marks.append(("agent", request.agent))
     if request.thread_id is not None:
-        lists.append(join_redis_name("thread", request.tenant, request.thread_id))
-        marks.append(join_redis_name("thread", request.thread_id))
+        lists.append(("thread", tenant, request.thread_id))
+        marks.append(("thread", request.thread_id))
     rare = {"unacknowledged": request.is_unacknowledged, "attention": request.needs_attention}
-    lists += [join_redis_name(name) for name, has in rare.items() if has]
-    marks += [join_redis_name(name) for name, has in rare.items() if has]
+    lists += [(name,) for name, has in rare.items() if has]
+    marks += [(name,) for name, has in rare.items() if has]
     if request.is_unexecuted:
-        lists.append(join_redis_name("unexecuted", request.tenant))
-        marks.append(join_redis_name("unexecuted"))
-    times = _times(request)
-    heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
-    deadline = sortable_time_digits(request.deadline) if request.deadline else None
+        lists.append(("unexecuted", tenant))
+        marks.append(("unexecuted",))
+    heads = [(each, "") for each in lists]
+    ended, due, deadline = (
+        sortable_time_digits(at) if at else None for at in (request.ended_at, request.next_time, request.deadline)
+    )
+    timed = dict[str, str]()
+    if ended:
+        heads.append((("ended", tenant), ended))
+        timed["ended"] = ended
+    if due:
+        heads += [(("expires",), due), (("expires", tenant), due)]
+        timed["expires"] = due
     if not request.is_final:
-        heads += [
-            f"{join_redis_name(RANK, request.tenant, name)}\0{urgency_rank(request):0{RANK_DIGITS}d}" for name in ranked
-        ]
-        heads += [f"{join_redis_name(DEADLINE, request.tenant, name)}\0{deadline}" for name in ranked if deadline]
-    timed = {mark: at for _, mark, at in times} | {join_redis_name("deadline"): deadline or LAST}
-    return heads, dict.fromkeys(marks, "") | timed
+        ranked = [*names, agent_list_name(request.agent)]
+        heads += [((RANK, tenant, name), f"{urgency_rank(request):0{RANK_DIGITS}d}") for name in ranked]
+        heads += [((DEADLINE, tenant, name), deadline) for name in ranked if deadline]
+    timed["deadline"] = deadline or LAST
+    values = dict.fromkeys(marks, "") | {(name,): at for name, at in timed.items()}
+    return (
+        [f"{join_redis_name(*parts)}\0{start}" for parts, start in heads],
+        {join_redis_name(*parts): value for parts, value in values.items()},
+    )
 
 
 def agent_list_name(agent: str | None) -> str:
     """Return the name under which pending requests of an agent are listed, or those of none."""
     return f"{AGENTS}{agent or ''}"
-
-
-def _times(request: Request) -> list[tuple[str, str, str]]:
-    found = []
-    if request.ended_at:
-        found.append(
-            (join_redis_name("ended", request.tenant), join_redis_name("ended"), sortable_time_digits(request.ended_at))
-        )
-    if at := request.next_time:
-        found += [
-            (name, join_redis_name("expires"), sortable_time_digits(at))
-            for name in redis_deadline_lists(request.tenant)
-        ]
-    return found
-
-
-def redis_deadline_lists(tenant: str) -> tuple[str, str]:
-    """Return the lists by deadline, of all tenants and of one."""
-    return join_redis_name("expires"), join_redis_name("expires", tenant)
 
 
 def redis_creation_lists(kind: type[Record], query: Query) -> list[str]:
@@ -201,29 +185,24 @@ def redis_query_conditions(kind: type[Record], query: Query) -> Asked:
     if kind is Request:
         equal += [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
         equal += [("agent", query.agent), ("tier", query.tier)]
-    marks = [[join_redis_name(name, value)] for name, value in equal if value is not None]
-    marks += [[join_redis_name("status", status) for status in query.statuses]] if query.statuses else []
+    marks: list[list[tuple[str, ...]]] = [[(name, value)] for name, value in equal if value is not None]
+    if query.statuses:
+        marks.append([("status", status) for status in query.statuses])
     ranges, pieces = list[tuple[str, str, str]](), tuple[str, ...]()
     if query.unleased_at and kind is Thread:
         ranges.append((join_redis_name("lease"), FIRST, sortable_time_digits(query.unleased_at)))
     if kind is Request:
-        marks += [
-            [join_redis_name(name)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)
-        ]
-        marks += (
-            [[join_redis_name("status", "pending"), join_redis_name("unacknowledged"), join_redis_name("attention")]]
-            if query.unsettled
-            else []
-        )
-        marks += [[join_redis_name("audience", name) for name in names] for names in required_index_lists(query)]
-        ranges += (
-            [(join_redis_name("ended"), sortable_time_digits(query.ended_since), LAST)] if query.ended_since else []
-        )
-        ranges += (
-            [(join_redis_name("expires"), FIRST, sortable_time_digits(query.expired_at))] if query.expired_at else []
-        )
+        marks += [[(name,)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)]
+        if query.unsettled:
+            marks.append([("status", "pending"), ("unacknowledged",), ("attention",)])
+        marks += [[("audience", name) for name in names] for names in required_index_lists(query)]
+        if query.ended_since:
+            ranges.append((join_redis_name("ended"), sortable_time_digits(query.ended_since), LAST))
+        if query.expired_at:
+            ranges.append((join_redis_name("expires"), FIRST, sortable_time_digits(query.expired_at)))
         pieces = query_terms(query.text or "")
-    return {"marks": marks, "spans": ranges, "pieces": pieces}
+    sets = [[join_redis_name(*parts) for parts in each] for each in marks]
+    return {"marks": sets, "spans": ranges, "pieces": pieces}
 
 
 def redis_span_bounds(tenant: str | None, span: IndexSpan) -> tuple[bytes, bytes]:

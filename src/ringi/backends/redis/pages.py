@@ -72,12 +72,8 @@ class RedisPages:
         """Return the bodies of at most `query.limit` matching records, in order."""
         listing, found = ordered_listing(self._kind, query), list[bytes]()
         if listing.spans[0].key != "created_at" and query_has_own_index(query):
-            every = await page_of_readable_records(
-                Request,
-                query_for_count(query).model_copy(update={"limit": EVERY, "max_bytes": None}),
-                self.find,
-                self.body_at,
-            )
+            unbounded = query_for_count(query).model_copy(update={"limit": EVERY, "max_bytes": None})
+            every = await page_of_readable_records(Request, unbounded, self.find, self.body_at)
             later = listing.later((listing.place_of(each), each) for each in every)
             return [each.model_dump_json().encode() for each in later[: query.limit]]
         async for asked, places in self._candidates(listing):
@@ -118,11 +114,8 @@ class RedisPages:
 
     async def _candidates(self, listing: OrderedListing) -> AsyncIterator[tuple[Asked, Sequence[bytes]]]:
         """Yield the positions of possible matches in order, in chunks, with what their records must have."""
-        query, asked, tenant = (
-            listing.query,
-            redis_query_conditions(self._kind, listing.query),
-            str(listing.query.tenant),
-        )
+        query, tenant = listing.query, str(listing.query.tenant)
+        asked = redis_query_conditions(self._kind, query)
         if query.expired_at:
             due = IndexSpan("deadline", LEAST, unix_microseconds(query.expired_at), None)
             below = redis_span_bounds(tenant, listing.spans[0])[1]
@@ -204,10 +197,8 @@ class RedisPages:
         query, tenant = listing.query, str(listing.query.tenant)
         if query.priority is None and query.tier is None:
             return None
-        parts = [
-            redis_span_bounds(tenant, IndexSpan("rank", *ranks, None))
-            for ranks in urgency_rank_spans(query.priority, query.tier)
-        ]
+        spans = [IndexSpan("rank", *ranks, None) for ranks in urgency_rank_spans(query.priority, query.tier)]
+        parts = [redis_span_bounds(tenant, span) for span in spans]
         names = [join_redis_name(RANK, tenant, name) for name in lists]
         if sum(await self._sizes(names, parts)) > FEW:
             return None
@@ -215,10 +206,9 @@ class RedisPages:
         members = list({member for some in found for member in some})
         if len(members) > FEW:
             return None
-        after = listing.after and (
-            listing.after[0],
-            redis_member_suffix(tenant, "rank" if listing.after[0] else "deadline", listing.after[1:]),
-        )
+        after = listing.after
+        if after:
+            after = after[0], redis_member_suffix(tenant, "rank" if after[0] else "deadline", after[1:])
         places = zip(await self._places_of(members, redis_time_text(listing.soon or 0).decode()), members, strict=True)
         return [member[RANK_DIGITS:] for member in listing._replace(after=after).later(places)]
 

@@ -35,10 +35,8 @@ FORMAT = 1
 """The number of the format of the data, in the order of versions that cannot read each other's."""
 Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
 ALWAYS, EVERYSEC = "always", "everysec"
-UNSAFE = (
-    "set `appendonly yes` and `appendfsync always`, or use ?durability=everysec in the URL: then the last second of"
-)
-REMEDY = f"{UNSAFE} answers may be lost when the server dies"
+SAFE = "set `appendonly yes` and `appendfsync always`, or use ?durability=everysec in the URL"
+REMEDY = f"{SAFE}: then the last second of answers may be lost when the server dies"
 STATE_DURABILITY = "state its setting with ?durability=always or ?durability=everysec in the URL"
 NO_EVICTION = "set `maxmemory-policy noeviction`: the current policy deletes requests when memory is short"
 

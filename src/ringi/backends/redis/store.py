@@ -32,7 +32,6 @@ from ringi.domain.thread import Thread
 from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError
 
-KINDS = (Request.record, Thread.record, Journal.record)
 AT_ONCE = 500
 """Maximum events read at once."""
 
@@ -50,8 +49,8 @@ class RedisStore(Store):
         }
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
-        self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
-        self._reads = {kind: StatementBatcher(partial(self._rows, kind)) for kind in KINDS}
+        self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in self._pages}
+        self._reads = {kind: StatementBatcher(partial(self._rows, kind)) for kind in self._pages}
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         changes = ((record, event), *others)
@@ -124,9 +123,8 @@ class RedisStore(Store):
     ) -> list[Event]:
         number = parse_position_number(after)
         name = redis_event_list_name(tenant, record_id) or ""
-        found = await self._listed_events(
-            [self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit, max_bytes or 0]
-        )
+        arguments = [name, f"{number:0{DIGITS}d}", limit, max_bytes or 0]
+        found = await self._listed_events([self._events, *self._by_place], arguments)
         events = [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
         is_cut = max_bytes is not None and sum(map(len, found[1::2])) >= max_bytes
         return CutPage(events) if is_cut else events
@@ -134,7 +132,7 @@ class RedisStore(Store):
     async def tail(self) -> Position:
         async with self._server.answering():
             rows = await self._server.redis.xrevrange(self._events, count=1)
-        return redis_event_position(rows[0][0]) if rows else START
+        return rows[0][0].decode().partition("-")[0] if rows else START
 
     async def cursor(self, name: str) -> Position:
         async with self._server.answering():
@@ -184,18 +182,10 @@ def redis_event_list_name(tenant: str | None, record_id: str | None) -> str | No
     return join_redis_name(*filters, *filters.values()) if filters else None
 
 
-def redis_event_position(id: bytes) -> Position:
-    """Return the position of an event by its id in the stream."""
-    return id.decode().partition("-")[0]
-
-
 def event_from_redis(number: bytes, content: bytes) -> Event:
     """Return an event, or raise `UnreadableError`; its content is not checked here."""
+    position = str(int(number))
     try:
-        return _event_of(number, content)
+        return Event.model_validate_json(content).model_copy(update={"position": position})
     except ValueError as error:
-        raise UnreadableError("event", str(int(number)), str(error)) from error
-
-
-def _event_of(number: bytes, content: bytes) -> Event:
-    return Event.model_validate_json(content).model_copy(update={"position": str(int(number))})
+        raise UnreadableError("event", position, str(error)) from error
