@@ -189,9 +189,8 @@ def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], que
     """Return the number of matching records, up to `query.limit`."""
     if kind is not Request or query_has_own_index(query):
         where = sqlite_query_conditions(kind, ordered_listing(kind, query))
-        return count_statement_rows(
-            connection, f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}", where.values, query.limit
-        )
+        sql = f"SELECT 1 FROM {TABLES[kind.record]} WHERE {where}"
+        return count_statement_rows(connection, sql, where.values, query.limit)
     audience, *more = required_index_lists(query) or [[EVERYTHING]]
     where, asked = SqliteWhere(), query_conditions(query)
     where.add(f"audience IN {AMONG}", json.dumps(audience))
@@ -199,14 +198,12 @@ def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], que
         where.add("tenant = ?", query.tenant)
     if not more and asked <= LISTED:
         where.add(f"shelf IN {AMONG}", json.dumps(query_partitions(query)))
-        return count_statement_rows(
-            connection, f"SELECT DISTINCT place FROM shown WHERE {where}", where.values, query.limit
-        )
+        sql = f"SELECT DISTINCT place FROM shown WHERE {where}"
+        return count_statement_rows(connection, sql, where.values, query.limit)
     if not more and asked <= ENDED and query.ended_since:
         where.add("at >= ?", unix_microseconds(query.ended_since))
-        return count_statement_rows(
-            connection, f"SELECT DISTINCT place FROM ended WHERE {where}", where.values, query.limit
-        )
+        sql = f"SELECT DISTINCT place FROM ended WHERE {where}"
+        return count_statement_rows(connection, sql, where.values, query.limit)
     return len(find_sqlite_rows(connection, kind, query))
 
 
@@ -249,8 +246,7 @@ class SqliteIndexScan:
         self._values = head.values + where.values
         self._end = order_and_limit_clause([str(n) for n, _ in enumerate(place, 1)], listing)
         # An ascending index has the order of the page: what it takes if all match is the page.
-        first = max(listing.query.limit, LEAST_CHUNK) if self._is_up else FIRST_CHUNK
-        self._chunk = min(first, MAX_CHUNK)
+        self._chunk = min(max(listing.query.limit, LEAST_CHUNK), MAX_CHUNK) if self._is_up else FIRST_CHUNK
 
     def in_order(self, places: str = "", *values: Any) -> list[IndexRow]:
         """Return the page by an index of its own, or of those at the positions that a statement finds."""

@@ -59,10 +59,8 @@ class SqliteStore(Store):
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""
         thread, items = moment.thread, moment.items
-        own, changes = (
-            sqlite_record_change(thread, moment.event),
-            [sqlite_record_change(*other) for other in moment.others],
-        )
+        own = sqlite_record_change(thread, moment.event)
+        changes = [sqlite_record_change(*other) for other in moment.others]
         output, jobs = None if items is None else stream_item_rows(items), submitted_job_rows(moment.jobs)
 
         def save_all(connection: sqlite3.Connection) -> None:
@@ -80,9 +78,8 @@ class SqliteStore(Store):
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         change = sqlite_record_change(record, event)
-        payloads = [
-            (to_json(payload).decode(), *record.key, record.record, version) for version, payload in left.items()
-        ]
+        name = (*record.key, record.record)
+        payloads = [(to_json(payload).decode(), *name, version) for version, payload in left.items()]
 
         def replace(connection: sqlite3.Connection) -> None:
             if isinstance(record, Request):
@@ -154,10 +151,8 @@ class SqliteStore(Store):
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         def move(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO cursors (name, position) VALUES (?, ?)", [name, START])
-            moved = connection.execute(
-                "UPDATE cursors SET position = ? WHERE name = ? AND position = ?", [new, name, old]
-            )
-            if not moved.rowcount:
+            sql = "UPDATE cursors SET position = ? WHERE name = ? AND position = ?"
+            if not connection.execute(sql, [new, name, old]).rowcount:
                 raise ConflictError.cursor_moved(name, old)
 
         await self._database.write(move)
@@ -192,9 +187,8 @@ def sqlite_record_change(record: Record, event: Event | None) -> SqliteRecordCha
 
 def save_sqlite_record(connection: sqlite3.Connection, change: SqliteRecordChange) -> None:
     """Write the next version and its event, or raise `ConflictError`."""
-    saved = (insert_sqlite_record if change.columns["version"] == 1 else update_sqlite_record)(
-        connection, change.table, change.columns
-    )
+    write = insert_sqlite_record if change.columns["version"] == 1 else update_sqlite_record
+    saved = write(connection, change.table, change.columns)
     if not saved.rowcount:
         raise ConflictError()
     if change.terms is not None:
