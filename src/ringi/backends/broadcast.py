@@ -59,12 +59,12 @@ class BroadcastNotifier(Notifier):
         try:
             await ready
         except BaseException:
-            await self._end()
+            await cancel_all(*self._tasks)
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._end()
+        await cancel_all(*self._tasks)
         await self._send_batches()
 
     async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
@@ -72,9 +72,6 @@ class BroadcastNotifier(Notifier):
         self.wake(topic, items)
         self._topics[topic] = None
         self._has_topics.set()
-
-    async def _end(self) -> None:
-        await cancel_all(*self._tasks)
 
     async def _send_forever(self) -> None:
         while True:
