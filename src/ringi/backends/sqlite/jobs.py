@@ -125,7 +125,8 @@ class SqliteJobs(ClaimedJobs):
     async def _renew(self, jobs: Sequence[Job]) -> None:
         sql = "UPDATE jobs SET claimed_until = ? WHERE key IN (SELECT value FROM json_each(?)) AND claimed_by = ?"
         keys = json.dumps([job.key for job in jobs])
-        await self._execute(sql, (now_in_microseconds() + int(claimed_jobs.CLAIM_SECONDS * 1e6), keys, self._me))
+        until = now_in_microseconds() + int(claimed_jobs.CLAIM_SECONDS * 1e6)
+        await self._database.write(lambda connection: connection.execute(sql, (until, keys, self._me)))
 
     async def _finish(self, job: Job) -> bool:
         def change(connection: sqlite3.Connection) -> bool:
@@ -137,13 +138,8 @@ class SqliteJobs(ClaimedJobs):
 
     async def _free(self, job: Job, seconds: float) -> None:
         sql = "UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = ? WHERE key = ? AND claimed_by = ?"
-        await self._execute(sql, (now_in_microseconds() + int(seconds * 1e6), job.key, self._me))
-
-    async def _execute(self, sql: str, values: Sequence[object]) -> None:
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(sql, values)
-
-        await self._database.write(change)
+        run_at = now_in_microseconds() + int(seconds * 1e6)
+        await self._database.write(lambda connection: connection.execute(sql, (run_at, job.key, self._me)))
 
 
 def now_in_microseconds() -> int:
