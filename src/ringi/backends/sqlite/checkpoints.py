@@ -78,7 +78,9 @@ class FencedSqliteSaver(FencedCheckpointSaver):
         return await self._database.write(lambda connection: self._fenced(connection, method, *args))
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
-        self._refuse_other(self._now(connection))
+        sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
+        row = connection.execute(sql, self._held.key).fetchone()
+        self._refuse_other(record_from_body(Thread, row[0]) if row else None)
         result = call_saver_method(self._saver(connection), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
@@ -97,11 +99,6 @@ class FencedSqliteSaver(FencedCheckpointSaver):
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""
         return SqliteSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
-
-    def _now(self, connection: sqlite3.Connection) -> Thread | None:
-        sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
-        row = connection.execute(sql, self._held.key).fetchone()
-        return record_from_body(Thread, row[0]) if row else None
 
 
 async def create_checkpoint_tables(database: SqliteDatabase) -> None:
