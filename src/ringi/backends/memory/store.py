@@ -149,6 +149,7 @@ def record_matches_query(record: Record, query: Query) -> bool:
 
 def request_meets_conditions(request: Request, query: Query) -> bool:
     """Return whether the request meets every condition that the query sets."""
+    person = query.assigned_or_claimed_by
     equal: list[tuple[Any, Any]] = [
         (query.kind, request.kind),
         (query.priority, request.priority or "normal"),
@@ -165,10 +166,7 @@ def request_meets_conditions(request: Request, query: Query) -> bool:
         and (query.group is None or f"group:{query.group}" in request_audiences(request))
         and (query.asked_by is None or request.is_from(query.asked_by))
         and (query.viewer is None or request.is_seen_by(query.viewer))
-        and (
-            query.assigned_or_claimed_by is None
-            or query.assigned_or_claimed_by in (request.assignee, request.claimed_by)
-        )
+        and (person is None or person in (request.assignee, request.claimed_by))
         and (query.ended_since is None or (request.ended_at is not None and request.ended_at >= query.ended_since))
         and (query.expired_at is None or request.is_due(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
