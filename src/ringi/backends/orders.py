@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ringi.domain.endings import ended_query, is_order_by_end
-from ringi.domain.endings import place_of_ended_request as ended_place_of
+from ringi.domain.endings import ended_query, is_order_by_end, place_of_ended_request
 from ringi.domain.record import Query, Record, parse_record_cursor, unix_microseconds
 from ringi.domain.request import Request
 from ringi.domain.urgency import is_urgent_order, urgency_rank_spans, urgent_query
@@ -77,9 +76,8 @@ def ordered_listing(kind: type[Record], query: Query) -> OrderedListing:
     if issubclass(kind, Request) and is_order_by_end(query):
         ended = ended_query(query)
         since = unix_microseconds(query.ended_since) if query.ended_since else LEAST
-        return OrderedListing(
-            ended.query, [IndexSpan("ended_at", since, MOST, ended.after)], ended.after, ended_place_of
-        )
+        span = IndexSpan("ended_at", since, MOST, ended.after)
+        return OrderedListing(ended.query, [span], ended.after, place_of_ended_request)
     after = parse_record_cursor(query.before) if query.before else None
     span = IndexSpan("created_at", LEAST, MOST, after)
     return OrderedListing(query, [span], after, creation_place)
