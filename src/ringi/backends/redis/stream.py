@@ -40,9 +40,8 @@ class RedisStream(Stream):
         return last
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
-        number = int(
-            await self._replace(self._keys(key), [last, new_redis_write_token(), *stream_items_as_text(items)])
-        )
+        arguments = [last, new_redis_write_token(), *stream_items_as_text(items)]
+        number = int(await self._replace(self._keys(key), arguments))
         if number < 0:
             raise ConflictError
         return number
