@@ -110,9 +110,8 @@ class ReadOnlySqlite(SqliteDatabase):
             raise self._refused(UNREADABLE.format(error)) from error
         except sqlite3.DatabaseError as error:
             raise self._refused(NO_DATABASE.format(error)) from error
-        refuse_other_schema(
-            f"sqlite:///{self.path}", number if has_tables else None, oldest, backend_migrations("sqlite")
-        )
+        applied = number if has_tables else None
+        refuse_other_schema(f"sqlite:///{self.path}", applied, oldest, backend_migrations("sqlite"))
 
     def _refused(self, why: str) -> SettingError:
         return SettingError("url", f"sqlite:///{self.path}", why)
@@ -123,24 +122,15 @@ class DamagedSqliteStore(SqliteStore):
 
     uninspected = ""
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
+    async def events(self, after: Position = START, limit: int = 100, **conditions: Any) -> list[Event]:
         try:
-            return await super().events(after, limit, tenant=tenant, record_id=record_id, max_bytes=max_bytes)
+            return await super().events(after, limit, **conditions)
         except UnreadableError:
             raise
         except UnavailableError as error:
             if limit > 1:
-                fewer = max(1, limit // 8)
-                return await self.events(after, fewer, tenant=tenant, record_id=record_id, max_bytes=max_bytes)
-            if record_id is not None:
+                return await self.events(after, max(1, limit // 8), **conditions)
+            if conditions.get("record_id") is not None:
                 raise
             number = parse_position_number(after)
             next = await self._database.read(lambda c: next_readable_position(c, "events", "position", number))
@@ -187,12 +177,11 @@ def check_sqlite_integrity(connection: sqlite3.Connection) -> list[str]:
 
 def next_readable_position(connection: sqlite3.Connection, table: str, column: str, after: int) -> int:
     """Return the first readable position after an unreadable one; `LAST` if there is none."""
+    sql = f"SELECT * FROM {table} WHERE {column} >= ? ORDER BY {column} LIMIT 1"
 
     def is_readable(place: int) -> bool:
         try:
-            connection.execute(
-                f"SELECT * FROM {table} WHERE {column} >= ? ORDER BY {column} LIMIT 1", [place]
-            ).fetchall()
+            connection.execute(sql, [place]).fetchall()
         except sqlite3.DatabaseError:
             return False
         return True
