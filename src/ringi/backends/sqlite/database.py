@@ -14,7 +14,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import backend_migrations, refuse_unknown_schema
@@ -199,9 +198,7 @@ class FairLock:
         lock(self._turn)
         unlock(self._next)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         unlock(self._turn)
 
     def close(self) -> None:
