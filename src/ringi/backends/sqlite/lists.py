@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, cached_property
 from hashlib import blake2b
 from heapq import merge
@@ -153,9 +152,13 @@ def find_sqlite_rows(connection: sqlite3.Connection, kind: type[Record], query: 
     scan = SqliteIndexScan(connection, kind, ordered_listing(kind, query))
     if kind is not Request or query_has_own_index(query):
         return scan.in_order()
-    with sqlite_snapshot(connection):
+    # As of one moment: otherwise a request could move between lists and be missed between two statements.
+    connection.execute("BEGIN")
+    try:
         few = scan.few()
         return scan.in_order(*few) if few else first_search_to_finish(scan.ways())
+    finally:
+        connection.execute("COMMIT")
 
 
 def find_overdue_bodies(connection: sqlite3.Connection, query: Query) -> list[str]:
@@ -210,16 +213,6 @@ def count_sqlite_matches(connection: sqlite3.Connection, kind: type[Record], que
 def count_statement_rows(connection: sqlite3.Connection, sql: str, values: Sequence[object], limit: int) -> int:
     """Return the number of rows of a statement, up to a limit."""
     return int(connection.execute(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*values, limit]).fetchone()[0])
-
-
-@contextmanager
-def sqlite_snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read as of one moment: otherwise a request could move between lists and be missed between two statements."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")
 
 
 def first_search_to_finish(scans: Sequence[Generator[None, None, list[IndexRow]]]) -> list[IndexRow]:
