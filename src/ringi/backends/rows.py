@@ -58,25 +58,21 @@ def record_columns(record: Record) -> Columns:
         }
         if record.version == 1:
             columns |= {"kind": record.kind, "priority": record.priority or "normal", "thread_id": record.thread_id}
-        # An erasure removes the tool and perhaps the agent.
-        return columns | list_order_columns(record) if record.version == 1 or record.erased else columns
+        if record.version == 1 or record.erased:  # An erasure removes the tool and perhaps the agent.
+            columns |= {
+                "tool": record.action.name if record.action else None,
+                "agent": record.agent,
+                "tier": record.tier or "low",
+                "rank": urgency_rank(record),
+                "deadline": unix_microseconds(record.deadline) if record.deadline else None,
+            }
+        return columns
     if isinstance(record, Thread):
         lease = unix_microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
     if isinstance(record, Journal):
         return columns
     raise TypeError(type(record))
-
-
-def list_order_columns(request: Request) -> Columns:
-    """Return the columns of a request by which lists are filtered and ordered."""
-    return {
-        "tool": request.action.name if request.action else None,
-        "agent": request.agent,
-        "tier": request.tier or "low",
-        "rank": urgency_rank(request),
-        "deadline": unix_microseconds(request.deadline) if request.deadline else None,
-    }
 
 
 def event_to_row(event: Event) -> tuple[Any, ...]:
