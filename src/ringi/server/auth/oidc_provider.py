@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 import math
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jwt
@@ -47,11 +47,11 @@ CODE_REFUSED = "the provider refused the code"
 class OidcEndpoints(NamedTuple):
     """The endpoints of the provider."""
 
+    supports_basic: bool
     authorization: str
     token: str
     keys: str
-    userinfo: str | None
-    supports_basic: bool
+    userinfo: str | None = None
 
 
 class OidcProvider:
@@ -97,16 +97,12 @@ class OidcProvider:
                 ask for the time of the sign-in.
             acr_values: The ways to sign in that are asked for, best first.
         """
-        more: dict[str, Any] = {} if max_age is None else {"max_age": max_age}
-        if max_age == 0:
-            # Some providers know only one of the two parameters.
-            more["prompt"] = "login"
-        if acr_values:
-            more["acr_values"] = " ".join(acr_values)
-        async with self._client() as client:
-            url = (await self.endpoints()).authorization
+        # Some providers know only one of `max_age` and `prompt`. A parameter that is None is left out.
+        endpoints, prompt = await self.endpoints(), "login" if max_age == 0 else None
+        more = {"nonce": nonce, "max_age": max_age, "prompt": prompt, "acr_values": " ".join(acr_values) or None}
+        async with self._client(endpoints) as client:
             address, _ = client.create_authorization_url(
-                url, state=state, nonce=nonce, code_verifier=verifier, redirect_uri=redirect_uri, **more
+                endpoints.authorization, state=state, code_verifier=verifier, redirect_uri=redirect_uri, **more
             )
             return str(address)
 
@@ -115,9 +111,10 @@ class OidcProvider:
         import httpx2
         from authlib.common.errors import AuthlibBaseError
 
-        url = (await self.endpoints()).token
+        endpoints = await self.endpoints()
+        url = endpoints.token
         try:
-            async with self._client() as client:
+            async with self._client(endpoints) as client:
                 tokens = await client.fetch_token(
                     url, grant_type="authorization_code", code=code, code_verifier=verifier, redirect_uri=redirect_uri
                 )
@@ -138,14 +135,9 @@ class OidcProvider:
 
         header, claims = await self._decode(tokens["id_token"])
         client_id, access_token = self._settings.client_id, tokens.get("access_token")
-        options: dict[str, Any] = {
-            "iss": {"essential": True, "value": self._settings.issuer},
-            "aud": {"essential": True, "value": client_id},
-            "nonce": {"essential": True},
-        }
-        params = {"client_id": client_id, "access_token": access_token}
+        rules, params = self._claim_rules(client_id, "nonce"), {"client_id": client_id, "access_token": access_token}
         with invalid_as_sign_in_error():
-            CodeIDToken(claims, header, options, params).validate(leeway=LEEWAY_SECONDS)
+            CodeIDToken(claims, header, rules, params).validate(leeway=LEEWAY_SECONDS)
         if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
             raise SignInError("the token belongs to another sign-in")
         return await self._complete(claims, access_token)
@@ -155,19 +147,20 @@ class OidcProvider:
         from authlib.oauth2.claims import JWTClaims
 
         header, claims = await self._decode(token)
-        options: dict[str, Any] = {
-            "iss": {"essential": True, "value": self._settings.issuer},
-            "aud": {"essential": True, "value": self._settings.audience or self._settings.client_id},
-            **{name: {"essential": True} for name in ("sub", "exp", "iat")},
-        }
+        rules = self._claim_rules(self._settings.audience or self._settings.client_id, "sub", "exp", "iat")
         with invalid_as_sign_in_error():
-            JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
+            JWTClaims(claims, header, rules).validate(leeway=LEEWAY_SECONDS)
         is_access = is_oidc_access_token(header, claims, self._settings.client_id)
         if not is_access and not self._settings.takes_id_tokens:
             what = "this is an ID token, which only proves a sign-in, or nothing marks it as an access token"
             remedy = "send an access token with the claim scope or scp, or with the type at+jwt"
             raise SignInError(f"{what}: {remedy}, or set RINGI_OIDC_ID_TOKENS=1 on the server")
         return await self._complete(claims, token)
+
+    def _claim_rules(self, audience: str, *others: str) -> dict[str, Any]:
+        values = {"iss": self._settings.issuer, "aud": audience}
+        rules: dict[str, Any] = {name: {"essential": True, "value": value} for name, value in values.items()}
+        return rules | {name: {"essential": True} for name in others}
 
     async def _complete(self, claims: dict[str, Any], access_token: str | None) -> dict[str, Any]:
         """Return claims supplemented by the required claims of UserInfo; the token's own claims take precedence."""
@@ -187,9 +180,8 @@ class OidcProvider:
             header = jws.extract_compact(token.encode()).headers()
             key = await self._key(header.get("kid"))
             algorithm = str(header.get("alg"))
-            if algorithm not in ALGORITHMS or algorithm != (
-                key.alg or KEY_ALGORITHMS[oidc_key_type(key.as_dict(private=False))]
-            ):
+            own = key.alg or KEY_ALGORITHMS[oidc_key_type(key.as_dict(private=False))]
+            if algorithm not in ALGORITHMS or algorithm != own:
                 raise SignInError(f"the token has the unsupported signature algorithm {algorithm!r}")
             decoded = jwt.decode(token, key, [algorithm])
             return decoded.header, decoded.claims
@@ -208,33 +200,27 @@ class OidcProvider:
     async def _read_keys(self) -> None:
         from joserfc import jwk
 
-        key_set = await self._read((await self.endpoints()).keys)
-        usable = [
-            key
-            for key in key_set.get("keys", [])
-            if oidc_key_type(key) in KEY_ALGORITHMS and key.get("use", "sig") == "sig"
-        ]
+        keys = (await self._read((await self.endpoints()).keys)).get("keys", [])
+        usable = [key for key in keys if oidc_key_type(key) in KEY_ALGORITHMS and key.get("use", "sig") == "sig"]
         self._keys = {key.get("kid"): jwk.import_key(key) for key in usable}
         if len(usable) == 1:
             # A provider with a single key may omit the key id.
             self._keys[None] = next(iter(self._keys.values()))
         self._keys_at = time.monotonic()
 
-    @asynccontextmanager
-    async def _client(self) -> AsyncIterator[Any]:
+    def _client(self, endpoints: OidcEndpoints) -> Any:
         from authlib.integrations.httpx_client import AsyncOAuth2Client
 
-        settings, endpoints = self._settings, await self.endpoints()
+        settings = self._settings
         method = "client_secret_basic" if endpoints.supports_basic else "client_secret_post"
-        async with AsyncOAuth2Client(
+        return AsyncOAuth2Client(
             settings.client_id,
             settings.client_secret,
             token_endpoint_auth_method=method if settings.client_secret else "none",
             scope=settings.scopes,
             code_challenge_method="S256",
             timeout=CALL_SECONDS,
-        ) as client:
-            yield client
+        )
 
     async def _read(self, url: str, headers: dict[str, str] | None = None) -> dict[str, Any]:
         import httpx2
@@ -285,15 +271,12 @@ def oidc_unavailable_error(url: str, reason: object) -> RefusalError:
 def oidc_endpoints_from_metadata(issuer: str, metadata: dict[str, Any]) -> OidcEndpoints:
     """Return the endpoints that a provider publishes; raise `RefusalError` if one is missing or unsafe."""
     methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-    userinfo = metadata.get("userinfo_endpoint")
+    names = ["authorization_endpoint", "token_endpoint", "jwks_uri"]
+    if metadata.get("userinfo_endpoint"):
+        names.append("userinfo_endpoint")
     try:
-        return OidcEndpoints(
-            authorization=safe_server_url("authorization_endpoint", str(metadata["authorization_endpoint"])),
-            token=safe_server_url("token_endpoint", str(metadata["token_endpoint"])),
-            keys=safe_server_url("jwks_uri", str(metadata["jwks_uri"])),
-            userinfo=safe_server_url("userinfo_endpoint", str(userinfo)) if userinfo else None,
-            supports_basic="client_secret_basic" in methods,
-        )
+        urls = [safe_server_url(name, str(metadata[name])) for name in names]
+        return OidcEndpoints("client_secret_basic" in methods, *urls)
     except (KeyError, SettingError) as error:
         raise oidc_unavailable_error(issuer, f"its metadata are incomplete or unsafe: {error}") from error
 
@@ -303,21 +286,15 @@ def oidc_key_type(key: dict[str, Any]) -> str:
     return str(key.get("crv") or key.get("kty"))
 
 
-def oidc_sign_in_time(claims: dict[str, Any]) -> float | None:
-    """Return the time at which a person signed in at the provider; None if the claims do not state it."""
-    value = claims.get("auth_time")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise SignInError("the token's claim auth_time is not a number of seconds since 1970")
-    # A provider with a fast clock must not make a sign-in last longer.
-    return min(float(value), time.time())
-
-
-def oidc_sign_in_method(claims: dict[str, Any]) -> str | None:
-    """Return how a person signed in at the provider; None if the claims do not state it."""
-    value = claims.get("acr")
-    return value if isinstance(value, str) else None
+def oidc_sign_in(oidc: Oidc, claims: dict[str, Any]) -> VerifiedToken:
+    """Return the sign-in that the claims of a token describe, or raise the error that refuses them."""
+    caller, at, acr = Principal(*oidc_person(oidc, claims)), claims.get("auth_time"), claims.get("acr")
+    if at is not None:
+        if isinstance(at, bool) or not isinstance(at, int | float) or not math.isfinite(at):
+            raise SignInError("the token's claim auth_time is not a number of seconds since 1970")
+        # A provider with a fast clock must not make a sign-in last longer.
+        at = min(float(at), time.time())
+    return VerifiedToken(caller, None, signed_in_at=at, acr=acr if isinstance(acr, str) else None)
 
 
 def oidc_person(oidc: Oidc, claims: dict[str, Any]) -> AuthenticatedPerson:
@@ -372,11 +349,8 @@ class OidcBearerTokens:
     async def _verified(self, token: str) -> VerifiedToken:
         try:
             claims = await self._provider.bearer_claims(token)
-            signed_in_at = oidc_sign_in_time(claims)
+            sign_in = oidc_sign_in(self._oidc, claims)
         except SignInError as error:
             raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
-        caller = Principal(*oidc_person(self._oidc, claims))
         metadata = TokenMetadata(token_digest(token), float(claims["iat"]))
-        return VerifiedToken(
-            caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at, acr=oidc_sign_in_method(claims)
-        )
+        return sign_in._replace(expires_at=float(claims["exp"]), metadata=metadata)

@@ -22,17 +22,10 @@ from ringi.base.bounded import Bounded
 from ringi.base.texts import error_code
 from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
-from ringi.server.auth.authenticator import (
-    ALGORITHM,
-    Authenticator,
-    Principal,
-    VerifiedToken,
-    server_base_path,
-    set_session,
-)
-from ringi.server.auth.oidc_provider import OidcProvider, oidc_person, oidc_sign_in_method, oidc_sign_in_time
+from ringi.server.auth.authenticator import ALGORITHM, Authenticator, server_base_path, set_session
+from ringi.server.auth.oidc_provider import OidcProvider, oidc_sign_in
 from ringi.server.calls import reply
-from ringi.server.identity import AuthenticatedPerson, Oidc
+from ringi.server.identity import Oidc
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
 from ringi.server.problems import problem_response
@@ -59,12 +52,6 @@ class SignInAttempt(NamedTuple):
     next: str
     exp: int
 
-    @classmethod
-    def start(cls, next: str | None) -> SignInAttempt:
-        """Return a new attempt that leads to a path of this server."""
-        fresh = [secrets.token_urlsafe(32) for _ in range(3)]
-        return cls(fresh[0], fresh[1], fresh[2], safe_local_path(next), int(time.time()) + ATTEMPT_SECONDS)
-
 
 def safe_local_path(path: str | None) -> str:
     """Return a path on this server, else `/`: a sign-in must not redirect to another site."""
@@ -75,11 +62,10 @@ class SignInRoutes:
     """The routes for signing in."""
 
     def __init__(self, auth: Authenticator, settings: ServerSettings, provider: OidcProvider | None) -> None:
-        self._auth, self._oidc = auth, settings.oidc
+        self._auth, self._oidc, self._provider = auth, settings.oidc, provider
         self._needs_time = bool(settings.fresh_sign_in)
         tiers = [tier for tier in reversed(get_args(Tier)) if tier in settings.sign_in_acr]
         self._acr_values = list(dict.fromkeys(settings.sign_in_acr[tier] for tier in tiers))
-        self._provider = provider
         self._secret = auth.keys.derive("sign in")
         self._used_states = Bounded[str, None](CACHE_SIZE)
 
@@ -103,18 +89,13 @@ class SignInRoutes:
         With `fresh`, the provider asks for the credentials again, even if the person is signed in there.
         """
         oidc, provider = self._parts()
-        attempt = SignInAttempt.start(next)
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        attempt = SignInAttempt(state, nonce, verifier, safe_local_path(next), int(time.time()) + ATTEMPT_SECONDS)
         # A provider must state the time of the sign-in only if it is asked for a maximum age.
         max_age = 0 if fresh else int(oidc.session_seconds) if self._needs_time else None
+        acr_values, address = self._acr_values if fresh else (), self._own_address(http)
         try:
-            url = await provider.authorization_url(
-                self._own_address(http),
-                attempt.state,
-                attempt.nonce,
-                attempt.verifier,
-                max_age,
-                self._acr_values if fresh else (),
-            )
+            url = await provider.authorization_url(address, state, nonce, verifier, max_age, acr_values)
         except RingiError as error:
             return sign_in_error_response(http, error)
         response = RedirectResponse(url, 302)
@@ -132,12 +113,7 @@ class SignInRoutes:
         return response
 
     async def finish(
-        self,
-        http: HttpRequest,
-        state: str = "",
-        code: str = "",
-        error: str = "",
-        iss: str | None = None,
+        self, http: HttpRequest, state: str = "", code: str = "", error: str = "", iss: str | None = None
     ) -> HttpResponse:
         """Complete a sign-in at the provider, and set the page's cookie."""
         self._parts()
@@ -156,9 +132,15 @@ class SignInRoutes:
             raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         claims = await provider.claims(tokens, attempt.nonce)
-        person, signed_in_at, acr = oidc_person(oidc, claims), oidc_sign_in_time(claims), oidc_sign_in_method(claims)
+        sign_in, now = oidc_sign_in(oidc, claims), time.time()
+        if sign_in.signed_in_at is None:
+            sign_in = sign_in._replace(signed_in_at=now)
+        # Use does not renew it: the provider must confirm the person's access again.
+        token, seconds = self._auth.create_session(sign_in, now + oidc.session_seconds)
+        if len(token) > LONGEST_COOKIE:
+            what = f"{len(sign_in.principal.groups)} groups do not fit in a cookie"
+            raise SignInError(f"{what}; the provider must send fewer")
         response = RedirectResponse(server_base_path(http.scope) + attempt.next, 302)
-        token, seconds = self._create_session(oidc, person, signed_in_at, acr)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
         response.delete_cookie(COOKIE, path=server_base_path(http.scope) + PATH, httponly=True, samesite="lax")
         return response
@@ -181,32 +163,12 @@ class SignInRoutes:
         self._used_states[attempt.state] = None
         return attempt
 
-    def _create_session(
-        self, oidc: Oidc, person: AuthenticatedPerson, signed_in_at: float | None, acr: str | None
-    ) -> tuple[str, float]:
-        # Use does not renew it: the provider must confirm the person's access again.
-        now = time.time()
-        signed_in_at = now if signed_in_at is None else signed_in_at
-        verified = VerifiedToken(Principal(*person), None, signed_in_at=signed_in_at, acr=acr)
-        token, seconds = self._auth.create_session(verified, now + oidc.session_seconds)
-        if len(token) > LONGEST_COOKIE:
-            what = f"{len(person.groups)} groups do not fit in a cookie"
-            raise SignInError(f"{what}; the provider must send fewer")
-        return token, seconds
-
     def _own_address(self, http: HttpRequest) -> str:
         base = self._oidc and self._oidc.public_url
         return f"{base or f'{http.url.scheme}://{http.url.netloc}{server_base_path(http.scope)}'}{PATH}/callback"
 
     def _is_https(self, http: HttpRequest) -> bool:
         return self._own_address(http).startswith("https:")
-
-
-def sign_in_error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
-    """Return an error page for a person, or raise the error for a program."""
-    if not wants_html_page(http):
-        raise error
-    return sign_in_error_page(http, error, PATH)
 
 
 TEXTS = {
@@ -248,20 +210,20 @@ code{{display:block;overflow-wrap:anywhere;padding:.5rem .75rem;border:1px solid
 """
 
 
-def wants_html_page(http: HttpRequest) -> bool:
-    """Return whether the client is a browser, not a program."""
-    return "text/html" in http.headers.get("accept", "")
+def sign_in_error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
+    """Return an error page for a person, or raise the error for a program.
 
-
-def sign_in_error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
-    """Return the page for an error; the provider's message is escaped as text, and only in English."""
+    The provider's message is escaped as text, and only in English.
+    """
+    if "text/html" not in http.headers.get("accept", ""):
+        raise error
     language, base, problem = language_for(http.scope), server_base_path(http.scope), problem_response(error)
     page = TEXTS[language]
     why = page[{403: "stranger", 503: "unavailable"}.get(problem.status_code, "failed")]
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
     log.warning("sign-in failed (%s): %s", error_code(error), error)
     detail = str(error) if language == "en" else error_code(error)
-    links = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
+    links = {"language": language, "again_at": f"{base}{PATH}", "back_at": f"{base}/"}
     values = {**page, **links, "why": why, "detail": detail}
     escaped = {name: escape(text) for name, text in values.items()}
     headers = {name: value for name, value in problem.headers.items() if name == "retry-after"}
