@@ -47,14 +47,12 @@ class FeedItem(NamedTuple):
     before: Request | None = None
     """The request before a reassign: readers who lost access receive a `gone` event."""
 
-    def chunk_for(self, caller: Principal) -> bytes | None:
+    def chunk_for(self, caller: Principal) -> bytes:
         """Return the visible part of this event for the caller."""
-        if self.request is None:
-            return self.chunk or None
-        if may_read(caller, self.request):
+        if self.request is None or may_read(caller, self.request):
             return self.chunk
         if not self.before or not may_read(caller, self.before):
-            return None
+            return b""
         # A reassign event for readers who may no longer read the request.
         return encode_sse(hidden_request_event_json(self.event), id=self.event.position, name=self.event.type)
 
@@ -87,7 +85,7 @@ class EventHub:
         self._recent_bytes = 0
         self._number = self._dropped = 0
         self._last: Position | None = None
-        self._progress: list[asyncio.Future[None]] = []
+        self._progress = asyncio.Event()
         self._following: AsyncExitStack | None = None
         self._starting = asyncio.Lock()
 
@@ -98,10 +96,8 @@ class EventHub:
 
     async def check(self, tenant: str, after: Position) -> None:
         """Raise `InvalidError` for an invalid or future position."""
-        if not after:
-            return
-        later = await self._single_flight.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
-        if later:
+        read_next = partial(self._store.events, after, 1, tenant=tenant)
+        if not after or await self._single_flight.read((tenant, after), read_next):
             return
         tail = await self._store.tail()
         while after != tail and not await self._store.events(after, 1):
@@ -126,9 +122,7 @@ class EventHub:
     def leave(self, connection: StreamConnection, id: str) -> None:
         """Unsubscribe a connection."""
         key = Key(connection.caller.tenant, id)
-        groups = self._subscribers.get(key)
-        if groups is None:
-            return
+        groups = self._subscribers[key]
         groups[connection.caller].discard(connection)
         if not groups[connection.caller]:
             del groups[connection.caller]
@@ -144,19 +138,16 @@ class EventHub:
             self._following = None
 
     async def _send_history(self, connection: StreamConnection, key: Key, after: Position) -> None:
-        is_subscribed = False
-        while not is_subscribed:
+        while True:
             # Outside a turn: a stalled feed would hold all turns and block everyone's history.
             number = await self._single_flight.read(after, self._latest_number)
             async with connection.turns:
                 page = await self._single_flight.read((key, after), partial(self._page, key, after, number))
-            chunks = (item.chunk_for(connection.caller) for item in page.items)
-            if chunk := b"".join(chunk for chunk in chunks if chunk):
+            if chunk := b"".join(item.chunk_for(connection.caller) for item in page.items):
                 await connection.write(chunk)
             after = page.items[-1].event.position if page.items else after
-            if not page.has_more:
-                sent = {item.event.position for item in page.items if item.chunk}
-                is_subscribed = self._subscribe(connection, key, page.number, sent)
+            if not page.has_more and self._subscribe(connection, key, page):
+                return
 
     async def _page(self, key: Key, after: Position, number: int) -> HistoryPage:
         events = await self._store.events(
@@ -165,12 +156,12 @@ class EventHub:
         has_more = len(events) == PAGE or isinstance(events, CutPage)
         return HistoryPage(number, await self._items(events, is_live=False), has_more)
 
-    def _subscribe(self, connection: StreamConnection, key: Key, number: int, sent: set[Position]) -> bool:
-        """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
-        if number < self._dropped or connection.is_over:
+    def _subscribe(self, connection: StreamConnection, key: Key, page: HistoryPage) -> bool:
+        """Subscribe a connection that has received all up to the number of a page, and the page."""
+        if page.number < self._dropped or connection.is_over:
             return connection.is_over
-        connection.skip = sent
-        for item in [item for item in self._recent if item.number > number and key in _keys_of(item)]:
+        connection.skip = {item.event.position for item in page.items if item.chunk}
+        for item in [item for item in self._recent if item.number > page.number and key in _keys_of(item)]:
             _push(connection, item, item.chunk_for(connection.caller))
         connection.skip.difference_update(self._recent_positions)
         self._subscribers[key][connection.caller].add(connection)
@@ -192,19 +183,12 @@ class EventHub:
         tail = await self._store.tail()
         while self._last is None or (tail != self._last and tail not in self._recent_positions):
             self._notifier.wake(TOPIC)
-            if not await self._wait_for_progress():
+            try:
+                async with asyncio.timeout(self._notifier.recheck_after):
+                    await self._progress.wait()
+            except TimeoutError:
                 tail = await self._store.tail()
         return self._number
-
-    async def _wait_for_progress(self) -> bool:
-        progress = asyncio.get_running_loop().create_future()
-        self._progress.append(progress)
-        try:
-            async with asyncio.timeout(self._notifier.recheck_after):
-                await progress
-        except TimeoutError:
-            return False
-        return True
 
     def _enqueue(self, events: Sequence[Event]) -> None:
         self._queue.extend(events)
@@ -216,7 +200,8 @@ class EventHub:
             while self._queue:
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 await self._deliver_batch(batch)
-                self._signal_progress()
+                progress, self._progress = self._progress, asyncio.Event()
+                progress.set()
         finally:
             self._delivering = None
 
@@ -229,7 +214,7 @@ class EventHub:
         except Exception:
             log.exception("events cannot be read: disconnecting all readers, which will resume")
             self._forget(batch)
-            for connection in self._connections():
+            for connection in [c for groups in self._subscribers.values() for held in groups.values() for c in held]:
                 connection.end()
             return
         for item in items:
@@ -244,12 +229,12 @@ class EventHub:
         bodies = ((request, _body(request)) for request in found)
         requests = {request.key: (request, body) for request, body in bodies if body}
         items = [_feed_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
-        return [await self._with_previous(item) if item.event.type == REASSIGNED else item for item in items]
+        return [await self._with_previous(item) for item in items]
 
     async def _with_previous(self, item: FeedItem) -> FeedItem:
-        if item.request is None:
-            return item
         event = item.event
+        if item.request is None or event.type != REASSIGNED:
+            return item
         history = await self._store.events(START, BATCH, tenant=event.tenant, record_id=event.record_id)
         return item._replace(before=assignment_before_event(item.request, event, history))
 
@@ -292,15 +277,6 @@ class EventHub:
         self._recent_positions.clear()
         self._recent_bytes = 0
 
-    def _signal_progress(self) -> None:
-        waiting, self._progress = self._progress, []
-        for progress in waiting:
-            if not progress.done():
-                progress.set_result(None)
-
-    def _connections(self) -> list[StreamConnection]:
-        return [c for groups in self._subscribers.values() for connections in groups.values() for c in connections]
-
 
 def _body(request: Request) -> bytes:
     try:
@@ -321,7 +297,7 @@ def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
     return FeedItem(0, event, request, chunk)
 
 
-def _push(connection: StreamConnection, item: FeedItem, chunk: bytes | None) -> None:
+def _push(connection: StreamConnection, item: FeedItem, chunk: bytes) -> None:
     if item.event.position in connection.skip:
         connection.skip.discard(item.event.position)
     elif chunk:
