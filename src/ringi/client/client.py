@@ -102,8 +102,10 @@ class Client(Inbox):
                 # Events arrive in bursts, and the first notification fetches all of them.
                 is_read = notified in known
                 while not is_read:
-                    events, position, is_read = await self._read_events(position, request_id)
-                    known = {event.position for event in events}
+                    events, next = await self._page(position, PAGE, request_id)
+                    # A page may end with events that the token may not see.
+                    position = next or (events[-1].position if events else position)
+                    is_read, known = next is None, {event.position for event in events}
                     for event in events:
                         yield event
 
@@ -121,8 +123,7 @@ class Client(Inbox):
         call = ApiCall(
             "GET", f"{request_path(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True
         )
-        content: bytes = await self.transport.call(call)
-        return content
+        return cast(bytes, await self.transport.call(call))
 
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:
         refuse_name(by)
@@ -140,8 +141,9 @@ class Client(Inbox):
         seen: Request | None = None
         while True:
             seconds_left = max(0.0, ends_at - time.monotonic())
+            call = ApiCall("GET", request_path(id), id, params={"wait": min(seconds_left, POLL_SECONDS)})
             try:
-                seen = await self._poll(id, seconds_left)
+                seen = request_from_server(await self.transport.call(call, retry_for=seconds_left))
             except UnavailableError:
                 if seen is None:
                     raise
@@ -157,15 +159,6 @@ class Client(Inbox):
         page = await self.transport.call(ApiCall("GET", "/v1/audit", request_id or "", params=params))
         return [event_from_server(tenant, item) for item in page["items"]], page["next"]
 
-    async def _read_events(self, position: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
-        events, next = await self._page(position, PAGE, request_id)
-        # A page may end with events that the token may not see.
-        return events, next or (events[-1].position if events else position), next is None
-
-    async def _poll(self, id: str, seconds: float) -> Request:
-        call = ApiCall("GET", request_path(id), id, params={"wait": min(seconds, POLL_SECONDS)})
-        return request_from_server(await self.transport.call(call, retry_for=seconds))
-
     async def perform(self, row: Operation, arguments: Mapping[str, Any]) -> Any:
         """Call a verb over HTTP, and return its result.
 
@@ -176,10 +169,9 @@ class Client(Inbox):
         call = call_of(row, row.to_wire(arguments))
         if row.repeat == "gone":
             return await self.transport.end(call)
-        if row.parameters and "cursor" in row.parameters.model_fields:
-            body = await self.transport.pages(
-                call, arguments.get("limit", row.parameters.model_fields["limit"].default)
-            )
+        fields = row.parameters.model_fields if row.parameters else {}
+        if "cursor" in fields:
+            body = await self.transport.pages(call, arguments.get("limit", fields["limit"].default))
         else:
             body = await self.transport.call(call)
         if get_origin(row.reply) is not Page:

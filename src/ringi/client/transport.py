@@ -102,16 +102,14 @@ class Transport:
             call: The call of the first page.
             limit: The maximum number of items.
         """
-        items: list[Any] = []
-        next = call.params.get("cursor")
+        items, params = list[Any](), dict(call.params)
         while len(items) < limit:
-            more = {} if next is None else {"cursor": next}
-            page = await self.call(replace(call, params={**call.params, "limit": limit - len(items), **more}))
+            page = await self.call(replace(call, params={**params, "limit": limit - len(items)}))
             items += page["items"]
-            next = page["next"]
-            if next is None:
+            params["cursor"] = page["next"]
+            if page["next"] is None:
                 break
-        return {"items": items, "next": next}
+        return {"items": items, "next": params.get("cursor")}
 
     async def call(self, call: ApiCall, *, retry_for: float | None = None) -> Any:
         """Return the JSON of the reply, None for an empty one, or raise the error that the server replied.
@@ -204,7 +202,11 @@ class Transport:
 
     async def _send(self, call: ApiCall) -> httpx.Response:
         headers = tracing.outgoing()
-        headers |= {"content-type": "application/json"} if call.body is not None else {}
+        content: bytes | None = None
+        if call.body is not None:
+            canonical(call.body)  # Refuses what is not portable JSON.
+            content = json.dumps(call.body, ensure_ascii=False).encode()
+            headers["content-type"] = "application/json"
         timeout = httpx.Timeout(GRACE_SECONDS + call.params.get("wait", 0), connect=GRACE_SECONDS)
         try:
             with self.lifetime.using():
@@ -212,7 +214,7 @@ class Transport:
                     call.method,
                     self.url + call.path,
                     params=dict(call.params),
-                    content=encode_json_body(call.body),
+                    content=content,
                     headers=headers,
                     timeout=timeout,
                 )
@@ -246,93 +248,61 @@ class RetryPolicy:
         await asyncio.sleep(seconds)
 
 
-def encode_json_body(body: Mapping[str, Any] | None) -> bytes | None:
-    """Return a body as bytes, or raise `InvalidError` if it is not portable JSON."""
-    if body is None:
-        return None
-    canonical(body)
-    return json.dumps(body, ensure_ascii=False).encode()
-
-
-@dataclass(frozen=True)
-class ErrorReply:
-    """The content of an error reply."""
-
-    call: ApiCall
-    status: int
-    problem: Mapping[str, Any]
-    retry_after: float
-
-    @property
-    def detail(self) -> str:
-        """The server's own message."""
-        return str(self.problem.get("detail", ""))
-
-
-ErrorFactory = Callable[[ErrorReply], RingiError]
+ErrorFactory = Callable[[ApiCall, Mapping[str, Any]], RingiError]
 
 ERROR_BY_CODE: dict[str, ErrorFactory] = {
-    "final": lambda reply: ConflictError.ended(
-        reply.call.id, str(reply.problem.get("state", "completed")), reply.problem.get("winner")
+    "final": lambda call, problem: ConflictError.ended(
+        call.id, str(problem.get("state", "completed")), problem.get("winner")
     ),
-    "pending": lambda reply: ConflictError.pending(reply.call.id),
-    "busy": lambda reply: ConflictError(reply.detail, "busy"),
-    "digest_mismatch": lambda reply: ConflictError.digest_mismatch(
-        reply.call.id, str((reply.call.body or {}).get("digest"))
+    "pending": lambda call, _: ConflictError.pending(call.id),
+    "busy": lambda _, problem: ConflictError(problem["detail"], "busy"),
+    "digest_mismatch": lambda call, _: ConflictError.digest_mismatch(call.id, str((call.body or {}).get("digest"))),
+    "claimed": lambda call, problem: ConflictError.claimed(call.id, str(problem.get("claimed_by", "somebody else"))),
+    "held": lambda call, problem: ConflictError.held(
+        call.id,
+        str(problem.get("responder", "somebody else")),
+        datetime.fromisoformat(str(problem["until"])) if "until" in problem else utc_now(),
     ),
-    "claimed": lambda reply: ConflictError.claimed(
-        reply.call.id, str(reply.problem.get("claimed_by", "somebody else"))
-    ),
-    "held": lambda reply: ConflictError.held(
-        reply.call.id,
-        str(reply.problem.get("responder", "somebody else")),
-        datetime.fromisoformat(str(reply.problem["until"])) if "until" in reply.problem else utc_now(),
-    ),
-    "under_review": lambda reply: ConflictError.under_review(reply.call.id, str(reply.problem.get("review", ""))),
-    "legal_hold": lambda reply: ConflictError.legal_hold(reply.call.id),
-    "different": lambda reply: ConflictError.different(reply.call.id),
-    "conflict": lambda reply: ConflictError(reply.detail),
-    "invalid": lambda reply: errors.InvalidError(
+    "under_review": lambda call, problem: ConflictError.under_review(call.id, str(problem.get("review", ""))),
+    "legal_hold": lambda call, _: ConflictError.legal_hold(call.id),
+    "different": lambda call, _: ConflictError.different(call.id),
+    "conflict": lambda _, problem: ConflictError(problem["detail"]),
+    "invalid": lambda _, problem: errors.InvalidError(
         [
             FieldError(each["field"], each["message"], each.get("code", "invalid"), each.get("params", {}))
-            for each in reply.problem.get("errors", [])
+            for each in problem.get("errors", [])
         ]
     ),
-    "not_found": lambda reply: errors.NotFoundError(reply.call.kind, reply.call.id),
-    "forbidden": lambda reply: errors.ForbiddenError(reply.detail),
-    "fresh_sign_in": lambda reply: errors.ForbiddenError(reply.detail, "fresh_sign_in"),
+    "not_found": lambda call, _: NotFoundError(call.kind, call.id),
+    "forbidden": lambda _, problem: errors.ForbiddenError(problem["detail"]),
+    "fresh_sign_in": lambda _, problem: errors.ForbiddenError(problem["detail"], "fresh_sign_in"),
 }
-"""Maps the code of a problem document to the error that the inbox raises."""
+"""Maps the code of a problem document to the error that the inbox raises; the document has a `detail`."""
 
 
 def error_from_reply(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
-    refusal = ErrorReply(call, reply.status_code, problem, retry_after_of_header(reply.headers.get("retry-after")))
-    code = problem.get("code")
-    if reply.status_code == 429:
-        return UnavailableError(refusal.detail or f"{call}: too many calls", refusal.retry_after, code="limit")
-    if reply.status_code == 503 or (reply.status_code in GATEWAY and call.is_repeatable):
-        return unreachable_server_error(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
-    if reply.status_code in GATEWAY:
-        return LostReplyError(str(call), f"HTTP {reply.status_code}")
-    if code not in ERROR_BY_CODE:
-        return unknown_reply_error(refusal, code)
-    return ERROR_BY_CODE[code](refusal)
+    detail, code, status = str(problem.get("detail", "")), problem.get("code"), reply.status_code
+    retry_after = retry_after_of_header(reply.headers.get("retry-after"))
+    if status == 429:
+        return UnavailableError(detail or f"{call}: too many calls", retry_after, code="limit")
+    if status == 503 or (status in GATEWAY and call.is_repeatable):
+        return unreachable_server_error(url, detail or f"HTTP {status}", retry_after)
+    if status in GATEWAY:
+        return LostReplyError(str(call), f"HTTP {status}")
+    if code in ERROR_BY_CODE:
+        return ERROR_BY_CODE[code](call, {**problem, "detail": detail})
+    if detail:
+        return HttpError(f"{call}: {status}: {detail}", status=status, code=code)
+    what = f"{call}: {status} without Ringi's JSON"
+    return HttpError(f"{what}: check that this is the address of a Ringi server", status=status)
 
 
 def unreachable_server_error(url: str, why: object, retry_after: float = 0.0) -> UnavailableError:
     """Return the error for a server that does not answer now."""
     what = f"{url} is not reachable ({why}): it is safe to try again later"
     return UnavailableError(what, retry_after, code="unreachable")
-
-
-def unknown_reply_error(reply: ErrorReply, code: str | None) -> HttpError:
-    """Return the error for a reply that no operation expects."""
-    if not reply.detail:
-        what = f"{reply.call}: {reply.status} without Ringi's JSON"
-        return HttpError(f"{what}: check that this is the address of a Ringi server", status=reply.status)
-    return HttpError(f"{reply.call}: {reply.status}: {reply.detail}", status=reply.status, code=code)
 
 
 def retry_after_of_header(retry_after: str | None) -> float:
