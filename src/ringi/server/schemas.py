@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
@@ -33,6 +33,8 @@ from ringi.server.uploads import AttachedFile, NewRun
 from ringi.statistics.figures import OverviewFigures
 from ringi.statistics.report import OversightReport
 
+T = TypeVar("T")
+
 
 def absent_if_none() -> Any:
     """Return a field that is absent from a reply while it is None."""
@@ -45,6 +47,20 @@ class View(BaseModel):
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.__name__ = cls.__qualname__ = name
+
+
+class PageOf(BaseModel, Generic[T]):
+    """A page of a list; `next` is the cursor of the following page."""
+
+    items: list[T]
+    next: str | None
+
+
+class WholeList(BaseModel, Generic[T]):
+    """A list that is never cut."""
+
+    items: list[T]
+    next: None
 
 
 class Count(BaseModel):
@@ -103,11 +119,8 @@ class AuditEvent(BaseModel):
     changed: dict[str, Any]
 
 
-class AuditPage(BaseModel):
+class AuditPage(PageOf[AuditEvent]):
     """A page of the audit trail, oldest first; `next` is the `after` of the following page."""
-
-    items: list[AuditEvent]
-    next: str | None
 
 
 class Access(BaseModel):
@@ -120,11 +133,8 @@ class Access(BaseModel):
     """The paths of the calls."""
 
 
-class AccessPage(BaseModel):
+class AccessPage(PageOf[Access]):
     """A page of the access log, oldest first; `next` is the `after` of the following page."""
-
-    items: list[Access]
-    next: str | None
 
 
 class LegalHold(StrictModel):
@@ -182,11 +192,9 @@ def _public(model: type[BaseModel], private: Set[str], description: str) -> type
 PublicRequest = _public(Request, PRIVATE, "A question for a person, its status and its answer.")
 
 
-class RequestPage(BaseModel):
+class RequestPage(PageOf[PublicRequest]):  # type: ignore[valid-type]
     """A page of requests, newest first or in the order `urgent` or `ended`."""
 
-    items: list[PublicRequest]  # type: ignore[valid-type]
-    next: str | None
     now: datetime | None = absent_if_none()
     """In the order `urgent`: the time of the first page. A request is overdue if its deadline, the nearer of due_at and
     expires_at, is not later."""
@@ -238,11 +246,8 @@ class BulkOutcome(BaseModel):
     problem: Problem | None = absent_if_none()
 
 
-class BulkResult(BaseModel):
+class BulkResult(WholeList[BulkOutcome]):
     """The results of a bulk call, in the order of its answers."""
-
-    items: list[BulkOutcome]
-    next: None
 
 
 class AgentView(View, name="Agent"):
@@ -256,11 +261,8 @@ class AgentView(View, name="Agent"):
     """True if a message may contain images."""
 
 
-class AgentPage(BaseModel):
+class AgentPage(WholeList[AgentView]):
     """All agents."""
-
-    items: list[AgentView]
-    next: None
 
 
 class RunStarted(BaseModel):
@@ -320,25 +322,16 @@ class ThreadView(ThreadSummary, View, name="Thread"):
     traceback: str | None = Field(default=None, description="For admins only")
 
 
-class ThreadPage(BaseModel):
+class ThreadPage(PageOf[ThreadSummary]):
     """A page of threads, newest first."""
 
-    items: list[ThreadSummary]
-    next: str | None
 
-
-class TroublePage(BaseModel):
+class TroublePage(PageOf[Trouble]):
     """Runs that need an operator: failed threads first, then stranded requests."""
 
-    items: list[Trouble]
-    next: str | None
 
-
-class AbsencePage(BaseModel):
+class AbsencePage(WholeList[Absence]):
     """All absences of the tenant, the first to end first."""
-
-    items: list[Absence]
-    next: None
 
 
 class KnownNames(View, name="People"):
@@ -351,25 +344,16 @@ class KnownNames(View, name="People"):
 MemoryView = _public(Memory, {"person"}, "An answer that the caller allowed agents to use in later threads.")
 
 
-class MemoryPage(BaseModel):
+class MemoryPage(PageOf[MemoryView]):  # type: ignore[valid-type]
     """A page of memories, newest question first."""
 
-    items: list[MemoryView]  # type: ignore[valid-type]
-    next: str | None
 
-
-class DeliveryPage(BaseModel):
+class DeliveryPage(WholeList[Delivery]):
     """The deliveries of a request, oldest first."""
 
-    items: list[Delivery]
-    next: None
 
-
-class EndpointCountsPage(BaseModel):
+class EndpointCountsPage(WholeList[EndpointCounts]):
     """The unfinished deliveries of each endpoint, by its name."""
-
-    items: list[EndpointCounts]
-    next: None
 
 
 class FeedEvent(BaseModel):
