@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
@@ -84,9 +84,10 @@ class RecordingSender:
 
     __slots__ = ("_is_refused", "_log", "_readers", "_scope", "_send")
 
-    def __init__(self, log: AuditorReadLog, readers: MutableSequence[Principal], scope: Scope, send: Send) -> None:
-        self._log, self._readers, self._scope, self._send = log, readers, scope, send
-        self._is_refused = False
+    def __init__(self, log: AuditorReadLog, scope: Scope, send: Send) -> None:
+        self._log, self._scope, self._send, self._is_refused = log, scope, send, False
+        # The authentication adds an auditor.
+        self._readers = scope[READERS] = list[Principal]()
 
     async def __call__(self, message: Message) -> None:
         """Send one part."""
@@ -110,13 +111,6 @@ def recorded_path(scope: Scope) -> str:
     parameters = QueryParams(scope["query_string"])
     named = [f"{name}={parameters[name]}" for name in RECORDED_PARAMETERS if name in parameters]
     return f"{path}?{'&'.join(named)}" if named else path
-
-
-def with_access_log(log: AuditorReadLog, scope: Scope, send: Send) -> Send:
-    """Return a `send` that records the read of an auditor, whom the authentication adds to the scope."""
-    readers: list[Principal] = []
-    scope[READERS] = readers
-    return RecordingSender(log, readers, scope, send)
 
 
 log = logging.getLogger(__name__)
@@ -158,8 +152,7 @@ class SecurityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        cookies: list[bytes] = []
-        scope[NEW_COOKIES] = cookies
+        cookies = scope[NEW_COOKIES] = list[bytes]()
         # Below another application's path, the host is that application's.
         is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not server_base_path(scope)
         sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)
@@ -170,7 +163,7 @@ class SecurityMiddleware:
                 scope = {**scope, "method": "GET", HEAD: True}
             parent = tracing.incoming(scope["headers"])
             with tracing.within(parent) if parent else nullcontext():
-                await self._app(scope, receive, with_access_log(self._log, scope, sender))
+                await self._app(scope, receive, RecordingSender(self._log, scope, sender))
         except Exception as error:
             if not isinstance(error, RingiError):
                 log.exception("%s %s failed", scope["method"], scope["path"])
@@ -201,15 +194,9 @@ class SecurityMiddleware:
         if len(hosts) != 1:
             raise MalformedError(f"the call has {len(hosts)} Host headers: send exactly one")
         host = hosts[0].decode("latin-1")
-        if host_without_port(host) not in self._hosts:
+        if re.sub(r":[0-9]+\Z", "", host.lower()) not in self._hosts:
             what = f"host {host!r} is not allowed: use a host name with which the server was started"
             raise RefusalError(421, "host", what)
-
-
-def host_without_port(host: str) -> str:
-    """Return a Host header without its port."""
-    name, colon, port = host.lower().rpartition(":")
-    return name if colon and port.isdigit() else host.lower()
 
 
 def body_too_large_error(limit: int) -> RefusalError:
@@ -259,19 +246,12 @@ class ResponseSender:
         """Send one part."""
         if message["type"] == "http.response.start":
             self.is_started = True
-            message = {**message, "headers": with_common_headers(message, self._cookies, self._common)}
+            own = list(message.get("headers", ()))
+            names = [name for name, _ in own]
+            cookies = [] if SET_COOKIE in names else [(SET_COOKIE, cookie) for cookie in self._cookies]
+            is_cached = NO_STORE[0] in names or message["status"] == HTTPStatus.NOT_MODIFIED
+            headers = [*own, *cookies, *self._common, *([] if is_cached else [NO_STORE])]
+            message = {**message, "headers": headers}
         elif self.is_head:
             message = {**message, "body": b""}
         await self._send(message)
-
-
-def with_common_headers(
-    start: Message, cookies: list[bytes], common: list[tuple[bytes, bytes]]
-) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a reply, with the common headers and new cookies."""
-    headers = list(start.get("headers", ()))
-    names = [name for name, _ in headers]
-    if SET_COOKIE not in names:
-        headers += [(SET_COOKIE, cookie) for cookie in cookies]
-    is_cached = NO_STORE[0] in names or start["status"] == HTTPStatus.NOT_MODIFIED
-    return headers + common + ([] if is_cached else [NO_STORE])

@@ -79,7 +79,8 @@ class VerbCall:
         if self.row.caller:
             # People act with their groups and as deputies; an agent has no name of a person.
             arguments[self.row.caller] = self.caller.decider if self.row.callers == "people" else self.caller.actor
-        return await verb_of(self.inbox, self.row)(**arguments, **more)
+        verb: Callable[..., Awaitable[Any]] = attrgetter(self.row.place)(self.inbox)
+        return await verb(**arguments, **more)
 
 
 Handler = Callable[[VerbCall], Awaitable[HttpResponse]]
@@ -147,11 +148,10 @@ class VerbRoutes:
         wanted = call.parameters
         size = min(wanted.limit, self._settings.max_list)
         query = readable_requests_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
-        if query.order == "urgent":
-            query = query.model_copy(update={"now": call.inbox.clock()})
-        page = await call.inbox.page(query)
         if query.order != "urgent":
-            return response_of(call.row, page)
+            return response_of(call.row, await call.inbox.page(query))
+        query = query.model_copy(update={"now": call.inbox.clock()})
+        page = await call.inbox.page(query)
         return json_response(urgent_page_json(map(request_json, page), page.next, urgent_query(query)))
 
     async def _get(self, call: VerbCall) -> HttpResponse:
@@ -240,12 +240,6 @@ class VerbRoutes:
 async def perform(call: VerbCall) -> HttpResponse:
     """Call the verb, and return its result as the reply that the table declares."""
     return response_of(call.row, await call.perform())
-
-
-def verb_of(inbox: StoreInbox, row: Operation) -> Callable[..., Awaitable[Any]]:
-    """Return the verb of an inbox."""
-    found: Callable[..., Awaitable[Any]] = attrgetter(row.place)(inbox)
-    return found
 
 
 def response_of(row: Operation, result: Any) -> HttpResponse:
