@@ -82,7 +82,8 @@ STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_cons
 def _refuse_depth(value: object, max_depth: int) -> None:
     level = [value]
     for _ in range(max_depth + 1):
-        level = [child for each in level for child in _children(each)]
+        holders = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [child for each in holders for child in each]
     if level:
         raise _too_deep(max_depth)
 
@@ -91,21 +92,12 @@ def _too_deep(max_depth: int) -> MalformedError:
     return MalformedError(f"the body is nested deeper than {max_depth} levels: reduce the nesting")
 
 
-def _children(value: object) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
 def _refuse_lone_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         what = "the body contains half of a surrogate pair, which is not valid text"
         raise MalformedError(f"{what}: send whole characters") from None
-
-
-JSON = "application/json"
 
 
 def reply(model: BaseModel, status: int = 200, **options: object) -> HttpResponse:
@@ -126,7 +118,7 @@ def json_response(content: bytes, status: int = 200) -> HttpResponse:
         content: The encoded JSON.
         status: The HTTP status.
     """
-    return HttpResponse(content, status, media_type=JSON)
+    return HttpResponse(content, status, media_type="application/json")
 
 
 def http_status_after_answer(request: Request) -> int:
@@ -197,17 +189,8 @@ def query_parameter_names(dependant: Dependant) -> set[str]:
 
 def refuse_unknown_parameters(scope: Scope, allowed: Set[str]) -> None:
     """Raise `RequestValidationError` for unknown query parameters."""
-    if scope["query_string"]:
-        unknown = [name for name in QueryParams(scope["query_string"]) if name not in allowed]
-        if unknown:
-            raise RequestValidationError(
-                [
-                    {"type": "extra_forbidden", "loc": ("query", name), "msg": unknown_parameter_remedy(allowed)}
-                    for name in unknown
-                ]
-            )
-
-
-def unknown_parameter_remedy(allowed: Set[str]) -> str:
-    """Return the remedy for an unknown parameter."""
-    return f"unknown parameter: choose {', '.join(sorted(allowed))}" if allowed else "unknown parameter: none allowed"
+    names = QueryParams(scope["query_string"]) if scope["query_string"] else ()
+    if unknown := [name for name in names if name not in allowed]:
+        remedy = f"choose {', '.join(sorted(allowed))}" if allowed else "none allowed"
+        wrong = {"type": "extra_forbidden", "msg": f"unknown parameter: {remedy}"}
+        raise RequestValidationError([{**wrong, "loc": ("query", name)} for name in unknown])

@@ -107,7 +107,8 @@ def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict
 def complete_openapi_operation(path: str, operation: dict[str, Any], models: dict[str, Any]) -> None:
     """Add the id, the required body and the security of an operation, which its route does not declare."""
     if "{id}" in path:
-        operation["parameters"] = parameters_with_id(operation.get("parameters", []))
+        others = [each for each in operation.get("parameters", []) if each["name"] != "id"]
+        operation["parameters"] = [ID, *others]
     if body := operation.get("requestBody"):
         model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         body["required"] = bool(models[model].get("required"))
@@ -143,11 +144,6 @@ def router_of(tag: str) -> APIRouter:
     return APIRouter(tags=[tag], route_class=StrictRoute, generate_unique_id_function=openapi_operation_id)
 
 
-def parameters_with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the parameters of a route with the id in its path."""
-    return [ID, *(each for each in parameters if each["name"] != "id")]
-
-
 def verb_openapi_operation(row: Operation) -> dict[str, Any]:
     """Return the description of a verb; its texts are those of the abstract method."""
     reply = None if row.reply in (bytes, NoneType) else PUBLIC_FORMS[row.reply].model
@@ -171,8 +167,8 @@ def verb_parameter_docs(row: Operation) -> list[dict[str, Any]]:
     schema = row.parameters.model_json_schema() if row.parameters else {}
     found = []
     for name, each in schema.get("properties", {}).items():
-        place = {"in": "path"} if f"{{{name}}}" in row.path else {"in": "query"}
-        own = {"name": name, "required": name in schema.get("required", ()), **place}
+        place = "path" if f"{{{name}}}" in row.path else "query"
+        own = {"name": name, "required": name in schema.get("required", ()), "in": place}
         described = {"description": each["description"]} if "description" in each else {}
         found.append(
             {**own, **described, "schema": {key: each[key] for key in each if (key, each[key]) != ("default", None)}}
@@ -226,18 +222,13 @@ FEED: dict[str, Any] = {"output": "Server-sent events", "x-event-data": schema_r
 ALL, ONE = "Follow all requests that the caller may read", "Follow one request: its history, then its live events"
 THREAD, AGAIN = "Follow a thread's output as AG-UI events", "Follow a thread's newest message again from its beginning"
 SAY = "Send a message, and follow the answer as a UI message stream of the AI SDK"
+THREAD_STREAM = [ID, *POSITION, parameter("follow", type="boolean")]
 NOT_LIVE = {"204": {"description": "No run is live"}}
 STREAMS = {
     "/v1/events": {"get": stream_docs("events_follow", ALL, "requests", POSITION, **FEED)},
     "/v1/requests/{id}/events": {"get": stream_docs("requests_follow", ONE, "requests", [ID, *POSITION], **FEED)},
     "/v1/threads/{id}/stream": {
-        "get": stream_docs(
-            "threads_follow",
-            THREAD,
-            "threads",
-            [ID, *POSITION, parameter("follow", type="boolean")],
-            output=FEED["output"],
-        )
+        "get": stream_docs("threads_follow", THREAD, "threads", THREAD_STREAM, output=FEED["output"])
     },
     "/v1/chat": {"post": stream_docs("chat_say", SAY, "chat", CHAT, body="ChatTurn", title="the AI SDK")},
     "/v1/chat/{id}/stream": {

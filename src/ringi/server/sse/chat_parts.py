@@ -81,7 +81,7 @@ class ChatMessageBuilder:
     def show_request(self, request: Request, *, can_answer: bool) -> list[MessagePart]:
         """Return the parts that show a request's current version; empty if it was already shown.
 
-        `is_theirs` states whether the reader may answer it, so that a part of the protocol may ask them.
+        `can_answer` states whether the reader may answer it, so that a part of the protocol may ask them.
         """
         if self.sent_versions.get(request.id) == request.version:
             return []
@@ -219,9 +219,7 @@ DYNAMIC = {"dynamic": True}
 OWN_TOOL = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
 HANDLERS = {
-    "TEXT_MESSAGE_START": ChatMessageBuilder._text,
-    "TEXT_MESSAGE_CONTENT": ChatMessageBuilder._text,
-    "TEXT_MESSAGE_END": ChatMessageBuilder._text,
+    **dict.fromkeys(("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"), ChatMessageBuilder._text),
     "TOOL_CALL_START": ChatMessageBuilder._call,
     "TOOL_CALL_ARGS": ChatMessageBuilder._call_args,
     "TOOL_CALL_END": ChatMessageBuilder._call_end,
