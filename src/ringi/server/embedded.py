@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from ringi.base.settings import SettingError
 from ringi.connect import home_folder
-from ringi.delivery.deliveries import run_deliveries
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
 from ringi.server.app import App
@@ -57,16 +56,10 @@ class EmbeddedApp:
             UnavailableError: The store does not respond.
             UnsupportedError: There are agents, and the store cannot run agents.
         """
-        extensions = [*built_in_protocols(), *self._parts["extensions"]]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
-        async with (
-            open_components(self._parts["agents"], self._url, **options) as (parts, _worker),
-            run_deliveries(parts["backend"], parts["inbox"]) as deliveries,
-        ):
-            keys = Keys.load(home_folder())
-            self._app = App(
-                ServerComponents(**parts, keys=keys, settings=self._settings, deliveries=deliveries), extensions
-            )
+        async with open_components(self._parts["agents"], self._url, **options) as (parts, _worker):
+            components = ServerComponents(**parts, keys=Keys.load(home_folder()), settings=self._settings)
+            self._app = App(components, [*built_in_protocols(), *self._parts["extensions"]])
             try:
                 yield
             finally:

@@ -104,14 +104,12 @@ async def serve_until_signal(
         write_role_tokens(address, keys, person)
         meanwhile = partial(serve_not_ready_reports, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
-        async with (
-            open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
-            run_deliveries(parts["backend"], parts["inbox"]) as deliveries,
-        ):
-            app = App(ServerComponents(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
+        opening = open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting)
+        async with opening as (parts, worker):
+            app = App(ServerComponents(**parts, keys=keys, settings=settings), extensions)
             config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
-            store = parts["backend"].store
-            sealer = Sealer(store, home_folder() / "seals.jsonl", seal_key(home_folder()), parts["backend"].clock)
+            backend = parts["backend"]
+            sealer = Sealer(backend.store, home_folder() / "seals.jsonl", seal_key(home_folder()), backend.clock)
             server = UvicornServer(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             if begin:
@@ -136,7 +134,7 @@ async def open_components(
     store_timeout: float | None = None,
     meanwhile: Meanwhile = nullcontext,
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
-    """Open the components of a server with a running worker; at the end the worker releases its threads.
+    """Open the components of a server, deliver events, and run a worker, which at the end releases its threads.
 
     A remote store is awaited within `meanwhile`, for `store_timeout` seconds or forever.
 
@@ -150,7 +148,8 @@ async def open_components(
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop))
         try:
-            yield {"backend": backend, "inbox": inbox, "runner": runner}, worker
+            async with run_deliveries(backend, inbox) as deliveries:
+                yield {"backend": backend, "inbox": inbox, "runner": runner, "deliveries": deliveries}, worker
         finally:
             stop.set()
             await end_task(worker, GRACE_SECONDS)

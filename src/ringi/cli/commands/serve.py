@@ -117,7 +117,6 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:
     import signal
 
-    from ringi.delivery.deliveries import run_deliveries
     from ringi.server.serve import open_components
     from ringi.server.startup import collect_garbage_rarely
 
@@ -130,9 +129,8 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
-    opening = open_components(agents, url, store_timeout=store_timeout)
     with suppress(asyncio.CancelledError):
-        async with opening as (parts, work), run_deliveries(parts["backend"], parts["inbox"]):
+        async with open_components(agents, url, store_timeout=store_timeout) as (_, work):
             is_ready = True
             collect_garbage_rarely()
             print_json_or_text(
