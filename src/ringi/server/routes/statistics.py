@@ -28,7 +28,7 @@ from ringi.statistics import Statistics
 from ringi.statistics.counting import CountedDays, oldest_pending
 from ringi.statistics.counts import Audience
 from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_period, overview_figures
-from ringi.statistics.report import OversightReport, oversight_report
+from ringi.statistics.report import oversight_report
 from ringi.statistics.report_html import oversight_report_html
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -66,8 +66,7 @@ class StatisticsRoutes:
         first, last = figures_period(since, until, now, MAX_DAYS[by])
         counts = await self._count(caller.tenant, first, last)
         store = self._components.backend.store
-        begin = counts.head.first or now
-        oldest = await oldest_pending(store, visible_query(caller), begin)
+        oldest = await oldest_pending(store, visible_query(caller), counts.head.first or now)
         found = overview_figures(counts, first, last, by, partial(may_read_figures_of, caller), oldest, now)
         wants_csv = format == "csv" or (format is None and "text/csv" in http.headers.get("accept", ""))
         return figures_csv_reply(found) if wants_csv else reply(found)
@@ -85,7 +84,11 @@ class StatisticsRoutes:
         first, last = figures_period(since, until, now, MAX_DAYS["day"])
         counts = await self._count(caller.tenant, first, last)
         found = oversight_report(counts, caller.tenant, first, last, now)
-        return report_html_reply(found, language_for(http.scope)) if format == "html" else reply(found)
+        if format != "html":
+            return reply(found)
+        text = oversight_report_html(found, language_for(http.scope))
+        headers = {"content-disposition": 'attachment; filename="report.html"'}
+        return HttpResponse(text, media_type="text/html; charset=utf-8", headers=headers)
 
     async def close(self) -> None:
         """Stop counting; what is not counted is counted by the next call."""
@@ -105,51 +108,33 @@ def may_read_figures_of(caller: Principal, audience: Audience) -> bool:
     return not audience or not set(audience).isdisjoint(caller.groups)
 
 
-def report_html_reply(report: OversightReport, language: str) -> HttpResponse:
-    """Return the report as a file to keep and to print."""
-    headers = {"content-disposition": 'attachment; filename="report.html"'}
-    return HttpResponse(oversight_report_html(report, language), media_type="text/html; charset=utf-8", headers=headers)
-
-
 def figures_csv_reply(figures: OverviewFigures) -> HttpResponse:
     """Return the figures as lines of a table."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["part", "name", "figure", "value"])
-    writer.writerows([spreadsheet_safe_cell(cell) for cell in row] for row in figure_csv_rows(figures))
+    writer.writerows(map(spreadsheet_cell, row) for row in figure_csv_rows(figures))
     headers = {"content-disposition": 'attachment; filename="statistics.csv"'}
     return HttpResponse(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def spreadsheet_safe_cell(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
+def spreadsheet_cell(value: object) -> str:
+    """Return a JSON value as the text of a cell that no spreadsheet takes for a formula; None is empty."""
+    cell = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return f"'{cell}" if cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA) else cell
 
 
-def figure_csv_rows(figures: OverviewFigures) -> Iterator[list[str]]:
+def figure_csv_rows(figures: OverviewFigures) -> Iterator[list[Any]]:
     """Yield one row for each figure: its part, its name, what it is, and its value."""
     data: dict[str, Any] = figures.model_dump(mode="json")
     for name in ("since", "until", "by", "as_of", "complete", "share", "error", "pending", "oldest"):
-        yield ["about", "", name, json_value_as_cell(data[name])]
+        yield ["about", "", name, data[name]]
     for point in data["queue"]:
-        yield from (
-            ["queue", point["at"], name, json_value_as_cell(point[name])] for name in ("pending", "asked", "ended")
-        )
-    yield from (["decisions", "", name, json_value_as_cell(value)] for name, value in data["decisions"].items())
+        yield from (["queue", point["at"], name, point[name]] for name in ("pending", "asked", "ended"))
+    yield from (["decisions", "", *figure] for figure in data["decisions"].items())
     for part in ("agents", "tools"):
         for each in data[part]:
-            yield from (
-                [part, each["name"], name, json_value_as_cell(value)] for name, value in each["decisions"].items()
-            )
+            yield from ([part, each["name"], *figure] for figure in each["decisions"].items())
     for part, key in (("times", "group"), ("fast", "measured_from")):
         for each in data[part]:
-            yield from (
-                [part, json_value_as_cell(each[key]), name, json_value_as_cell(value)]
-                for name, value in each.items()
-                if name != key
-            )
-
-
-def json_value_as_cell(value: object) -> str:
-    """Return a JSON value as the text of a cell; None is empty."""
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            yield from ([part, each[key], name, value] for name, value in each.items() if name != key)
