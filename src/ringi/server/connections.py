@@ -183,15 +183,9 @@ def raise_open_file_limit() -> int | None:
 def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
     """Return the uvicorn configuration for the app."""
     # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
-    proxied = settings.proxy is None
+    more |= {"proxy_headers": settings.proxy is None, "http": bounded_protocol_class(settings)}
     # No level of ours shows the access log, but its lines would be composed.
-    parts: dict[str, Any] = {
-        "http": bounded_protocol_class(settings),
-        "ws": "none",
-        "lifespan": "off",
-        "access_log": False,
-    }
-    return uvicorn.Config(app, proxy_headers=proxied, **parts, **more)
+    return uvicorn.Config(app, ws="none", lifespan="off", access_log=False, **more)
 
 
 class UvicornServer(uvicorn.Server):

@@ -73,14 +73,12 @@ class GroupRoles:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
         if not is_person_name(name):
             raise reserved_name_error(str(name))
-        groups = [group for group in groups if is_group_name(group)]
-        if self.admins.intersection(groups):
-            return AuthenticatedPerson(tenant, "admin", name, tuple(groups))
-        if self.auditors.intersection(groups):
-            return AuthenticatedPerson(tenant, "auditor", name, tuple(groups))
-        if self.people and not self.people.intersection(groups):
+        known = tuple(filter(is_group_name, groups))
+        others: Role = "auditor" if self.auditors.intersection(known) else "person"
+        role: Role = "admin" if self.admins.intersection(known) else others
+        if role == "person" and self.people and not self.people.intersection(known):
             raise ForbiddenError(f"{name!r} is not in an allowed group; contact the administrator")
-        return AuthenticatedPerson(tenant, "person", name, tuple(groups))
+        return AuthenticatedPerson(tenant, role, name, known)
 
 
 @dataclass(frozen=True)

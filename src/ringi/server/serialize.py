@@ -29,9 +29,9 @@ from ringi.server.prices import Prices
 from ringi.server.schemas import AuditEvent
 
 PUBLIC = Request.public()
-WORDS = ("data", "args", "message", "grant")
-"""The fields of a held answer that nobody reads before it is final; the event of its release has them."""
 SIGN_INS = ("subject", "for_subject")
+HIDDEN = {"held": ("data", "args", "message", "grant", *SIGN_INS), "run": SIGN_INS, "votes": SIGN_INS}
+"""The parts of fields that readers do not see. The event of the release of a held answer has its words."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -86,21 +86,17 @@ def _failure(thread: thread.Thread) -> dict[str, Any]:
 
 def audit_event(event: Event) -> AuditEvent:
     """Return an event of the audit trail."""
-    hidden = PRIVATE | {"tenant"}
-    changed = {
-        name: event_value_for_readers(name, value) for name, value in event.changed.items() if name not in hidden
-    }
+    names = event.changed.keys() - PRIVATE - {"tenant"}
+    changed = {name: event_value_for_readers(name, value) for name, value in event.changed.items() if name in names}
     return to_api_model(AuditEvent, event, changed=changed)
 
 
 def event_value_for_readers(name: str, value: Any) -> Any:
     """Return the new value of a field in an event, as `Request.for_readers` shows the field."""
-    if name == "held" and isinstance(value, dict):
-        return {key: each for key, each in value.items() if key not in (*WORDS, *SIGN_INS)}
-    if name == "run" and isinstance(value, dict):
-        return {key: each for key, each in value.items() if key not in SIGN_INS}
-    if name == "votes" and isinstance(value, list):
-        return [{key: each for key, each in vote.items() if key not in SIGN_INS} for vote in value]
+    if name in HIDDEN and isinstance(value, list):
+        return [event_value_for_readers(name, each) for each in value]
+    if name in HIDDEN and isinstance(value, dict):
+        return {key: each for key, each in value.items() if key not in HIDDEN[name]}
     return value
 
 

@@ -92,11 +92,9 @@ class LoadedRevocations:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
         if not self._is_loaded:
             raise UnavailableError("the revoked tokens have not been loaded yet")
-        if not self._marks and not self._revoked_until:
-            return False
-        holder: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
-        ends = (self._revoked_until.get(each, 0.0) for each in holder)
-        return metadata.at <= max(ends) or not self._marks.isdisjoint((metadata.mark, metadata.parent))
+        holders: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
+        end = max(self._revoked_until.get(each, -math.inf) for each in holders)
+        return metadata.at <= end or not self._marks.isdisjoint((metadata.mark, metadata.parent))
 
     async def _follow(self) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
@@ -111,17 +109,13 @@ class LoadedRevocations:
 
     async def _read(self) -> None:
         while items := await self._stream.read(KEY, self._last_number, PAGE):
-            for item in items:
-                self._apply(item)
+            for mark, holder, at in map(parse_revocation, items):
+                if mark:
+                    self._marks.add(mark)
+                else:
+                    self._revoked_until[holder] = max(at, self._revoked_until.get(holder, -math.inf))
             self._last_number = items[-1].number
             self._on_change()
-
-    def _apply(self, item: StreamItem) -> None:
-        mark, holder, at = parse_revocation(item)
-        if mark:
-            self._marks.add(mark)
-            return
-        self._revoked_until[holder] = max(at, self._revoked_until.get(holder, 0.0))
 
 
 def parse_revocation(item: StreamItem) -> tuple[str | None, Holder, float]:

@@ -29,13 +29,7 @@ VALID = timedelta(days=180)
 COUNTED = 10_000
 """Maximum number of pending requests that are counted per kind."""
 PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
-
-UNANSWERABLE = (
-    "ringi_unanswerable_requests",
-    f"Pending requests nobody can answer, counted up to {COUNTED}.",
-)
-
-
+UNANSWERABLE = ("ringi_unanswerable_requests", f"Pending requests nobody can answer, counted up to {COUNTED}.")
 DELIVERIES = ("ringi_unfinished_deliveries", "Unfinished deliveries of an endpoint, of all tenants.")
 
 

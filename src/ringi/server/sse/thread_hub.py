@@ -44,7 +44,9 @@ class ThreadOutput:
         return chunk
 
     def _encode(self, item: StreamItem, readable: frozenset[str]) -> bytes:
-        asked = [hitl_request_event(self._requests[id]) for id in newly_asked_request_ids(item) if id in readable]
+        interrupts = interrupts_of_pause(item.event)
+        new = [each["id"] for each in interrupts if REPEATED not in (each.get("metadata") or {})]
+        asked = [hitl_request_event(self._requests[id]) for id in new if id in readable]
         event = pause_without_hidden(item.event, readable)
         return b"".join([*asked, encode_sse(plain_json_bytes(event), id=str(item.number))])
 
@@ -167,12 +169,6 @@ class ThreadReader(Wakeup):
         for connection, position in self._subscribers.items():
             if position < self._at:
                 connection.push(output.chunk(connection.caller, max(position, before)))
-
-
-def newly_asked_request_ids(item: StreamItem) -> list[str]:
-    """Return the ids of requests that this item asks first; empty for most items."""
-    interrupts = interrupts_of_pause(item.event)
-    return [interrupt["id"] for interrupt in interrupts if REPEATED not in (interrupt.get("metadata") or {})]
 
 
 def hitl_request_event(request: Request) -> bytes:
