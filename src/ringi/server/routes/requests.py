@@ -70,8 +70,11 @@ async def totals(caller: AnyCaller, components: Components, filters: Annotated[C
     if (filters.status or ("pending",)) != ("pending",):
         raise InvalidError.of("status", "totals are of pending requests only: omit the status", "pending_only")
     query = readable_requests_query(caller, filters, limit=COUNTED + 1).model_copy(update={"statuses": ("pending",)})
-    inbox = components.inbox.for_tenant(caller.tenant)
-    return reply(filtered_request_totals(await components.requests_to_count(inbox, query)))
+    found = await components.requests_to_count(components.inbox.for_tenant(caller.tenant), query)
+    requests, has_more = found[:COUNTED], len(found) > COUNTED or isinstance(found, record.CutPage)
+    present = {request.tier or "low" for request in requests}
+    tiers = [tier for tier in TIERS if tier in present]
+    return reply(Totals(count=len(requests), more=has_more, tiers=tiers, amounts=amount_totals(requests)))
 
 
 @router.post("/v1/requests/respond", **route_docs("BulkResult", body="BulkAnswer"))
@@ -113,9 +116,8 @@ async def answer_bulk_item(inbox: StoreInbox, caller: Principal, item: object, c
     try:
         parsed_item = parse_body(BulkItem, item)
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
-        allowed = inbox_for(
-            inbox, caller, require_routine_request if answer.decision in AGREEING else require_answerable
-        )
+        check = require_routine_request if answer.decision in AGREEING else require_answerable
+        allowed = inbox_for(inbox, caller, check)
         request = await allowed.answer(parsed_item.id, answer, by=caller.decider, channel=channel)
     except RingiError as error:
         return BulkOutcome(id=id, status=http_status_of_error(error)[0], problem=problem_document_of_error(error))
@@ -136,14 +138,6 @@ def readable_requests_query(
     mine = {"assigned_or_claimed_by": caller.name} if wanted.mine else {}
     of_page = {"limit": limit, "before": cursor or None}
     return visible_query(caller).model_copy(update={**wanted.conditions, **mine, **of_page})
-
-
-def filtered_request_totals(found: Sequence[Request]) -> Totals:
-    """Return the totals of the newest requests that a list has, counted up to the bound."""
-    requests, has_more = found[:COUNTED], len(found) > COUNTED or isinstance(found, record.CutPage)
-    tiers = {request.tier or "low" for request in requests}
-    ordered = [tier for tier in TIERS if tier in tiers]
-    return Totals(count=len(requests), more=has_more, tiers=ordered, amounts=amount_totals(requests))
 
 
 def amount_totals(requests: Sequence[Request]) -> Amounts | None:
