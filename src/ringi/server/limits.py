@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 from ringi.base.bounded import Bounded
+from ringi.contracts.store import find_record
 from ringi.domain.ask import Ask
-from ringi.domain.record import Query
+from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
-from ringi.errors import NotFoundError, UnavailableError
+from ringi.errors import UnavailableError
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
@@ -27,8 +28,9 @@ class AskLimits:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._max_open = settings.max_open_requests
-        self._rate = RateCounter(settings.asks_per_minute, settings.ask_bytes_per_minute)
+        self._settings = settings
+        self._minutes = Bounded[tuple[str, str], tuple[float, int, int]](MAX_ASKERS)
+        """The start of the minute of each asker, with the number of requests since then, and their bytes."""
 
     async def check(self, inbox: StoreInbox, caller: Principal, ask: Ask | None = None) -> None:
         """Count one more request or run of the caller.
@@ -41,42 +43,26 @@ class AskLimits:
         Raises:
             UnavailableError: The caller creates requests too fast, or has too many open requests.
         """
+        most = self._settings.max_open_requests
         try:
-            self._rate.count(caller, len(ask.model_dump_json()) if ask else 0)
-            query = Query(asked_by=caller.actor, statuses=("pending",), limit=self._max_open + 1)
-            if await inbox.count(query) >= self._max_open:
-                what = f"{caller.name!r} has {self._max_open} open requests: wait for answers, or cancel some"
+            self._count(caller, len(ask.model_dump_json()) if ask else 0)
+            if await inbox.count(Query(asked_by=caller.actor, statuses=("pending",), limit=most + 1)) >= most:
+                what = f"{caller.name!r} has {most} open requests: wait for answers, or cancel some"
                 raise UnavailableError(what, 30, code="limit")
         except UnavailableError as error:
-            if error.code != "limit" or not (ask and ask.id and await request_exists(inbox, ask.id)):
+            # Repeating a request creates none, and a replaying agent must not be stopped.
+            key = Key(caller.tenant, ask.id) if ask and ask.id else None
+            if error.code != "limit" or not (key and await find_record(inbox.store, Request, key)):
                 raise
 
-
-async def request_exists(inbox: StoreInbox, id: str) -> bool:
-    """Return whether a request exists: repeating it creates none, and a replaying agent must not be stopped."""
-    try:
-        await inbox.get(id)
-    except NotFoundError:
-        return False
-    return True
-
-
-class RateCounter:
-    """Counts the actions of each caller per minute, and their bytes, in this process."""
-
-    def __init__(self, per_minute: int, bytes_per_minute: int) -> None:
-        self._limit, self._most_bytes = per_minute, bytes_per_minute
-        self._minutes = Bounded[tuple[str, str], tuple[float, int, int]](MAX_ASKERS)
-
-    def count(self, caller: Principal, size: int) -> None:
-        """Count one more action with so many bytes, or raise `UnavailableError`."""
-        key, now = (caller.tenant, caller.actor), time.monotonic()
+    def _count(self, caller: Principal, size: int) -> None:
+        key, now, limit = (caller.tenant, caller.actor), time.monotonic(), self._settings.asks_per_minute
         began, number, total = self._minutes.get(key, (now, 0, 0))
         if now - began >= 60:
             began, number, total = now, 0, 0
-        if number >= self._limit or total >= self._most_bytes:
+        if number >= limit or total >= self._settings.ask_bytes_per_minute:
             what = f"{caller.name!r} asked {number} times within a minute"
-            much = f", with {total} bytes" if number < self._limit else ""
+            much = f", with {total} bytes" if number < limit else ""
             raise UnavailableError(f"{what}{much}: retry later", 60 - (now - began), code="limit")
         self._minutes[key] = (began, number + 1, total + size)
 
