@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,13 +101,22 @@ class ThreadRoutes:
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may read, newest first; a page may be shorter than its limit."""
-        size = min(limit, self._settings.max_list)
-
-        def is_wanted(thread: Thread) -> bool:
-            return (not agent or thread.agent == agent) and may_read_thread(caller, thread)
-
-        found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()), is_wanted)
-        return reply(schemas.ThreadPage(items=found, next=next))
+        runner, size, statuses = self._components.runner, min(limit, self._settings.max_list), tuple(status or ())
+        if runner is None:
+            return reply(schemas.ThreadPage(items=[], next=None))
+        found: list[tuple[schemas.ThreadSummary, str]] = []
+        next, scanned, is_end = cursor or None, 0, False
+        while len(found) <= size and scanned < SCANNED and not is_end:
+            page = await runner.find(caller.tenant, size + 1, next, statuses)
+            wanted = [each for each in page if agent in (None, "", each.agent) and may_read_thread(caller, each)]
+            # Only summaries are kept: a thread can be large.
+            found += [(thread_summary(each), cursor_after_record(each)) for each in wanted]
+            is_end = len(page) <= size and not isinstance(page, CutPage)
+            next = None if is_end else cursor_after_record(page[-1])
+            scanned += len(page)
+        if len(found) > size:
+            next = found[size - 1][1]
+        return reply(schemas.ThreadPage(items=[each for each, _ in found[:size]], next=next))
 
     async def get(self, caller: AnyCaller, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
@@ -134,28 +142,6 @@ class ThreadRoutes:
         if runner is None:
             raise NotFoundError("thread", id)
         return runner, require_readable_thread(caller, await runner.get(caller.tenant, id))
-
-    async def _find_page(
-        self,
-        caller: Principal,
-        size: int,
-        before: str | None,
-        statuses: tuple[ThreadStatus, ...],
-        is_wanted: Callable[[Thread], bool],
-    ) -> tuple[list[schemas.ThreadSummary], str | None]:
-        found: list[tuple[schemas.ThreadSummary, str]] = []
-        runner, scanned = self._components.runner, 0
-        while runner and scanned < SCANNED:
-            page = await runner.find(caller.tenant, size + 1, before, statuses)
-            # Only summaries are kept: a thread can be large.
-            found += [(thread_summary(thread), cursor_after_record(thread)) for thread in page if is_wanted(thread)]
-            if len(found) > size:
-                return [each for each, _ in found[:size]], found[size - 1][1]
-            if len(page) <= size and not isinstance(page, CutPage):
-                return [each for each, _ in found], None
-            before = cursor_after_record(page[-1])
-            scanned += len(page)
-        return [each for each, _ in found], before if runner else None
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
         key = Key(caller.tenant, scope["path_params"]["id"])
