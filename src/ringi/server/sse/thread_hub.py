@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ringi.base.loops import SingleFlight, cancel_all
 from ringi.base.outages import FailureLog, rate_limited_logger
@@ -51,18 +50,11 @@ class ThreadOutput:
         return b"".join([*asked, encode_sse(plain_json_bytes(event), id=str(item.number))])
 
 
-class OutputPage(NamedTuple):
-    """A page of a thread's output."""
-
-    output: ThreadOutput
-    last: int
-    is_end: bool
-
-
-async def thread_output_of_items(store: Store, tenant: str, items: Sequence[StreamItem]) -> ThreadOutput:
-    """Return items with the current versions of the requests that they ask."""
+async def read_thread_output(stream: Stream, store: Store, key: Key, after: int) -> ThreadOutput:
+    """Return a page of items after a number, with the current versions of the requests that they ask."""
+    items = await stream.read(key, after, PAGE)
     asked = {interrupt["id"] for item in items for interrupt in interrupts_of_pause(item.event)}
-    return ThreadOutput(items, await readable_requests_by_id(store, tenant, asked))
+    return ThreadOutput(items, await readable_requests_by_id(store, key.tenant, asked))
 
 
 class ThreadHub:
@@ -83,14 +75,16 @@ class ThreadHub:
     async def feed(self, connection: StreamConnection, key: Key, after: int, *, follows: bool = True) -> None:
         """Send the output after a number, then subscribe the connection, or end it if it does not follow."""
         while True:
+            read = partial(read_thread_output, self._stream, self._store, key, after)
             async with connection.turns:
-                page = await self._single_flight.read((key, after), partial(self._page, key, after))
-            if chunk := page.output.chunk(connection.caller):
+                output = await self._single_flight.read((key, after), read)
+            if chunk := output.chunk(connection.caller):
                 await connection.write(chunk)
-            after = page.last
-            if page.is_end and not follows:
+            after = output.items[-1].number if output.items else after
+            is_end = len(output.items) < PAGE
+            if is_end and not follows:
                 return connection.end()
-            if connection.is_over or (page.is_end and self._reader(key, after).subscribe(connection, after)):
+            if connection.is_over or (is_end and self._reader(key, after).subscribe(connection, after)):
                 return
 
     def leave(self, connection: StreamConnection, key: Key) -> None:
@@ -105,11 +99,6 @@ class ThreadHub:
         await self._single_flight.close()
         readers, self._readers = self._readers, {}
         await cancel_all(*(reader.task for reader in readers.values()))
-
-    async def _page(self, key: Key, after: int) -> OutputPage:
-        items = await self._stream.read(key, after, PAGE)
-        output = await thread_output_of_items(self._store, key.tenant, items)
-        return OutputPage(output, items[-1].number if items else after, len(items) < PAGE)
 
     def _reader(self, key: Key, at: int) -> ThreadReader:
         reader = self._readers.get(key)
@@ -157,11 +146,10 @@ class ThreadReader(Wakeup):
 
     async def _read(self) -> bool:
         with FailureLog(log, "the output of thread %s cannot be read, trying again", self._key.id):
-            items = await self._stream.read(self._key, self._at, PAGE)
-            output = await thread_output_of_items(self._store, self._key.tenant, items)
-            if items:
+            output = await read_thread_output(self._stream, self._store, self._key, self._at)
+            if output.items:
                 self._deliver(output)
-            return len(items) == PAGE
+            return len(output.items) == PAGE
         return False
 
     def _deliver(self, output: ThreadOutput) -> None:
