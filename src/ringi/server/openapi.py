@@ -53,21 +53,13 @@ def route_docs(
         types[file] = {"schema": {"type": "string"}}
     content = {"content": types} if types else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
-    metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem_response_docs()}}
+    metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": REFUSED}}
     return metadata | ({"openapi_extra": body_docs(body)} if body else {})
 
 
 def body_docs(model: str) -> dict[str, Any]:
     """Return the description of a JSON body, as a part of that of an operation."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema_reference(model)}}}}
-
-
-def problem_response_docs() -> dict[str, Any]:
-    """Return the description of an error response."""
-    return {
-        "description": "Refused",
-        "content": {"application/problem+json": {"schema": schema_reference("Problem")}},
-    }
 
 
 def schema_reference(model: str) -> dict[str, str]:
@@ -77,6 +69,10 @@ def schema_reference(model: str) -> dict[str, str]:
         model: The name of the model.
     """
     return {"$ref": REF.format(model=model)}
+
+
+REFUSED = {"description": "Refused", "content": {"application/problem+json": {"schema": schema_reference("Problem")}}}
+"""The description of a response with an error."""
 
 
 def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
@@ -205,11 +201,7 @@ def stream_docs(
         **schema: What is known of the events.
     """
     events = {"text/event-stream": {"schema": {"type": "string", **schema}}}
-    responses = {
-        "200": {"description": output, "content": events},
-        "default": problem_response_docs(),
-        **(others or {}),
-    }
+    responses = {"200": {"description": output, "content": events}, "default": REFUSED, **(others or {})}
     about = {"operationId": id, "summary": summary, "tags": [tag], "parameters": parameters, "responses": responses}
     return about | (body_docs(body) if body else {})
 
