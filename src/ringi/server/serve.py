@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from getpass import getuser
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -172,16 +171,15 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
 
 
 def write_role_tokens(address: str, keys: Keys, person: str) -> None:
-    """Write one token per role for the people and programs of this machine."""
+    """Write one token per role for the people and programs of this machine.
+
+    Only its owner can read the file, which is written completely or not at all.
+    """
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
-    write_private_file(home_folder() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
-
-
-def write_private_file(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, completely or not at all."""
+    path = home_folder() / "tokens.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(json.dumps({"url": address, **tokens}, indent=1) + "\n")
     draft.replace(path)

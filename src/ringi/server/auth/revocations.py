@@ -22,7 +22,6 @@ from ringi.server.identity import Role
 
 log = logging.getLogger(__name__)
 KEY = Key("", "revoked")
-TOPIC = REVOCATIONS
 PAGE = 500
 
 
@@ -75,14 +74,13 @@ class LoadedRevocations:
     async def revoke(self, revocation: Revocation) -> None:
         """Store a revocation durably and notify all servers; a server that misses the notification polls."""
         await self._stream.append(KEY, [StreamItem(revocation.model_dump(mode="json"))], fence=0)
-        await self._notifier.publish(TOPIC)
+        await self._notifier.publish(REVOCATIONS)
 
     async def begin(self) -> None:
         """Return after the first attempt to load the revocations; loading then continues in the background."""
         if self._following is None:
             self._following = asyncio.create_task(self._follow())
-        if not self._ready.is_set():
-            await self._ready.wait()
+        await self._ready.wait()
 
     async def close(self) -> None:
         """Stop loading revocations."""
@@ -97,7 +95,7 @@ class LoadedRevocations:
         return metadata.at <= end or not self._marks.isdisjoint((metadata.mark, metadata.parent))
 
     async def _follow(self) -> None:
-        async with self._notifier.subscribe(TOPIC) as wakeup:
+        async with self._notifier.subscribe(REVOCATIONS) as wakeup:
             while True:
                 seconds = self._notifier.recheck_after
                 with FailureLog(log, "the revocations cannot be read, retrying"):
