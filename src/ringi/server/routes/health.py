@@ -8,7 +8,7 @@ from functools import partial
 from typing import get_args
 
 from fastapi import FastAPI
-from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client import Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse
@@ -72,10 +72,8 @@ class HealthRoutes:
 
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""
-        inbox = self._components.inbox
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(CurrentMetrics([*await self._pending(), await self._deliveries(), *self._metrics()]))
-        text = generate_latest(registry) + generate_latest(inbox.metrics.registry)
+        current = CurrentMetrics([*await self._pending(), await self._deliveries(), *self._metrics()])
+        text = generate_latest(current) + generate_latest(self._components.inbox.metrics.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _pending(self) -> list[Metric]:
