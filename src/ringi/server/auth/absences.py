@@ -98,23 +98,18 @@ class AbsenceTable:
 
     async def _read(self, tenants: list[str]) -> None:
         self._tenants.update(tenants)
-        changes = self._changes
+        changes, keys = self._changes, [Key(tenant, absence.JOURNAL) for tenant in tenants]
         found: list[Journal] | None = None
         with FailureLog(log, "the absences cannot be read, trying again at the next call"):
-            found = await skip_unreadable_records(
-                self._store, Journal, [Key(tenant, absence.JOURNAL) for tenant in tenants]
-            )
+            found = await skip_unreadable_records(self._store, Journal, keys)
         if found is None:
             return
+        if changes == self._changes:
+            self._read_at |= dict.fromkeys(tenants, time.monotonic())
         now, journals = self._clock(), {journal.tenant: journal for journal in found}
-        before = dict(self._absences)
-        for tenant in tenants:
-            if changes == self._changes:
-                self._read_at[tenant] = time.monotonic()
-            absences = absence.active_absences(journals.get(tenant), now)
-            self._absences.pop(tenant, None)
-            if absences:
-                self._absences[tenant] = absences
+        read = {tenant: absence.active_absences(journals.get(tenant), now) for tenant in tenants}
+        before = self._absences
+        self._absences = {tenant: each for tenant, each in (before | read).items() if each}
         if before != self._absences:
             self._on_change()
             self._end_later(now)
