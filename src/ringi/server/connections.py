@@ -9,6 +9,7 @@ import socket
 from typing import Any, ClassVar
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from ringi.audit.seals import Sealer
@@ -154,12 +155,6 @@ class BoundedProtocol(HttpToolsProtocol):
             self.refuse(RefusalError(408, "too_slow", f"{what}: send the call again"))
 
 
-def bounded_protocol_class(settings: ServerSettings) -> type[asyncio.Protocol]:
-    """Return the protocol class for one server's connections."""
-    fields: dict[str, Any] = {"settings": settings, "waiting": {}, "unread": {}}
-    return type("ServerProtocol", (BoundedProtocol,), fields)
-
-
 def error_response_bytes(error: Exception) -> bytes:
     """Return the complete error response after which the connection is closed."""
     response = problem_response(error)
@@ -179,10 +174,12 @@ def raise_open_file_limit() -> int | None:
     return None
 
 
-def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
-    """Return the uvicorn configuration for the app."""
+def uvicorn_config(app: ASGIApp, settings: ServerSettings, **more: Any) -> uvicorn.Config:
+    """Return the uvicorn configuration for an app, with a protocol class for the connections of one server."""
+    fields: dict[str, Any] = {"settings": settings, "waiting": {}, "unread": {}}
+    more["http"] = type("ServerProtocol", (BoundedProtocol,), fields)
     # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
-    more |= {"proxy_headers": settings.proxy is None, "http": bounded_protocol_class(settings)}
+    more["proxy_headers"] = settings.proxy is None
     # No level of ours shows the access log, but its lines would be composed.
     return uvicorn.Config(app, ws="none", lifespan="off", access_log=False, **more)
 

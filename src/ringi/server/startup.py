@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from itertools import chain, repeat
-from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -19,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from ringi.connect import Backend, open_backend, resolve_inbox_url
 from ringi.errors import UnavailableError
 from ringi.server.calls import reply
-from ringi.server.connections import bounded_protocol_class
+from ringi.server.connections import uvicorn_config
 from ringi.server.problems import problem_response
 from ringi.server.schemas import Health
 from ringi.server.settings import ServerSettings
@@ -87,8 +86,7 @@ async def _retry(
 @asynccontextmanager
 async def serve_not_ready_reports(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
     """Report on the server's port that the process is alive and not ready."""
-    limits: dict[str, Any] = {"http": bounded_protocol_class(settings), "timeout_graceful_shutdown": 1}
-    config = uvicorn.Config(answer_not_ready, ws="none", lifespan="off", log_level="warning", **limits)
+    config = uvicorn_config(answer_not_ready, settings, log_level="warning", timeout_graceful_shutdown=1)
     server, copy = uvicorn.Server(config), listener.dup()
     serving = asyncio.create_task(server.serve(sockets=[copy]))
     try:
