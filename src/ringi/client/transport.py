@@ -227,10 +227,9 @@ class Transport:
 
 def read_reply_json(content: bytes) -> Any:
     """Return the JSON of a reply, None if it is not JSON."""
-    try:
+    with suppress(ValueError):
         return json.loads(content)
-    except ValueError:
-        return None
+    return None
 
 
 class RetryPolicy:

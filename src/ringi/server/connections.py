@@ -195,9 +195,8 @@ class UvicornServer(uvicorn.Server):
         """Shut down."""
         await self._app.close()
         await super().shutdown(sockets)
-        if not self._sealer:
-            return
         try:
-            await self._sealer.seal()
+            if self._sealer:
+                await self._sealer.seal()
         except RingiError as error:
             log.warning("the latest events could not be sealed: %s", error)
