@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from ringi.cli.format.output import escape_hidden_characters, json_value_for_people, mark_mixed_alphabets
+from ringi.cli.format.output import escape_hidden_characters, json_value_for_people, value_for_people, visible_line
 from ringi.cli.texts import cli_text
 from ringi.domain.request import Request
 
@@ -24,12 +24,12 @@ def effect_line(request: Request) -> str:
     if not card:
         return cli_text("effect.none")
     reversible = card.get("reversible")
-    parts = [mark_mixed_alphabets(escape_hidden_characters(card["effect"]))] if "effect" in card else []
+    parts = [visible_line(card["effect"])] if "effect" in card else []
     if "amount" in card:
-        parts.append(quantity_with_unit(card, "amount", _value(card["amount"])))
+        parts.append(quantity_with_unit(card, "amount", value_for_people(card["amount"])))
     if "target" in card:
         name = escape_hidden_characters((card.get("arguments") or {}).get("target", ""))
-        target = cli_text("effect.target", name=name, value=_value(card["target"]))
+        target = cli_text("effect.target", name=name, value=value_for_people(card["target"]))
         parts.append(" ".join(target.split()))
     if isinstance(reversible, str):
         parts.append(cli_text("effect.undo_how", how=escape_hidden_characters(reversible)))
@@ -58,11 +58,3 @@ def quantity_with_unit(card: dict[str, Any], name: str, text: str | None = None)
         digits = digits if CURRENCY.fullmatch(unit) else 0
         written = f"{whole}.{fraction:0<{digits}}" if fraction else whole
     return f"{written} {escape_hidden_characters(unit)}".strip()
-
-
-def _value(value: object) -> str:
-    return (
-        mark_mixed_alphabets(escape_hidden_characters(value))
-        if isinstance(value, str)
-        else json_value_for_people(value)
-    )

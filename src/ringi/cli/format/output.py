@@ -105,11 +105,8 @@ def escape_hidden_characters(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = re.sub("\r\n", "\n", text)
-    characters = (
-        c if c in keep or not is_hidden_character(c) else f"\\u{{{ord(c):x}}}" for c in _without_color_selectors(text)
-    )
-    return "".join(characters)
+    text = re.sub("(.)\ufe0f", _without_color_selector, text.replace("\r\n", "\n"))
+    return "".join(c if c in keep or not is_hidden_character(c) else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def escape_hidden_in_lines(text: str) -> str:
@@ -117,9 +114,24 @@ def escape_hidden_in_lines(text: str) -> str:
     return escape_hidden_characters(text, keep="\n\t").expandtabs(4)
 
 
+def visible_line(text: str) -> str:
+    """Return a text in one line, with hidden characters escaped and mixed alphabets marked."""
+    return mark_mixed_alphabets(escape_hidden_characters(text))
+
+
+def visible_lines(text: str) -> list[str]:
+    """Return the lines of a text, with hidden characters escaped and mixed alphabets marked."""
+    return mark_mixed_alphabets(escape_hidden_in_lines(text)).split("\n")
+
+
 def ascii_json_line(data: object) -> str:
     """Return data as one line of JSON in ASCII, which each code page and each terminal shows as it is."""
     return json.dumps(data)
+
+
+def value_for_people(value: object) -> str:
+    """Return a JSON value for people; a text has no quotes."""
+    return visible_line(value) if isinstance(value, str) else json_value_for_people(value)
 
 
 def json_value_for_people(value: object) -> str:
@@ -141,7 +153,5 @@ def _marked_line(line: str) -> str:
     return f"{line}  {cli_text('mixed_alphabets', letters=with_code_points(letters))}" if letters else line
 
 
-def _without_color_selectors(text: str) -> str:
-    return re.sub(
-        "(.)\ufe0f", lambda found: found[1] if unicodedata.category(found[1]) in ("So", "Sm") else found[0], text
-    )
+def _without_color_selector(found: re.Match[str]) -> str:
+    return found[1] if unicodedata.category(found[1]) in ("So", "Sm") else found[0]

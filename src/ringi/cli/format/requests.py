@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from difflib import unified_diff
 from itertools import islice
@@ -17,9 +17,12 @@ from ringi.cli.format.output import (
     escape_hidden_in_lines,
     json_value_for_people,
     mark_mixed_alphabets,
+    value_for_people,
+    visible_line,
+    visible_lines,
 )
 from ringi.cli.texts import cli_text, cli_text_or, environment_language
-from ringi.domain.ask import Response
+from ringi.domain.ask import Decision, Response
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
@@ -63,14 +66,19 @@ def request_line(request: Request) -> str:
 
 def title_of_request(request: Request) -> str:
     """Return the title of a request; if it is one of Ringi's own sentences, in the language of the reader."""
-    return mark_mixed_alphabets(escape_hidden_characters(_own_words(request, "title", request.title)))
+    return visible_line(_own_words(request, "title", request.title))
 
 
 def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     if not request.response:
         return cli_text(f"status.{request.status}")
-    return cli_text(f"decided{decision_text_suffix(request)}.{request.response.decision}")
+    return decided_text(request, request.response.decision)
+
+
+def decided_text(request: Request, decision: Decision) -> str:
+    """Return the text for a decision about a request."""
+    return cli_text(f"decided{decision_text_suffix(request)}.{decision}")
 
 
 def decision_text_suffix(request: Request) -> str:
@@ -88,12 +96,10 @@ def request_end_text(request: Request, events: Sequence[Event] = ()) -> str:
 
 def _ending(request: Request, events: Sequence[Event]) -> str:
     if response := request.response:
-        text = cli_text(
-            "ended.decided", what=decision_name(request), name=deciders_text(request), at=local_time_text(response.at)
-        )
-        notes = (
-            [cli_text("overridden", reason=escape_hidden_characters(response.override))] if response.override else []
-        )
+        at, notes = local_time_text(response.at), list[str]()
+        text = cli_text("ended.decided", what=decision_name(request), name=_deciders(request, response), at=at)
+        if response.override:
+            notes.append(cli_text("overridden", reason=escape_hidden_characters(response.override)))
         if request.receipt:
             notes.append(cli_text(f"outcome.{request.receipt.outcome}"))
         return f"{text} ({'; '.join(notes)})" if notes else text
@@ -101,11 +107,17 @@ def _ending(request: Request, events: Sequence[Event]) -> str:
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
         return f"{decision_name(request)}: {reason}" if reason else decision_name(request)
-    detail = (
-        "_fallback" if request.fallback is not None and request.status == "expired" else "_because" if reason else ""
-    )
+    has_fallback = request.fallback is not None and request.status == "expired"
+    detail = "_fallback" if has_fallback else "_because" if reason else ""
     values = {"name": actor_text(last.actor), "reason": reason, "value": json_value_for_people(request.fallback)}
     return cli_text(f"ended.{request.status}{detail}", at=local_time_text(last.at), **values)
+
+
+def _deciders(request: Request, response: Response) -> str:
+    """Return the names of all who decided, with those for whom deputies did."""
+    digest = response.authorised_digest
+    votes = [vote for vote in request.votes if response.voters and vote.authorised_digest == digest]
+    return cli_text("and").join(map(_voter, votes or [response]))
 
 
 def actor_text(name: str) -> str:
@@ -121,12 +133,9 @@ def _rule(name: str) -> str:
     if name == OTHERWISE:
         return cli_text("rule.default")
     # A rule without a name is known by its position.
-    position = re.fullmatch(r"rules\[(\d{1,9})\]", name)
-    return (
-        cli_text("rule.number", number=int(position[1]) + 1)
-        if position
-        else cli_text("rule", name=escape_hidden_characters(name))
-    )
+    if position := re.fullmatch(r"rules\[(\d{1,9})\]", name):
+        return cli_text("rule.number", number=int(position[1]) + 1)
+    return cli_text("rule", name=escape_hidden_characters(name))
 
 
 def local_time_text(at: datetime) -> str:
@@ -147,16 +156,10 @@ def request_about_line(request: Request, now: datetime) -> str:
     card = request.card
     amount = quantity_with_unit(card, "amount") if "amount" in card else ""
     target = json_value_for_people(card["target"]) if "target" in card and not amount else ""
+    agent = escape_hidden_characters(request.agent or asking_agent_text(request))
     tool = escape_hidden_characters(request.action.name) if request.action else ""
-    stake = cli_text_or(f"tier.{request.tier}", "") if request.tier else ""
-    parts = (
-        escape_hidden_characters(request.agent or asking_agent_text(request)),
-        tool,
-        amount or target,
-        age_text(request.created_at, now),
-        stake,
-    )
-    return " · ".join(part for part in parts if part)
+    stake = cli_text_or(f"tier.{request.tier}", "")
+    return " · ".join(filter(None, (agent, tool, amount or target, age_text(request.created_at, now), stake)))
 
 
 def asking_agent_text(request: Request) -> str:
@@ -183,17 +186,6 @@ def deadline_text(request: Request, now: datetime) -> tuple[str, bool]:
         return cli_text(f"{name}_passed"), True
     is_near = left < (until - request.created_at).total_seconds() * SOON
     return cli_text(f"{name}_in", time=duration_text(left)), is_near
-
-
-def deciders_text(request: Request) -> str:
-    """Return the names of all who decided, with those for whom deputies did."""
-    response = request.response
-    if response is None:
-        return ""
-    digest = response.authorised_digest
-    votes = [vote for vote in request.votes if response.voters and vote.authorised_digest == digest]
-    names = [_voter(vote) for vote in votes] or [_voter(response)]
-    return cli_text("and").join(names)
 
 
 def voting_text(request: Request) -> list[str]:
@@ -223,8 +215,8 @@ def held_answer_text(request: Request) -> str:
     """Return who has just answered, and when it takes effect; empty if no answer is held."""
     if not (own := request.held):
         return ""
-    decision = cli_text(f"decided{decision_text_suffix(request)}.{own.decision}")
-    return cli_text("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
+    what = decided_text(request, own.decision)
+    return cli_text("held", what=what, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
 
 
 def _voter(vote: Vote | Response) -> str:
@@ -248,9 +240,7 @@ def request_origin_text(request: Request) -> list[str]:
     at, people = local_time_text(request.created_at), [request.assignee, *request.groups]
     names = ", ".join(escape_hidden_characters(name) for name in people if name)
     return [
-        cli_text("asked_by", at=at, name=actor_text(request.asked_by))
-        if request.asked_by
-        else cli_text("asked", at=at),
+        cli_text("asked_by" if request.asked_by else "asked", at=at, name=actor_text(request.asked_by or "")),
         cli_text("meant_for", names=names) if names else "",
         cli_text(f"priority.{request.priority or 'normal'}"),
         cli_text(f"tier.{request.tier}") if request.tier in ("high", "irreversible") else "",
@@ -264,27 +254,17 @@ def request_text_sections(request: Request) -> Iterator[TextSection]:
     if request.kind == "finish":
         hidden = ("task", "summary")
         named = {cli_text(name): request.context[name] for name in hidden if request.context.get(name)}
-        facts = [
-            f"{name}  {line}"
-            for name, value in named.items()
-            for line in mark_mixed_alphabets(escape_hidden_in_lines(str(value))).split("\n")
-        ]
+        facts = [f"{name}  {line}" for name, value in named.items() for line in visible_lines(str(value))]
         yield TextSection("action", cli_text("finish"), facts)
     if request.action:
         args = [f"  {line}" for line in values_text(request.action.args)] or [cli_text("no_arguments")]
         title = cli_text("facts_ended" if request.is_final else "facts")
-        yield TextSection(
-            "action",
-            title,
-            [effect_line(request), mark_mixed_alphabets(escape_hidden_characters(request.action.name)), *args],
-        )
+        yield TextSection("action", title, [effect_line(request), visible_line(request.action.name), *args])
     for block in request.display or ():
         yield TextSection("display", cli_text("display"), display_block_lines(block))
     if request.description:
         description = _own_words(request, "description", request.description)
-        yield TextSection(
-            "agent", cli_text("agent_words"), mark_mixed_alphabets(escape_hidden_in_lines(description)).split("\n")
-        )
+        yield TextSection("agent", cli_text("agent_words"), visible_lines(description))
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
         if isinstance(reason := context.get("reason"), str):
             context["reason"] = _own_words(request, "reason", reason)
@@ -326,50 +306,31 @@ def full_request_text(request: Request, events: Sequence[Event]) -> str:
 
 def display_block_lines(block: Block) -> list[str]:
     """Return a display block as lines of text."""
-    lines = [
-        escape_hidden_characters(display_block_summary(block, {kind: cli_text(f"block.{kind}") for kind in KINDS}))
-    ]
+    names = {kind: cli_text(f"block.{kind}") for kind in KINDS}
+    lines = [escape_hidden_characters(display_block_summary(block, names))]
     match block:
         case Table(columns=columns, rows=rows):
-            cells = [
-                [escape_hidden_characters(column) for column in columns],
-                *([table_cell_text(cell) for cell in row] for row in rows),
-            ]
+            cells = [["" if cell is None else value_for_people(cell) for cell in row] for row in rows]
+            cells = [[*map(escape_hidden_characters, columns)], *cells]
             return lines + ["  " + " | ".join(cell.replace("\n", " ") for cell in row) for row in cells]
         case Code(text=text):
-            return [*lines, *_indented(mark_mixed_alphabets(escape_hidden_in_lines(text)))]
+            return [*lines, *_indented(visible_lines(text))] if text else lines
         case Diff(before=before, after=after):
-            return [
-                *lines,
-                *_indented(
-                    mark_mixed_alphabets(
-                        "\n".join(_changes(escape_hidden_in_lines(before), escape_hidden_in_lines(after)))
-                    )
-                ),
-            ]
+            changes = _changes(escape_hidden_in_lines(before), escape_hidden_in_lines(after))
+            return [*lines, *_indented(map(mark_mixed_alphabets, changes))]
         case Link(url=url):
-            return [*lines, f"  {mark_mixed_alphabets(escape_hidden_characters(url))}"]
+            return [*lines, f"  {visible_line(url)}"]
     return lines
-
-
-def table_cell_text(cell: object) -> str:
-    """Return the text of a table cell; empty if it has no value."""
-    if isinstance(cell, str):
-        return mark_mixed_alphabets(escape_hidden_characters(cell))
-    return "" if cell is None else json_value_for_people(cell)
 
 
 def values_text(values: Mapping[str, object]) -> list[str]:
     """Return names and values; further lines of a value are indented."""
-    return [line for name, value in values.items() for line in _value(name, *json_value_for_people(value).split("\n"))]
+    texts = (f"{escape_hidden_characters(name)}: {json_value_for_people(value)}" for name, value in values.items())
+    return [line for text in texts for line in text.replace("\n", "\n  ").split("\n")]
 
 
 def _own_words(request: Request, part: Literal["title", "description", "reason"], text: str) -> str:
     return translate_sentences(text, getattr(request.wording, part, ()), environment_language())
-
-
-def _value(name: str, first: str, *rest: str) -> list[str]:
-    return [f"{escape_hidden_characters(name)}: {first}", *(f"  {line}" for line in rest)]
 
 
 def _changes(before: str, after: str) -> Iterator[str]:
@@ -412,13 +373,14 @@ def _form(request: Request) -> Iterator[str]:
             needed = f", {cli_text('required')}" if field.required else ""
             yield f"  {field.name}  {field.type}{needed}  {escape_hidden_characters(field.label)}{options}"
     if request.data_schema is not None:
-        yield from ("", cli_text("form"), *_indented(json_value_for_people(request.data_schema)))
+        yield from ("", cli_text("form"), *_indented(json_value_for_people(request.data_schema).split("\n")))
     if request.answer_schema is not None:
         yield from ("", cli_text("answers"), *_answers(request, request.answer_schema))
     if response := request.response:
         values = [*values_text(response.data or {}), *values_text(response.args or {})]
-        yield from ("", cli_text("answer"), *(f"  {line}" for line in values))
-        yield from _indented(escape_hidden_in_lines(response.message or ""))
+        yield from ("", cli_text("answer"), *_indented(values))
+        if response.message:
+            yield from _indented(escape_hidden_in_lines(response.message).split("\n"))
 
 
 def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
@@ -429,5 +391,5 @@ def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
     yield f"  {cli_text(key, option=DATA_OPTION, schema=json_value_for_people(schema))}"
 
 
-def _indented(text: str) -> Iterator[str]:
-    yield from (f"  {line}" for line in text.split("\n") if text)
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
