@@ -21,6 +21,7 @@ from ringi.cli.format.requests import (
     TextSection,
     claim_text,
     deadline_text,
+    decided_text,
     decision_name,
     decision_text_suffix,
     ended_check_text,
@@ -54,7 +55,7 @@ from ringi.cli.texts import cli_text
 from ringi.domain.ask import AGREEING, Answer, Decision
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import FieldError, InvalidError, RingiError
+from ringi.errors import InvalidError, RingiError
 from ringi.forms.form import Form
 
 Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
@@ -90,18 +91,16 @@ class RequestScreen(InboxScreen):
         self.form = request_form(request)
         self.fields = answer_field_boxes(request, self.form)
         self.edits = action_edit_boxes(request)
+        several_lines = partial(several_lines_input, area=MessageArea)
         self.texts: dict[Mode, FieldBox] = {
-            "reject": FieldBox(
-                ":reject", cli_text("message.reject"), partial(several_lines_input, area=MessageArea), ""
-            ),
-            "respond": FieldBox(
-                ":respond", cli_text("message.respond"), partial(several_lines_input, area=MessageArea), ""
-            ),
+            "reject": FieldBox(":reject", cli_text("message.reject"), several_lines, ""),
+            "respond": FieldBox(":respond", cli_text("message.respond"), several_lines, ""),
             "confirm": FieldBox(":confirm", "", one_line_input, ""),
         }
         self.boxes = [*self.edits, *self.fields, *self.texts.values()]
         self.decision: Decision = "approve"
         self.fact: ConfirmationFact | None = None
+        self._choices: dict[str, str] = {}
         self._wrong = 0
         self._sending, self._ready = False, True
 
@@ -242,11 +241,8 @@ class RequestScreen(InboxScreen):
 
     async def _confirm(self) -> None:
         box = self.texts["confirm"]
-        if not self.fact:
-            return await self._send(self.decision)
         typed = unicodedata.normalize("NFKC", box.content).strip()
-        choices = self.fact.choices(request_digest_number(self.request) + self._wrong)
-        if typed in ("1", "2", "3", "4") and choices[int(typed) - 1] == self.fact.right:
+        if not self.fact or self._choices.get(typed) == self.fact.right:
             return await self._send(self.decision)
         self._wrong += 1
         self._ask_fact(self.fact)
@@ -255,8 +251,9 @@ class RequestScreen(InboxScreen):
     def _ask_fact(self, fact: ConfirmationFact) -> None:
         """Show the question of fact and its choices, in another order after each wrong answer."""
         choices = fact.choices(request_digest_number(self.request) + self._wrong)
+        self._choices = {str(number): each for number, each in enumerate(choices, 1)}
         question = cli_text(f"fact.{fact.subject}", name=cli_text("quoted", text=fact.name))
-        numbered = [f"{number}  {each}" for number, each in enumerate(choices, 1)]
+        numbered = [f"{number}  {each}" for number, each in self._choices.items()]
         box = self.texts["confirm"]
         box.relabel("\n".join([question, *numbered, cli_text("fact_answer")]))
         with self.prevent(Input.Changed):  # It would clear the error of a wrong answer.
@@ -326,35 +323,24 @@ class RequestScreen(InboxScreen):
         """Show errors at their fields and focus the first; show the others as a message."""
         if self.mode == "confirm":
             self.mode = "edit" if self.decision == "edit" else "decide"
-        rest: list[FieldError] = []
+        message = cli_text("fix_fields")
         for each in error.errors:
             if box := next((box for box in self.boxes if box.owns(each.field)), self.texts.get(self.mode)):
                 box.complain(cli_field_error_text(each))
             else:
-                rest.append(each)
+                message += f" · {escape_hidden_characters(each.field)}: {cli_field_error_text(each)}"
         for box in [box for box in self.boxes if box.error][:1]:
             box.control.focus()
-        self.tell(
-            " · ".join(
-                [
-                    cli_text("fix_fields"),
-                    *(f"{escape_hidden_characters(each.field)}: {cli_field_error_text(each)}" for each in rest),
-                ]
-            )
-        )
+        self.tell(message)
 
     def _done(self, done: Request) -> None:
         self.request = done
         self.requests.take(done)
         to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
         key = "done" if done.is_final else "held_done" if done.held else "own_vote"
-        what = (
-            cli_text(f"decided{decision_text_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
-        )
-        message = " · ".join(
-            filter(None, [cli_text(key, what=what, title=title_of_request(done)), ended_check_text(done)])
-        )
-        self.app.call_later(self.leave, to, message)
+        what = decided_text(done, done.held.decision) if done.held else decision_name(done)
+        parts = [cli_text(key, what=what, title=title_of_request(done)), ended_check_text(done)]
+        self.app.call_later(self.leave, to, " · ".join(filter(None, parts)))
 
     def _may(self, decision: Decision) -> bool:
         if self.request.is_final or self._sending:
@@ -407,12 +393,8 @@ class RequestScreen(InboxScreen):
     def _tick(self) -> None:
         now = self.requests.inbox.clock()
         left, is_urgent = deadline_text(self.request, now)
-        parts = [
-            cli_text(f"kind.{self.request.kind}"),
-            *request_origin_text(self.request),
-            claim_text(self.request, now),
-            *voting_text(self.request),
-        ]
+        kind, claim = cli_text(f"kind.{self.request.kind}"), claim_text(self.request, now)
+        parts = [kind, *request_origin_text(self.request), claim, *voting_text(self.request)]
         standing = [*map(Content, parts), Content.styled(left, "bold $warning" if is_urgent else "")]
         self.query_one("#standing", Static).update(Content(" · ").join(part for part in standing if part.plain))
 
