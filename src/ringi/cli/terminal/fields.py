@@ -28,7 +28,7 @@ from ringi.cli.format.output import (
     mark_mixed_alphabets,
 )
 from ringi.cli.keys import terminal_keys_of_area
-from ringi.cli.texts import cli_text
+from ringi.cli.texts import cli_text, cli_text_or
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields as types
 
@@ -36,6 +36,8 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
 LONGEST_NUMBER = 400
 STEPS = 100
 """The number of steps of a slider without a step size."""
+MOVES = {"less": -1, "more": 1, "less_by_ten": -10, "more_by_ten": 10, "least": -(10**9), "greatest": 10**9}
+"""The steps by which a key moves the handle of a slider."""
 LabelledOptions = list[tuple[str, Any]]
 
 
@@ -86,12 +88,8 @@ class SliderBar(Widget, can_focus=True):
     """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
 
     BINDINGS = [
-        Binding(terminal_keys_of_area("field", "less"), "move(-1)", "key.less", show=False),
-        Binding(terminal_keys_of_area("field", "more"), "move(1)", "key.more", show=False),
-        Binding(terminal_keys_of_area("field", "less_by_ten"), "move(-10)", "key.less_by_ten", show=False),
-        Binding(terminal_keys_of_area("field", "more_by_ten"), "move(10)", "key.more_by_ten", show=False),
-        Binding(terminal_keys_of_area("field", "least"), "move(-1000000000)", "key.least", show=False),
-        Binding(terminal_keys_of_area("field", "greatest"), "move(1000000000)", "key.greatest", show=False),
+        Binding(terminal_keys_of_area("field", name), f"move({steps})", f"key.{name}", show=False)
+        for name, steps in MOVES.items()
     ]
     value: reactive[int | float | None] = reactive(None)
 
@@ -263,7 +261,8 @@ def read_field_boxes(boxes: Iterable[FieldBox]) -> dict[str, Any]:
 def form_field_box(field: types.Field) -> FieldBox:
     """Return the box of a form field."""
     default: Any = field.default
-    hint, read = field.placeholder or "", parse_typed_number if isinstance(field, types.Number) else None
+    hint = field.placeholder or cli_text_or(f"hint.{field.type}", "")
+    read = parse_typed_number if isinstance(field, types.Number) else None
     make: Callable[[Any], Control]
     match field:
         case types.MultiSelect() | types.Checkbox():
@@ -277,14 +276,9 @@ def form_field_box(field: types.Field) -> FieldBox:
         case types.Slider():
             make = partial(SliderBar, field)
         case types.Number():
-            default, make = (
-                "" if default is None else json.dumps(default),
-                partial(one_line_input, hint=hint or cli_text("hint.number")),
-            )
+            default, make = "" if default is None else json.dumps(default), partial(one_line_input, hint=hint)
         case types.TextArea():
             default, make = default or "", partial(several_lines_input, hint=hint)
-        case types.Date() | types.DateTime() | types.Attachment():
-            default, make = default or "", partial(one_line_input, hint=hint or cli_text(f"hint.{field.type}"))
         case _:
             default, make = default or "", partial(one_line_input, hint=hint)
     label = f"{field.label} ({cli_text('required')})" if field.required else field.label
@@ -293,15 +287,14 @@ def form_field_box(field: types.Field) -> FieldBox:
 
 def json_value_box(path: str, name: str, value: object) -> FieldBox:
     """Return the box to edit a value: a text as it is, everything else as JSON."""
+    make: Callable[[Any], Control]
     if isinstance(value, str):
-        return FieldBox(
-            path, name, several_lines_input if "\n" in value or len(value) > 60 else one_line_input, value, before=value
-        )
+        make = several_lines_input if "\n" in value or len(value) > 60 else one_line_input
+        return FieldBox(path, name, make, value, before=value)
     is_long = isinstance(value, dict | list)
+    make = several_lines_input if is_long else one_line_input
     written = json.dumps(value, ensure_ascii=False, indent=2 if is_long else None)
-    return FieldBox(
-        path, name, several_lines_input if is_long else one_line_input, written, read=parse_typed_json, before=value
-    )
+    return FieldBox(path, name, make, written, read=parse_typed_json, before=value)
 
 
 def one_line_input(content: str, hint: str = "") -> Input:
