@@ -21,7 +21,7 @@ from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import START, SYSTEM, CutPage, Event, Key, Position, Query, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.statistics.counts import Audience, DayCounts, audience_from_json, audience_within_limit
+from ringi.statistics.counts import DayCounts, Visible, audience_from_json, audience_within_limit
 from ringi.statistics.facts import (
     COUNTED,
     IN,
@@ -91,19 +91,21 @@ class CountedDays(NamedTuple):
         whole = (now - first).total_seconds()
         return round(min(1.0, (covered.at - first).total_seconds() / whole), 3) if whole > 0 else 1.0
 
-    def pending_before(self, day: date) -> Counter[Audience]:
-        """Return how many requests of each audience were pending at the beginning of a day; all earlier days of the
-        month are needed."""
-        found: Counter[Audience] = Counter()
-        for month, audiences in self.head.months.items():
-            if month < day.isoformat()[:7]:
-                for groups, entered, left in audiences:
-                    found[audience_from_json(groups)] += entered - left
-        for each, counts in self.days.items():
-            if each < day and each.replace(day=1) == day.replace(day=1):
-                for (audience, _), hour in counts.hours.items():
-                    found[audience] += hourly_queue_change(hour)
-        return found
+    def pending_before(self, day: date, visible: Visible) -> int:
+        """Return how many requests were pending at the beginning of a day; all earlier days of the month are needed."""
+        before = [counts for each, counts in self.days.items() if day.replace(day=1) <= each < day]
+        hours = [place for counts in before for place in counts.hours.items()]
+        changes = sum(hourly_queue_change(hour) for (audience, _), hour in hours if visible(audience))
+        return changes + self._pending_after_months(visible, day.isoformat()[:7])
+
+    def pending(self, visible: Visible) -> int:
+        """Return how many requests are pending after the newest event."""
+        return max(0, self._pending_after_months(visible))
+
+    def _pending_after_months(self, visible: Visible, end: str | None = None) -> int:
+        months = [audiences for month, audiences in self.head.months.items() if end is None or month < end]
+        queues = [queue for audiences in months for queue in audiences if visible(audience_from_json(queue[0]))]
+        return sum(entered - left for _, entered, left in queues)
 
 
 class Statistics:
@@ -154,20 +156,16 @@ class Statistics:
                 return is_complete
 
     async def _read(self, tenant: str, days: list[date], is_complete: bool) -> CountedDays:
+        names = {f"{HEAD}-{day}": day for day in days}
         for _ in range(TRIES):
-            names = [f"{HEAD}-{day.isoformat()}" for day in days]
             head = await self._head(tenant)
-            found = {
-                each.id: each
-                for each in await skip_unreadable_records(self._store, Journal, [Key(tenant, n) for n in names])
-            }
-            numbers = {name: found[name].totals["number"] for name in found}
-            owed = [f"{HEAD}-{day}" for day in head.counts if f"{HEAD}-{day}" in names]
+            journals = await skip_unreadable_records(self._store, Journal, [Key(tenant, name) for name in names])
+            numbers = {each.id: each.totals["number"] for each in journals}
+            owed = names.keys() & {f"{HEAD}-{day}" for day in head.counts}
             is_paid = all(numbers.get(name) == head.number for name in owed)
             # Another process may be writing between the two reads.
             if is_paid and all(number <= head.number for number in numbers.values()):
-                loaded = {day: found[name] for day, name in zip(days, names, strict=True) if name in found}
-                counts = {day: DayCounts.load(journal.totals) for day, journal in loaded.items()}
+                counts = {names[each.id]: DayCounts.load(each.totals) for each in journals}
                 return CountedDays(head, counts, is_complete)
             await self._spread(tenant, head)
         raise ConflictError.too_often(Journal.record, HEAD)
@@ -176,8 +174,7 @@ class Statistics:
         journal = await find_record(self._store, Journal, Key(tenant, HEAD))
         if journal is None or not journal.totals:
             return CountingProgress(journal)
-        data = journal.totals
-        newest = data["covered"]
+        data, newest = journal.totals, journal.totals["covered"]
         covered = NewestCountedEvent(newest[0], newest[1], datetime.fromisoformat(newest[2])) if newest else None
         first = data["first"] and datetime.fromisoformat(data["first"])
         return CountingProgress(

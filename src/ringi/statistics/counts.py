@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 MAX_ROWS = 500
@@ -24,6 +24,8 @@ TIME = "t"
 
 Audience = tuple[str, ...] | None
 """The groups of a request; empty if it is open to all, None if it is open only to one person or to many groups."""
+Visible = Callable[[Audience], bool]
+"""Whether the caller may read the figures of an audience."""
 
 
 class CountedSubject(NamedTuple):

@@ -74,10 +74,9 @@ def count_event_in_day(days: dict[str, DayCounts], facts: EventFacts) -> None:
 
 def _is_rule(facts: EventFacts) -> bool:
     """Return whether the event records a rule that a person has switched on, which nobody was asked about."""
-    response = facts.fields.get("response") or {}
-    return (facts.event.version, facts.event.type) == (1, "request.completed") and not (
-        response.get("responder", POLICY).startswith(POLICY)
-    )
+    responder = (facts.fields.get("response") or {}).get("responder", POLICY)
+    is_completed_at_once = (facts.event.version, facts.event.type) == (1, "request.completed")
+    return is_completed_at_once and not responder.startswith(POLICY)
 
 
 def _end(facts: EventFacts) -> list[str]:
@@ -106,13 +105,9 @@ def _end(facts: EventFacts) -> list[str]:
 def counted_subject_of_request(fields: Mapping[str, Any]) -> CountedSubject:
     """Return the names under which a request is counted."""
     action, policy = fields.get("action") or {}, fields.get("policy") or {}
-    tool, rule = str(action.get("name") or ""), str(policy.get("rule") or "")
-    return CountedSubject(
-        shorten_counted_name(asking_agent_of_event(fields)),
-        shorten_counted_name(tool),
-        groups_of_request(fields),
-        shorten_counted_name(rule),
-    )
+    names = (asking_agent_of_event(fields), str(action.get("name") or ""), str(policy.get("rule") or ""))
+    agent, tool, rule = map(shorten_counted_name, names)
+    return CountedSubject(agent, tool, groups_of_request(fields), rule)
 
 
 def asking_agent_of_event(fields: Mapping[str, Any]) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 from ringi.statistics import facts
 from ringi.statistics.counting import CountedDays, hourly_queue_change, period_bounds_in_utc, utc_day_of_time
-from ringi.statistics.counts import ERROR, OTHER, Audience, CountedSubject, answer_time_quantile, audience_from_json
+from ringi.statistics.counts import ERROR, OTHER, CountedSubject, Visible, answer_time_quantile
 
 Interval = Literal["hour", "day"]
 MAX_NAMES = 100
@@ -19,8 +19,6 @@ MAX_NAMES = 100
 PERIOD = timedelta(days=6)
 MAX_DAYS: dict[Interval, int] = {"hour": 31, "day": 366}
 """The longest period of one reply, by the length of its points."""
-Visible = Callable[[Audience], bool]
-"""Whether the caller may read the figures of an audience."""
 
 
 class QueuePoint(StrictModel):
@@ -197,12 +195,11 @@ def count_ended_requests(counts: Counter[str]) -> int:
 
 def named_decisions(found: dict[str | None, Counter[str]]) -> list[NamedDecisions]:
     """Return the decisions under each name, those with the most first; without names that nothing was decided about."""
-    named = [
-        (str(name), decision_counts(counts))
+    return [
+        NamedDecisions(name=str(name), decisions=decision_counts(counts))
         for name, counts in names_with_most_counts(found, count_ended_requests)
         if count_ended_requests(counts)
     ]
-    return [NamedDecisions(name=name, decisions=decisions) for name, decisions in named]
 
 
 def fast_approvals(counts: Counter[str]) -> list[FastApprovals]:
@@ -225,11 +222,11 @@ def queue_points(
     counts: CountedDays, since: date, until: date, by: Interval, visible: Visible, now: datetime
 ) -> list[QueuePoint]:
     """Return the queue at the end of each hour or day."""
-    pending = sum(number for audience, number in counts.pending_before(since).items() if visible(audience))
+    pending = counts.pending_before(since, visible)
     found: list[QueuePoint] = []
     for n in range((until - since).days + 1):
         day = since + timedelta(days=n)
-        begin = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        begin, _ = period_bounds_in_utc(day, day)
         hours = {hour: Counter[str]() for hour in range(24)}
         for (audience, hour), each in counts.days[day].hours.items() if day in counts.days else ():
             if visible(audience):
@@ -281,7 +278,7 @@ def overview_figures(
         share=counts.share_at(now),
         error=round(ERROR, 4),
         queue=queue,
-        pending=count_pending_requests(counts, visible),
+        pending=counts.pending(visible),
         oldest=oldest,
         decisions=decision_counts(total),
         agents=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.agent])),
@@ -289,10 +286,3 @@ def overview_figures(
         times=[answer_times(name, each) for name, each in groups if count_decisions_by_people(each)],
         fast=fast_approvals(total),
     )
-
-
-def count_pending_requests(counts: CountedDays, visible: Visible) -> int:
-    """Return the number of requests that are pending after the newest event."""
-    audiences = [each for month in counts.head.months.values() for each in month]
-    changes: list[int] = [entered - left for groups, entered, left in audiences if visible(audience_from_json(groups))]
-    return max(0, sum(changes))
