@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -55,16 +56,14 @@ class DigestChain:
         before, end = self.count, await store.tail()
         while self.position != end and (hashes := await store.hashes(self.position, BATCH)):
             for position, hash in hashes:
-                self._take(position, hash)
+                # The position is not hashed: a copy in another cluster may number events differently, but not reorder
+                # them.
+                linked = hashlib.sha256(f"{self.head}\n{hash}".encode()).hexdigest()
+                self.count, self.head, self.position = self.count + 1, linked, position
                 each()
                 if position == end:
                     break
         return self.count > before
-
-    def _take(self, position: Position, hash: str) -> None:
-        # The position is excluded: a copy in another cluster may number events differently, but not reorder them.
-        linked = hashlib.sha256(f"{self.head}\n{hash}".encode()).hexdigest()
-        self.count, self.head, self.position = self.count + 1, linked, position
 
 
 class Sealer:
@@ -104,16 +103,11 @@ class SealReport(NamedTuple):
 
 def read_seals(path: Path) -> list[Seal]:
     """Return the seals of a file; none if the file does not exist. Invalid lines are skipped."""
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [seal for seal in map(parse_seal_line, lines) if seal]
-
-
-def parse_seal_line(line: str) -> Seal | None:
-    """Return the seal of a line; None for a line truncated by a full disk or a power failure."""
-    try:
-        return Seal.model_validate_json(line)
-    except ValidationError:
-        return None
+    found: list[Seal] = []
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        with suppress(ValidationError):  # A full disk or a power failure may have truncated the line.
+            found.append(Seal.model_validate_json(line))
+    return found
 
 
 async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
@@ -141,8 +135,10 @@ async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: st
 
     await walk.read_new(store, remember)
     broken = next((seal for seal in own if heads.get(seal.count) != seal.head), None)
-    if broken:
-        findings.append(describe_seal_mismatch(broken, walk.count))
+    if broken and walk.count < broken.count:
+        findings.append(f"{describe_seal(broken)} finds only {walk.count}: the others are missing")
+    elif broken:
+        findings.append(f"{describe_seal(broken)} is broken: one of them was changed, moved, inserted or deleted")
     sealed = max((count for count in counts if not broken or count < broken.count), default=0)
     return SealReport(findings, sealed, max(0, walk.count - max(counts, default=0)))
 
@@ -150,10 +146,3 @@ async def compare_events_with_seals(store: Store, seals: Sequence[Seal], key: st
 def describe_seal(seal: Seal) -> str:
     """Return the text that identifies a seal in messages."""
     return f"the seal of {seal.at:%Y-%m-%d %H:%M:%S} over {seal.count} events"
-
-
-def describe_seal_mismatch(seal: Seal, count: int) -> str:
-    """Return the message for events that differ from the sealed ones."""
-    if count < seal.count:
-        return f"{describe_seal(seal)} finds only {count}: the others are missing"
-    return f"{describe_seal(seal)} is broken: one of them was changed, moved, inserted or deleted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ringi.base.bounded import Bounded
@@ -27,7 +28,7 @@ AT_ONCE = 32
 REMEMBERED = 20_000
 """The number of records whose existence is cached: the events of one record are usually close together."""
 CUT_OFF = "its last events are missing"
-GONE = "the record is gone, its events are not"
+
 RecordName = tuple[str, Key]
 """The kind of a record, and its key."""
 
@@ -50,9 +51,8 @@ class RecordTrail:
         """Add an event; at the head of the record in `sought`, compare that record with the events."""
         if event.is_redacted:
             self._redacted[event.version] = event
-        self._explained |= {
-            (version, left) for version, left in event.redacted_versions.items() if version < event.version
-        }
+        earlier = ((version, by) for version, by in event.redacted_versions.items() if version < event.version)
+        self._explained.update(earlier)
         self.findings += [Finding(*self.name, event.position, what) for what in self._wrong(event)]
         self.head, self.version = event.hash, event.version
         self._state.update(event.changed)
@@ -160,18 +160,13 @@ class Audit:
             if (record, key) not in self._known:
                 unknown.setdefault(record, []).append(key)
         for record, keys in unknown.items():
-            found = await self._existing(record, keys)
+            found = set[Key]()
+            with suppress(UnavailableError):  # The examination of each record then names the unreadable ones.
+                if record in KINDS:
+                    found = {each.key for each in await self._store.get_many(KINDS[record], keys)}
             await self._examine_all([(record, key) for key in keys if key not in found])
             for key in found:
                 self._known[record, key] = True
-
-    async def _existing(self, record: str, keys: list[Key]) -> set[Key]:
-        if record not in KINDS:
-            return set()
-        try:
-            return {each.key for each in await self._store.get_many(KINDS[record], keys)}
-        except UnavailableError:  # Examine the records one by one, so that each unreadable one is named.
-            return set()
 
     async def _is_begun(self, name: RecordName) -> bool:
         async with self._room:
@@ -245,7 +240,12 @@ async def audit_record_and_files(store: Store, name: RecordName, stream: Stream 
             trail.findings += [Finding(*name, "", what) async for what in found]
     except UnavailableError as error:
         return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
-    return trail.findings + trail.unexplained_redactions() + _missing(trail, record)
+    findings = trail.findings + trail.unexplained_redactions()
+    if record is None and trail.version:
+        findings.append(Finding(*name, "", "the record is gone, its events are not"))
+    elif record and record.head != trail.head and trail.is_whole:
+        findings.append(Finding(*name, "", CUT_OFF if trail.version else "the record has no events"))
+    return findings
 
 
 async def _record(store: Store, name: RecordName) -> Record | None:
@@ -263,24 +263,13 @@ async def _follow(store: Store, trail: RecordTrail, record: Record | None, after
     return after
 
 
-def _missing(trail: RecordTrail, record: Record | None) -> list[Finding]:
-    if record is None:
-        return [Finding(*trail.name, "", GONE)] if trail.version else []
-    if record.head == trail.head or not trail.is_whole:
-        return []
-    return [Finding(*trail.name, "", CUT_OFF if trail.version else "the record has no events")]
-
-
 def audit_record(record: Record, history: Iterable[Event]) -> list[Finding]:
     """Check one record against all its events, and return the findings."""
     trail = RecordTrail((record.record, record.key))
     for event in history:
         trail.take(event, record)
-    return (
-        trail.findings
-        + trail.unexplained_redactions()
-        + ([] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)])
-    )
+    cut_off = [] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)]
+    return trail.findings + trail.unexplained_redactions() + cut_off
 
 
 async def verify_store(

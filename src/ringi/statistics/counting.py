@@ -266,9 +266,8 @@ class _Batch:
         counted = [each for each in events if each.record == Request.record and each.type in COUNTED]
         # The first event says all of the request, except what was erased.
         unclear = {Key(each.tenant, each.record_id) for each in counted if each.version > 1 or each.is_redacted}
-        requests = {
-            request.id: request for request in await skip_unreadable_records(self._store, Request, list(unclear))
-        }
+        found = await skip_unreadable_records(self._store, Request, list(unclear))
+        requests = {request.id: request for request in found}
         seen = {(each.record_id, each.actor): each.at for each in reversed(events) if each.type == SEEN}
         facts = await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted))
         for each in facts:
