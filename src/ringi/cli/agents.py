@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import sys
 import sysconfig
@@ -23,29 +22,16 @@ from ringi.runs.agent import Agent
 
 log = logging.getLogger(__name__)
 SPORTS = ["basketball", "football", "swimming", "running"]
+FORM = Form([Select("sport", label="Your favorite sport", required=True, options=SPORTS), TextArea("notes")])
+MAIL = {
+    "to": "aiko.mori@example.com",
+    "subject": "Your order 1182",
+    "body": "Your parcel came nine days late. I am sorry for that.",
+}
 SAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     "sample-question": ("Which color should the poster have?", {}),
-    "sample-form": (
-        "Which sport do you like?",
-        {
-            "form": Form(
-                [Select("sport", label="Your favorite sport", required=True, options=SPORTS), TextArea("notes")]
-            )
-        },
-    ),
-    "sample-mail": (
-        "Send this mail?",
-        {
-            "action": Action(
-                "send_mail",
-                {
-                    "to": "aiko.mori@example.com",
-                    "subject": "Your order 1182",
-                    "body": "Your parcel came nine days late. I am sorry for that.",
-                },
-            )
-        },
-    ),
+    "sample-form": ("Which sport do you like?", {"form": FORM}),
+    "sample-mail": ("Send this mail?", {"action": Action("send_mail", MAIL)}),
     "sample-delete": (
         "Delete customer c-77?",
         {"action": Action("delete_customer", {"customer": "c-77"}), "tier": "irreversible"},
@@ -106,10 +92,7 @@ def failed_source_line(error: BaseException) -> str:
 def is_library_file(file: str) -> bool:
     """Return whether a file belongs to Python, to a library or to Ringi, and not to the user."""
     paths = sysconfig.get_paths()
-    libraries: tuple[str | Path, ...] = (
-        *(paths[name] for name in ("stdlib", "purelib", "platlib")),
-        Path(__file__).parents[1],
-    )
+    libraries = [*(Path(paths[name]) for name in ("stdlib", "purelib", "platlib")), Path(__file__).parents[1]]
     return file.startswith("<") or any(Path(file).is_relative_to(library) for library in libraries)
 
 
@@ -117,11 +100,6 @@ def relative_to_current_folder(file: str) -> str:
     """Return a path relative to the current folder if it is below it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
-
-
-def has_langgraph() -> bool:
-    """Return whether LangGraph is installed."""
-    return importlib.util.find_spec("langgraph") is not None
 
 
 def require_langgraph(command: str) -> None:

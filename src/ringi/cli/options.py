@@ -48,12 +48,18 @@ def parse_json_option(name: str, text: str | None) -> Any:
         raise InvalidError.of(name, f"not JSON: {error}", "not_json") from error
 
 
+def read_option_file(name: str, path: Path) -> bytes:
+    """Return the content of a file; raise `InvalidError` with the name of the option."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file") from error
+
+
 def read_json_option(name: str, path: Path) -> Any:
     """Parse a JSON file; raise `InvalidError` with the name of the option."""
     try:
-        return parse_json_option(name, path.read_text("utf-8"))
-    except OSError as error:
-        raise InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file") from error
+        return parse_json_option(name, read_option_file(name, path).decode())
     except UnicodeDecodeError as error:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
 
@@ -63,10 +69,7 @@ def read_file_option(option: str) -> tuple[str, Path, bytes]:
     field, equals, name = option.partition("=")
     if not field or not equals or not name:
         raise InvalidError.of("file", f"{option!r}: write it as FIELD=PATH")
-    try:
-        return field, Path(name), Path(name).read_bytes()
-    except OSError as error:
-        raise InvalidError.of("file", f"cannot read {name}: {error.strerror}", "unreadable_file") from error
+    return field, Path(name), read_option_file("file", Path(name))
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -17,15 +17,7 @@ from pydantic import BaseModel
 from ringi.cli.format.output import print_json_or_text
 from ringi.cli.format.requests import request_as_public_json, request_line
 from ringi.cli.options import AsJson, By, OwnGroups, StoreUrl, Tenant, split_names
-from ringi.connect import (
-    Backend,
-    is_server_url,
-    open,
-    open_backend,
-    open_inbox_on_backend,
-    resolve_inbox_url,
-    store_inbox,
-)
+from ringi.connect import Backend, is_server_url, open, open_backend, open_inbox_on_backend, resolve_inbox_url
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, Person, as_decider
@@ -74,12 +66,7 @@ class CommandSession:
 
     def work_on_store(self, work: Callable[[StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work that needs the store itself; a server is refused."""
-
-        async def opened() -> T:
-            async with store_inbox(self.url if creates else existing_store_url(self.url), tenant=self.tenant) as inbox:
-                return await work(inbox)
-
-        return run_on_event_loop(opened())
+        return self.work_on_backend(lambda _, inbox: work(inbox), creates=creates)
 
     @property
     def is_remote(self) -> bool:

@@ -31,17 +31,10 @@ def command_of_verb(verb: Callable[..., Any]) -> Callable[..., None]:
     place = Parameter.POSITIONAL_OR_KEYWORD
     own = [each for each in signature(verb, eval_str=True).parameters.values() if each.name not in ("self", "by")]
     options = [
-        Parameter(
-            each.name, place, default=each.default, annotation=option_annotation(each.annotation, described[each.name])
-        )
+        each.replace(kind=place, annotation=Annotated[each.annotation, typer.Option(help=described[each.name])])
         for each in own[1:]
     ]
     first = [Parameter("session", place, annotation=MemberSession), Parameter("id", place, annotation=RequestArgument)]
     vars(command)["__signature__"] = Signature([*first, *options])
     command.__name__, command.__doc__ = name, doc.partition("\n\n")[0]
     return command
-
-
-def option_annotation(kind: Any, help: str) -> Any:
-    """Return the annotation of an option."""
-    return Annotated[kind, typer.Option(help=help)]

@@ -12,7 +12,7 @@ import typer
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
 from ringi.cli.format.output import print_json_or_text, terminal_table
-from ringi.cli.options import AsJson
+from ringi.cli.options import AsJson, read_option_file
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import parse_body
 from ringi.domain.conditions import MISSING, argument_at_path
@@ -107,20 +107,14 @@ def _results(rule: Rule | AutoApproval, call: RecordedCall) -> list[str]:
 
 
 def _read(path: Path) -> Iterator[tuple[int, RecordedCall]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InvalidError.of("--calls", f"cannot read {path}: {error.strerror}", "unreadable_file") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_option_file("--calls", path).splitlines(), 1):
         if not line.strip():
             continue
         try:
             yield number, parse_body(RecordedCall, json.loads(line))
         except (ValueError, RecursionError) as error:
-            raise InvalidError.of(
-                "--calls", f"line {number} is not JSON ({error}): write each call as one JSON object in UTF-8"
-            ) from error
+            what = f"line {number} is not JSON ({error}): write each call as one JSON object in UTF-8"
+            raise InvalidError.of("--calls", what) from error
         except InvalidError as error:
-            raise InvalidError.of(
-                "--calls", f"line {number} is not a call ({error}): give tool, args, and optionally facts and expect"
-            ) from error
+            what = f"line {number} is not a call ({error}): give tool, args, and optionally facts and expect"
+            raise InvalidError.of("--calls", what) from error
