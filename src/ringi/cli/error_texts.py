@@ -23,21 +23,18 @@ def cli_error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     if reader == "en":
         return escape_hidden_characters(str(error))
     if isinstance(error, InvalidError):
-        found = (
-            f"{texts.field_display_name(each.field, reader)}: {cli_field_error_text(each)}" for each in error.errors
-        )
-        return escape_hidden_characters("; ".join(each.removeprefix(": ") for each in found))
+        fields = ((texts.field_display_name(each.field, reader), cli_field_error_text(each)) for each in error.errors)
+        return escape_hidden_characters("; ".join(": ".join(filter(None, each)) for each in fields))
     if isinstance(error, MissingExtraError):
         return cli_text("missing_extra", extra=error.extra)
     if isinstance(error, SettingError):
-        value = repr(without_password(error.value))
-        return escape_hidden_characters(
-            cli_text("setting", name=error.name, value=value, remedy=translate_cli_error(error.remedy))
-        )
+        value, remedy = repr(without_password(error.value)), translate_cli_error(error.remedy)
+        return escape_hidden_characters(cli_text("setting", name=error.name, value=value, remedy=remedy))
     own = translate_cli_error(str(error))
     if own != str(error) and not is_deciding:
         return escape_hidden_characters(own)
-    if not has_error_text(error):
+    # Errors without a text for people are for the operator of this machine.
+    if texts.error_code(error) == "internal":
         return cli_text("unexpected", type=type(error).__name__)
     return escape_hidden_characters(texts.error_text(error, reader, is_deciding=is_deciding))
 
@@ -46,9 +43,8 @@ def cli_field_error_text(error: FieldError) -> str:
     """Return what is wrong with one field; English names the value and the remedy."""
     reader = environment_language()
     own = translate_cli_error(error.message) if error.code == "invalid" else error.message
-    return escape_hidden_characters(
-        own if reader == "en" or own != error.message else texts.field_error_text(error, reader)
-    )
+    has_own = reader == "en" or own != error.message
+    return escape_hidden_characters(own if has_own else texts.field_error_text(error, reader))
 
 
 def cli_usage_error_text(error: Exception) -> str | None:
@@ -68,8 +64,3 @@ def cli_usage_error_text(error: Exception) -> str | None:
     kind = next((each for each in kinds if cli_text_or(each, "")), "usage.UsageError")
     text = cli_text(f"{kind}_choices" if choices and kind == "usage.BadParameter" else kind, name=name, choices=choices)
     return cli_text("usage_help", text=text, command=context.command_path if context else "ringi")
-
-
-def has_error_text(error: RingiError) -> bool:
-    """Return whether the catalogue has a text for people; the other errors are for the operator of this machine."""
-    return texts.error_code(error) != "internal"

@@ -34,9 +34,8 @@ def environment_language() -> Language:
 
 @cache
 def _sections() -> dict[str, dict[str, dict[str, str]]]:
-    sections: dict[str, dict[str, dict[str, str]]] = json.loads(
-        files("ringi.cli").joinpath("texts.json").read_text("utf-8")
-    )
+    text = (files("ringi.cli") / "texts.json").read_text("utf-8")
+    sections: dict[str, dict[str, dict[str, str]]] = json.loads(text)
     return sections
 
 

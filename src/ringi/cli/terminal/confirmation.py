@@ -81,9 +81,8 @@ def _facts(request: Request, args: Mapping[str, Any]) -> list[tuple[str, str, An
 
 
 def _fact(subject: str, name: str, right: str, pool: Any) -> ConfirmationFact:
-    return ConfirmationFact(
-        subject, name, right, tuple(islice((each for each in dict.fromkeys(pool) if each != right), 3))
-    )
+    others = islice((each for each in dict.fromkeys(pool) if each != right), 3)
+    return ConfirmationFact(subject, name, right, tuple(others))
 
 
 def _is_fact(value: object) -> bool:

@@ -162,15 +162,12 @@ class ListScreen(InboxScreen):
         title, now = title_of_request(request), self.requests.inbox.clock()
         if request.priority in ("high", "urgent"):
             title = f"{cli_text(f'short_priority.{request.priority}')} · {title}"
-        states = (
-            request_end_text(request)
-            if request.is_final
-            else held_answer_text(request) or deadline_text(request, now)[0],
-            claim_text(request, now),
-        )
+        left, _ = deadline_text(request, now)
+        state = request_end_text(request) if request.is_final else held_answer_text(request) or left
+        states = " · ".join(filter(None, [state, claim_text(request, now)]))
         width = self.table.scrollable_content_region.width
         rest = max(20, width - KIND - STATE - MARGINS)
-        cells = ((title, rest), (cli_text(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
+        cells = ((title, rest), (cli_text(f"kind.{request.kind}"), KIND), (states, STATE))
         row = "  ".join(_fitted(text, width) for text, width in cells)
         mark = MARK if request is self.chosen else " "
         about = Content.styled(_fitted(f"{mark}  {request_about_line(request, now)}", width).rstrip(), "dim")
@@ -183,13 +180,9 @@ class ListScreen(InboxScreen):
         counted = cli_text("found" if search else "waiting", count=count, text=search)
         news = {"news": len(requests.news), "ended": requests.ended}
         more = ", ".join(cli_text(key, count=number) for key, number in news.items() if number)
-        parts = [
-            cli_text("inbox"),
-            counted,
-            more and f"{more}: {cli_text('show_news')}",
-            escape_hidden_characters(requests.person),
-        ]
-        self.query_one("#heading", Static).update(Content(" · ".join(part for part in parts if part)))
+        person, more = escape_hidden_characters(requests.person), more and f"{more}: {cli_text('show_news')}"
+        heading = " · ".join(filter(None, [cli_text("inbox"), counted, more, person]))
+        self.query_one("#heading", Static).update(Content(heading))
         empty = self.query_one("#empty", Static)
         empty.update(Content(cli_text("empty_search" if search else "empty", text=search)))
         empty.display = not requests.listed

@@ -57,13 +57,11 @@ class RequestList:
         """Read the list again: add new requests and remove ended ones."""
         query = self._query(PAGE + 1)
         self.urgent = urgent_query(query_for_tenant(query, self.inbox.tenant, self.inbox.clock()))
-        with self._changed_meanwhile() as changed:
+        with self._taking_changes():
             found = await self.inbox.search(query.model_copy(update={"now": self.urgent.now}))
-        self.has_more = len(found) > PAGE
-        self.listed = {request.id: request for request in found[:PAGE]}
-        self.news = {}
-        for request in changed.values():
-            self.take(request)
+            self.has_more = len(found) > PAGE
+            self.listed = {request.id: request for request in found[:PAGE]}
+            self.news = {}
         await self._count()
 
     async def more(self) -> None:
@@ -72,12 +70,10 @@ class RequestList:
             return
         last = list(self.listed.values())[-1]
         before = {"before": self.urgent.cursor_of(last)}
-        with self._changed_meanwhile() as changed:
+        with self._taking_changes():
             found = await self.inbox.search(self._query(PAGE + 1).model_copy(update=before))
-        self.has_more = len(found) > PAGE
-        self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
-        for request in changed.values():
-            self.take(request)
+            self.has_more = len(found) > PAGE
+            self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
 
     def follow(self) -> AbstractAsyncContextManager[None]:
         """Collect changes within the block; entered before the list is read, so that none is missed."""
@@ -143,28 +139,27 @@ class RequestList:
             self._changed.set()
 
     @contextmanager
-    def _changed_meanwhile(self) -> Iterator[dict[str, Request]]:
+    def _taking_changes(self) -> Iterator[None]:
+        """Read a part of the list, then take the requests that changed meanwhile."""
         changed: dict[str, Request] = {}
         self._reads.append(changed)
         try:
-            yield changed
+            yield
         finally:
             self._reads.remove(changed)
+        for request in changed.values():
+            self.take(request)
 
     def take(self, request: Request) -> None:
         """Store the newest version of a request: in the list, or among the new ones."""
         for read in self._reads:
             read[request.id] = request
-        current = self.listed.get(request.id)
-        if current and current.version > request.version:
+        if current := self.listed.get(request.id):
+            if request.version >= current.version:
+                self.listed[request.id] = request
             return
-        if request.id in self.listed:
-            self.listed[request.id] = request
-        elif (
-            request.is_final
-            or self._is_further_down(request)
-            or normalize_for_search(self.search) not in request.search_text
-        ):
-            self.news.pop(request.id, None)
-        else:
+        is_found = normalize_for_search(self.search) in request.search_text
+        if is_found and not request.is_final and not self._is_further_down(request):
             self.news[request.id] = request
+        else:
+            self.news.pop(request.id, None)
