@@ -8,10 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ringi.cli.format.output import show_progress
-from ringi.cli.format.requests import (
-    request_as_public_json,
-    request_line,
-)
+from ringi.cli.format.requests import request_as_public_json, request_line
 from ringi.cli.options import parse_json_option, read_json_option, split_names
 from ringi.cli.session import NamedSession
 from ringi.cli.texts import cli_text
@@ -74,9 +71,8 @@ def _is_approved(request: Request) -> bool:
 
 
 def _form(content: Any) -> dict[str, Any]:
-    is_schema = (
-        isinstance(content, dict) and "fields" not in content and {"type", "properties", "$schema"} & set(content)
-    )
+    names = set(content) if isinstance(content, dict) else set[str]()
+    is_schema = "fields" not in names and {"type", "properties", "$schema"} & names
     return {"schema" if is_schema else "form": content}
 
 

@@ -25,8 +25,7 @@ from ringi.statistics.report_html import oversight_report_html
 DAY = ["%Y-%m-%d"]
 SECONDS = 1.0
 """The time between two lines of progress."""
-KEY = "checks"
-"""The key of the recipes in a file."""
+
 LISTED = 20
 """The number of checks in the table."""
 
@@ -87,7 +86,7 @@ def plant_checks(
 def read_check_recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
     """Return the recipes in a file, or only those of one tool."""
     data = read_policy_file(file, "checks")
-    found = data.get(KEY) if isinstance(data, dict) else data
+    found = data.get("checks") if isinstance(data, dict) else data
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise InvalidError.of("checks", f"{file} has no list of recipes: write one")
     return [each for each in found if tool in (None, each.get("tool"))]
@@ -117,29 +116,15 @@ def checks_report_text(report: CheckReport) -> str:
         )
         for each in report.items[:LISTED]
     ]
-    return "\n\n".join(
-        part
-        for part in (
-            noticed_shares_text(report.tools),
-            noticed_shares_text(report.people),
-            listing_text(columns, rows, "no_checks"),
-        )
-        if part
-    )
+    shares = map(noticed_shares_text, (report.tools, report.people))
+    return "\n\n".join(filter(None, [*shares, listing_text(columns, rows, "no_checks")]))
 
 
 def noticed_shares_text(found: list[CheckShare]) -> str:
     """Return how many of the newest 20 checks, and of all, were noticed."""
-    lines = [
-        cli_text(
-            "check.share",
-            name=escape_hidden_characters(each.name),
-            caught=each.newest_caught,
-            newest=each.newest,
-            all_caught=each.caught,
-            total=each.total,
-        )
-        + (f" · {cli_text('check.alarm')}" if each.alarm else "")
-        for each in found
-    ]
+    lines: list[str] = []
+    for each in found:
+        counts = {"caught": each.newest_caught, "newest": each.newest, "all_caught": each.caught, "total": each.total}
+        text = cli_text("check.share", name=escape_hidden_characters(each.name), **counts)
+        lines.append(f"{text} · {cli_text('check.alarm')}" if each.alarm else text)
     return "\n".join(lines)

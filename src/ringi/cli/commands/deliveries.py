@@ -80,9 +80,8 @@ def webhooks_test(
     """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
     with show_progress(cli_text("waiting_for_endpoints")):
         tests = run_on_event_loop(_test_endpoints(endpoint))
-    print_json_or_text(
-        {"items": [each.data for each in tests], "next": None}, "\n".join(each.text for each in tests), json_
-    )
+    data = {"items": [each.data for each in tests], "next": None}
+    print_json_or_text(data, "\n".join(each.text for each in tests), json_)
     if not all(each.outcome.is_delivered for each in tests):
         raise typer.Exit(1)
 
@@ -128,10 +127,8 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     chosen = [called[name]] if name else list(called.values())
     async with WebhookClient(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
-    return [
-        EndpointTest(each.name, displayable_host(str(each.url)), outcome)
-        for each, outcome in zip(chosen, outcomes, strict=True)
-    ]
+    tested = zip(chosen, outcomes, strict=True)
+    return [EndpointTest(each.name, displayable_host(str(each.url)), outcome) for each, outcome in tested]
 
 
 def _deliveries(backend: Backend, inbox: StoreInbox) -> Deliveries:
@@ -143,14 +140,12 @@ def _deliveries(backend: Backend, inbox: StoreInbox) -> Deliveries:
 
 def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
-    status = cli_text(f"delivery.{delivery.status}")
-    next = cli_text("delivery_next", at=local_time_text(delivery.next_at)) if delivery.next_at else ""
-    why = _why(delivery.tries[-1].error)
-    return (
-        cli_count_text("delivery_status", count, status=status)
-        + next
-        + (cli_text("delivery_why", why=why) if why else "")
-    )
+    text = cli_count_text("delivery_status", count, status=cli_text(f"delivery.{delivery.status}"))
+    if delivery.next_at:
+        text += cli_text("delivery_next", at=local_time_text(delivery.next_at))
+    if why := _why(delivery.tries[-1].error):
+        text += cli_text("delivery_why", why=why)
+    return text
 
 
 def _why(error: str | None) -> str:

@@ -53,20 +53,16 @@ def erase(
         async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
-            return await inbox.trail.erase(
-                person=person,
-                before=day,
-                dry_run=is_dry,
-                progress=lambda done: report(erasure_summary(done, is_dry)),
-                by=by,
-            )
+            return await inbox.trail.erase(person=person, before=day, dry_run=is_dry, progress=show, by=by)
+
+        def show(done: Erasure) -> None:
+            report(erasure_summary(done, is_dry))
 
         done = session.work(work)
-    left = (
-        cli_text("not_erased", id=escape_hidden_characters(id), why=escape_hidden_characters(translate_cli_error(why)))
-        for id, why in done.left.items()
-    )
-    lines = [erasure_summary(done, is_dry), *left]
+    lines = [erasure_summary(done, is_dry)]
+    for id, error in done.left.items():
+        why = escape_hidden_characters(translate_cli_error(error))
+        lines.append(cli_text("not_erased", id=escape_hidden_characters(id), why=why))
     if is_dry:
         lines.append(cli_text("dry_run"))
     data = {each: list(getattr(done, each)) for each in ("requests", "threads", "journals")}

@@ -111,9 +111,9 @@ def audit_finding_line(finding: Finding) -> str:
     tenant, id = finding.key
     name = f"{finding.record} {tenant}/{id}" if id else finding.record
     line = f"{name}: {translate_cli_error(finding.what)}"
-    return escape_hidden_characters(
-        cli_text("finding_at", finding=line, position=finding.position) if finding.position else line
-    )
+    if finding.position:
+        line = cli_text("finding_at", finding=line, position=finding.position)
+    return escape_hidden_characters(line)
 
 
 def token_create(
