@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 MAX_ROWS = 500
@@ -97,13 +97,6 @@ def answer_time_bucket(seconds: float) -> str:
     return f"{TIME}{math.ceil(math.log(max(seconds, FASTEST)) / math.log(GROWTH))}"
 
 
-def answer_time_buckets(counts: Counter[str]) -> Iterator[tuple[float, int]]:
-    """Yield the time of each bucket in seconds and its count, fastest first."""
-    found = {int(name[1:]): number for name, number in counts.items() if name[0] == TIME}
-    for index in sorted(found):
-        yield 2 * GROWTH**index / (GROWTH + 1), found[index]
-
-
 def answer_time_quantile(counts: Counter[str], share: float) -> float | None:
     """Return the time in seconds below which this share of the answers lies; None without answers.
 
@@ -114,10 +107,10 @@ def answer_time_quantile(counts: Counter[str], share: float) -> float | None:
     Returns:
         The time of the answer at that rank, with a relative error of at most `ERROR`.
     """
-    buckets = list(answer_time_buckets(counts))
+    buckets = sorted((int(name[1:]), number) for name, number in counts.items() if name[0] == TIME)
     rank = math.ceil(share * sum(number for _, number in buckets))
-    for seconds, number in buckets:
+    for index, number in buckets:
         rank -= number
         if rank <= 0:
-            return round(seconds, 3)
+            return round(2 * GROWTH**index / (GROWTH + 1), 3)
     return None
