@@ -47,12 +47,9 @@ def revoke(
 
 def grant_scope_text(grant: Grant) -> str:
     """Return what limits the calls of a grant, in one line."""
-    if grant.where is None:
-        args = cli_text("grant.same_args")
-    elif grant.where:
+    args = cli_text("grant.same_args" if grant.where is None else "grant.any_args")
+    if grant.where:
         args = canonical(jsonable(grant.where)).decode()
-    else:
-        args = cli_text("grant.any_args")
     return " · ".join(each for each in (args, grant.asked_by, grant.agent, grant.thread_id, grant.folder) if each)
 
 

@@ -35,7 +35,10 @@ async def serve_mcp_stdio(server: Any) -> None:
     try:
         await server.run_stdio_async()
     except* RingiError as errors:
-        raise first_nested_error(errors) from None
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 @contextmanager
@@ -50,10 +53,3 @@ def divert_stdout() -> Iterator[None]:
         sys.stdout.flush()
         os.dup2(wire, 1)
         os.close(wire)
-
-
-def first_nested_error(error: BaseException) -> BaseException:
-    """Return the first error in nested groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -33,14 +33,10 @@ def runs(
         found, next = session.work_on_backend(
             lambda backend, _: operations.runs_needing_attention(backend.store, visible, limit=limit, cursor=cursor)
         )
+    language = environment_language()
     rows = [
-        (
-            trouble.thread_id,
-            trouble.agent or "",
-            local_time_text(trouble.since),
-            reason_text(trouble.why, environment_language()),
-        )
-        for trouble in found
+        (each.thread_id, each.agent or "", local_time_text(each.since), reason_text(each.why, language))
+        for each in found
     ]
     session.say_list(found, listing_text(("thread", "agent", "since", "why"), rows, "no_runs", next), next)
 

@@ -194,15 +194,11 @@ def voting_text(request: Request) -> list[str]:
         return []
     parts = [cli_text("unanswerable")] if request.unanswerable else []
     parts += [held_answer_text(request), *(_vote(vote) for vote in request.votes)]
-    if request.missing:
-        stages = [
-            cli_text(
-                "votes_of" if stage.groups else "votes",
-                count=stage.count,
-                names=cli_text("or").join(map(escape_hidden_characters, stage.groups)),
-            )
-            for stage in request.missing
-        ]
+    stages: list[str] = []
+    for stage in request.missing:
+        names = cli_text("or").join(map(escape_hidden_characters, stage.groups))
+        stages.append(cli_text("votes_of" if stage.groups else "votes", count=stage.count, names=names))
+    if stages:
         parts.append(cli_text("votes_missing", stages=cli_text("then").join(stages)))
     for step in request.escalation[request.escalated : request.escalated + 1]:
         names = ", ".join(escape_hidden_characters(name) for name in step.to)

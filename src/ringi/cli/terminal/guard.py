@@ -42,22 +42,18 @@ def guarded_terminal() -> Iterator[None]:
 def _watch_over(reader: int, before: list[Any]) -> None:
     """Wait for the other process to end, restore the terminal if needed, and exit."""
     try:
+        import termios
+
         # A key or a closed window signals the whole process group; this process must survive to clean up.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTOU):
             signal.signal(number, signal.SIG_IGN)
         if os.read(reader, 1) != ENDED_NORMALLY:
-            _restore(before)
+            os.write(2, LEAVE.encode())
+            # A shell that already took over has set its own mode.
+            if not _is_in_shell_mode():
+                termios.tcsetattr(0, termios.TCSANOW, before)
     finally:
         os._exit(0)
-
-
-def _restore(before: list[Any]) -> None:
-    import termios
-
-    os.write(2, LEAVE.encode())
-    # A shell that already took over has set its own mode.
-    if not _is_in_shell_mode():
-        termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 def _is_in_shell_mode() -> bool:
