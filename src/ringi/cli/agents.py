@@ -72,10 +72,8 @@ def load_agents(location: str) -> list[Agent]:
             with suppress(ModuleNotFoundError):
                 raise_missing_extra(f"{location!r}", error)
         log.debug("%s cannot be loaded", location, exc_info=True)
-        why = f"{failed_source_line(error)}{type(error).__name__}: {error}"
-        raise SettingError(
-            "agents", location, f"{why}: pass MODULE or MODULE:NAME of a list of Ringi agents"
-        ) from error
+        why = f"{type(error).__name__}: {error}: pass MODULE or MODULE:NAME of a list of Ringi agents"
+        raise SettingError("agents", location, f"{failed_source_line(error)}{why}") from error
     if wrong := [agent for agent in agents if not isinstance(agent, Agent)]:
         raise SettingError("agents", location, f"{wrong[0]!r} is not a ringi.Agent: wrap your graph in one")
     return agents

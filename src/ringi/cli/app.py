@@ -126,9 +126,8 @@ for heading, commands in COMMANDS.items():
         if isinstance(command, typer.Typer):
             app.add_typer(command, rich_help_panel=heading)
         else:
-            app.command(command.__name__.rstrip("_").replace("_", "-"), rich_help_panel=heading)(
-                with_session_options(command)
-            )
+            name = command.__name__.rstrip("_").replace("_", "-")
+            app.command(name, rich_help_panel=heading)(with_session_options(command))
 
 
 def run_command_line() -> None:

@@ -133,7 +133,6 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
         async with open_components(agents, url, store_timeout=store_timeout) as (_, work):
             is_ready = True
             collect_garbage_rarely()
-            print_json_or_text(
-                {"working": [agent.name for agent in agents]}, cli_text("working", count=len(agents)), json_
-            )
+            names = [agent.name for agent in agents]
+            print_json_or_text({"working": names}, cli_text("working", count=len(names)), json_)
             await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

@@ -104,9 +104,8 @@ class WatchApp(App[None]):
 
     def show_warning(self, record: logging.LogRecord) -> None:
         """Show a warning in the app."""
-        self.call_later(
-            self._show, cli_text("warning", message=escape_hidden_characters(record.getMessage()), source=record.name)
-        )
+        message = escape_hidden_characters(record.getMessage())
+        self.call_later(self._show, cli_text("warning", message=message, source=record.name))
 
     @on(OptionList.OptionSelected, "RequestTable")
     async def _open(self) -> None:

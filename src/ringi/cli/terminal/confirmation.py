@@ -74,10 +74,8 @@ def confirmation_fact(request: Request, args: Mapping[str, Any]) -> Confirmation
 def _facts(request: Request, args: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     named: Mapping[str, str] = request.card.get("arguments") or {}
     declared = [(subject, path, argument_at_path(args, path)) for subject, path in named.items()]
-    for facts in (declared, [("argument", name, value) for name, value in args.items()]):
-        if found := [fact for fact in facts if _is_fact(fact[2])]:
-            return found
-    return []
+    others = [("argument", name, value) for name, value in args.items() if _is_fact(value)]
+    return [fact for fact in declared if _is_fact(fact[2])] or others
 
 
 def _fact(subject: str, name: str, right: str, pool: Any) -> ConfirmationFact:

@@ -175,9 +175,8 @@ class RequestScreen(InboxScreen):
             self.set_timer(AGAIN, self.refresh_request)
             return
         self._tick()
-        self.query_one("#history", Static).update(
-            Content("\n".join([cli_text("history"), *request_history_text(events)]))
-        )
+        history = [cli_text("history"), *request_history_text(events)]
+        self.query_one("#history", Static).update(Content("\n".join(history)))
         if self.request.is_final:
             self._freeze(events)
 
