@@ -11,7 +11,7 @@ import typer
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
-from ringi.cli.format.output import print_json_or_text, terminal_table
+from ringi.cli.format.output import listing_text, print_json_or_text
 from ringi.cli.options import AsJson, read_option_file
 from ringi.cli.texts import cli_text
 from ringi.domain.ask import parse_body
@@ -73,8 +73,7 @@ def policy_test(
     policy = Policy.read(file)
     tested = [_test(policy, number, call) for number, call in _read(calls)]
     rows = [{**each._asdict(), "expected": each.is_expected} for each in tested]
-    columns = [cli_text(f"column.{name}") for name in COLUMNS]
-    text = terminal_table(columns, [each.cells for each in tested]) if tested else cli_text("policy.no_calls")
+    text = listing_text(COLUMNS, [each.cells for each in tested], "policy.no_calls")
     print_json_or_text({"items": rows, "next": None}, text, json_)
     if not all(each.is_expected for each in tested):
         raise typer.Exit(1)
