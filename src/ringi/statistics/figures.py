@@ -157,9 +157,7 @@ def names_with_most_counts(
 ) -> list[tuple[str | None, Counter[str]]]:
     """Return the names with the most counts first; those beyond the limit are added up as `other`."""
     ordered = sorted(found.items(), key=lambda each: (-weight(each[1]), each[0] or ""))
-    rest: Counter[str] = Counter()
-    for _, counts in ordered[MAX_NAMES:]:
-        rest.update(counts)
+    rest = sum((counts for _, counts in ordered[MAX_NAMES:]), Counter[str]())
     return [*ordered[:MAX_NAMES], *([(OTHER, rest)] if rest else [])]
 
 
