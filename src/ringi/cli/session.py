@@ -68,11 +68,6 @@ class CommandSession:
         """Do work that needs the store itself; a server is refused."""
         return self.work_on_backend(lambda _, inbox: work(inbox), creates=creates)
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether the inbox is behind a server, where the token says who acts."""
-        return is_server_url(resolve_inbox_url(self.url))
-
     def work_on_backend(self, work: Callable[[Backend, StoreInbox], Awaitable[T]], *, creates: bool = False) -> T:
         """Do work on an open store and its inbox, and return the result; with `creates`, create a missing store."""
 
@@ -105,8 +100,9 @@ class NamedSession(CommandSession):
 
     @property
     def by(self) -> str | None:
-        """The given name, else the user name of this process, or None for a server."""
-        return self.name if self.is_remote else self.name or process_user_name()
+        """The given name, else the user name of this process, or None for a server, where the token says who acts."""
+        is_remote = is_server_url(resolve_inbox_url(self.url))
+        return self.name if is_remote else self.name or process_user_name()
 
 
 @dataclass(frozen=True)

@@ -124,18 +124,15 @@ def actor_text(name: str) -> str:
     """Return the name of a person, a program or a rule for display."""
     if name.startswith(f"{POLICY}{GRANT}"):
         return cli_text("earlier_approval", id=escape_hidden_characters(name.removeprefix(f"{POLICY}{GRANT}")))
-    if name.startswith(POLICY):
-        return _rule(name.removeprefix(POLICY))
-    return cli_text_or(f"actor.{name}", escape_hidden_characters(name))
-
-
-def _rule(name: str) -> str:
-    if name == OTHERWISE:
+    if not name.startswith(POLICY):
+        return cli_text_or(f"actor.{name}", escape_hidden_characters(name))
+    rule = name.removeprefix(POLICY)
+    if rule == OTHERWISE:
         return cli_text("rule.default")
     # A rule without a name is known by its position.
-    if position := re.fullmatch(r"rules\[(\d{1,9})\]", name):
+    if position := re.fullmatch(r"rules\[(\d{1,9})\]", rule):
         return cli_text("rule.number", number=int(position[1]) + 1)
-    return cli_text("rule", name=escape_hidden_characters(name))
+    return cli_text("rule", name=escape_hidden_characters(rule))
 
 
 def local_time_text(at: datetime) -> str:
@@ -370,21 +367,18 @@ def _form(request: Request) -> Iterator[str]:
             yield f"  {field.name}  {field.type}{needed}  {escape_hidden_characters(field.label)}{options}"
     if request.data_schema is not None:
         yield from ("", cli_text("form"), *_indented(json_value_for_people(request.data_schema).split("\n")))
-    if request.answer_schema is not None:
-        yield from ("", cli_text("answers"), *_answers(request, request.answer_schema))
+    if (schema := request.answer_schema) is not None:
+        yield from ("", cli_text("answers"))
+        for decision, button in request.actions.items():
+            if button.value is not None:
+                yield f"  {cli_text('sends', decision=decision, value=json_value_for_people(button.value))}"
+        key = "sends_fitting" if schema else "sends_any"
+        yield f"  {cli_text(key, option=DATA_OPTION, schema=json_value_for_people(schema))}"
     if response := request.response:
         values = [*values_text(response.data or {}), *values_text(response.args or {})]
         yield from ("", cli_text("answer"), *_indented(values))
         if response.message:
             yield from _indented(escape_hidden_in_lines(response.message).split("\n"))
-
-
-def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
-    for decision, button in request.actions.items():
-        if button.value is not None:
-            yield f"  {cli_text('sends', decision=decision, value=json_value_for_people(button.value))}"
-    key = "sends_fitting" if schema else "sends_any"
-    yield f"  {cli_text(key, option=DATA_OPTION, schema=json_value_for_people(schema))}"
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:

@@ -153,7 +153,7 @@ class ListScreen(InboxScreen):
         """Yield the rows, with a heading for each section unless all requests are in the last one."""
         section = "rest"
         for request in self.requests.listed.values():
-            if (its := self.requests.section(request)) != section:
+            if (its := self.requests.urgent.section_of(request)) != section:
                 section = its
                 yield Option(Content.styled(cli_text(f"section.{section}"), "bold"), disabled=True)
             yield Option(self._row(request), id=request.id)

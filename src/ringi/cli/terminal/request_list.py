@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from ringi.cli.error_texts import cli_error_text
 from ringi.domain.record import Event, Key, Query, normalize_for_search
 from ringi.domain.request import Request
-from ringi.domain.urgency import UrgencySection, query_for_tenant, urgent_query
+from ringi.domain.urgency import query_for_tenant, urgent_query
 from ringi.domain.voting import Decider
 from ringi.errors import RingiError
 from ringi.inbox.inbox import StoreInbox
@@ -86,17 +86,15 @@ class RequestList:
             self._changed.clear()
             ids, self._changed_ids = self._changed_ids, set()
             try:
-                await self._read(ids)
+                for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
+                    self.take(request)
+                await self._count()
             except RingiError as error:
                 log.warning("%s", cli_error_text(error))
                 self._changed_ids |= ids
                 asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
             else:
                 yield ids
-
-    def section(self, request: Request) -> UrgencySection:
-        """Return the section of a listed request, as of the last reading."""
-        return self.urgent.section_of(request)
 
     @property
     def held_by_person(self) -> Request | None:
@@ -114,11 +112,6 @@ class RequestList:
     def _is_next(self, request: Request, waiting: bool) -> bool:
         is_answered = bool(request.held) or any(vote.responder == self.person for vote in request.votes)
         return not request.is_final and not (waiting and is_answered)
-
-    async def _read(self, ids: set[str]) -> None:
-        for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
-            self.take(request)
-        await self._count()
 
     def _is_further_down(self, request: Request) -> bool:
         if not (self.has_more and self.listed):
