@@ -28,7 +28,8 @@ def cli_error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     if isinstance(error, MissingExtraError):
         return cli_text("missing_extra", extra=error.extra)
     if isinstance(error, SettingError):
-        value, remedy = repr(without_password(error.value)), translate_cli_error(error.remedy)
+        value = repr(without_password(error.value))
+        remedy = translate_cli_error(error.remedy)
         return escape_hidden_characters(cli_text("setting", name=error.name, value=value, remedy=remedy))
     own = translate_cli_error(str(error))
     if own != str(error) and not is_deciding:

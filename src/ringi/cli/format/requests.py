@@ -96,8 +96,9 @@ def request_end_text(request: Request, events: Sequence[Event] = ()) -> str:
 
 def _ending(request: Request, events: Sequence[Event]) -> str:
     if response := request.response:
-        at, notes = local_time_text(response.at), list[str]()
+        at = local_time_text(response.at)
         text = cli_text("ended.decided", what=decision_name(request), name=_deciders(request, response), at=at)
+        notes: list[str] = []
         if response.override:
             notes.append(cli_text("overridden", reason=escape_hidden_characters(response.override)))
         if request.receipt:

@@ -180,9 +180,9 @@ class ListScreen(InboxScreen):
         counted = cli_text("found" if search else "waiting", count=count, text=search)
         news = {"news": len(requests.news), "ended": requests.ended}
         more = ", ".join(cli_text(key, count=number) for key, number in news.items() if number)
-        person, more = escape_hidden_characters(requests.person), more and f"{more}: {cli_text('show_news')}"
-        heading = " · ".join(filter(None, [cli_text("inbox"), counted, more, person]))
-        self.query_one("#heading", Static).update(Content(heading))
+        more = more and f"{more}: {cli_text('show_news')}"
+        parts = [cli_text("inbox"), counted, more, escape_hidden_characters(requests.person)]
+        self.query_one("#heading", Static).update(Content(" · ".join(filter(None, parts))))
         empty = self.query_one("#empty", Static)
         empty.update(Content(cli_text("empty_search" if search else "empty", text=search)))
         empty.display = not requests.listed

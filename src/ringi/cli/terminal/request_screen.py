@@ -390,10 +390,10 @@ class RequestScreen(InboxScreen):
         return own if label.lower() in ("", own.lower()) else cli_text("called_by_agent", own=own, label=label)
 
     def _tick(self) -> None:
-        now = self.requests.inbox.clock()
-        left, is_urgent = deadline_text(self.request, now)
-        kind, claim = cli_text(f"kind.{self.request.kind}"), claim_text(self.request, now)
-        parts = [kind, *request_origin_text(self.request), claim, *voting_text(self.request)]
+        request, now = self.request, self.requests.inbox.clock()
+        left, is_urgent = deadline_text(request, now)
+        parts = [cli_text(f"kind.{request.kind}"), *request_origin_text(request)]
+        parts += [claim_text(request, now), *voting_text(request)]
         standing = [*map(Content, parts), Content.styled(left, "bold $warning" if is_urgent else "")]
         self.query_one("#standing", Static).update(Content(" · ").join(part for part in standing if part.plain))
 
