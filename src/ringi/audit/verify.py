@@ -28,7 +28,6 @@ AT_ONCE = 32
 REMEMBERED = 20_000
 """The number of records whose existence is cached: the events of one record are usually close together."""
 CUT_OFF = "its last events are missing"
-
 RecordName = tuple[str, Key]
 """The kind of a record, and its key."""
 

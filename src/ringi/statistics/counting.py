@@ -174,7 +174,8 @@ class Statistics:
         journal = await find_record(self._store, Journal, Key(tenant, HEAD))
         if journal is None or not journal.totals:
             return CountingProgress(journal)
-        data, newest = journal.totals, journal.totals["covered"]
+        data = journal.totals
+        newest = data["covered"]
         covered = NewestCountedEvent(newest[0], newest[1], datetime.fromisoformat(newest[2])) if newest else None
         first = data["first"] and datetime.fromisoformat(data["first"])
         return CountingProgress(

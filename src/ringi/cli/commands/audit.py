@@ -25,7 +25,6 @@ from ringi.statistics.report_html import oversight_report_html
 DAY = ["%Y-%m-%d"]
 SECONDS = 1.0
 """The time between two lines of progress."""
-
 LISTED = 20
 """The number of checks in the table."""
 
