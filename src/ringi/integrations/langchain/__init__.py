@@ -6,13 +6,4 @@ from ringi.integrations.langchain.finish_gate import FinishGate, delegate, finis
 from ringi.integrations.langchain.forms import Forms
 from ringi.integrations.langchain.memories import Remember
 
-__all__ = [
-    "Approval",
-    "AskHuman",
-    "FinishGate",
-    "Forms",
-    "Remember",
-    "ask_human",
-    "delegate",
-    "finish_tool",
-]
+__all__ = ["Approval", "AskHuman", "FinishGate", "Forms", "Remember", "ask_human", "delegate", "finish_tool"]

@@ -47,10 +47,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
     """
 
     def __init__(
-        self,
-        policy: Policy | Mapping[str, Any],
-        tools: Sequence[Tool],
-        facts: Mapping[str, FactFunction] | None = None,
+        self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool], facts: Mapping[str, FactFunction] | None = None
     ) -> None:
         super().__init__()
         self.facts = dict(facts or {})

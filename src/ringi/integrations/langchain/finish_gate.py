@@ -43,10 +43,7 @@ LONGEST = 20_000
 """Maximum characters of a text that people are shown."""
 MAX_TITLE, MAX_QUOTE = 500, 19_000
 STEP_LIMIT = Sentence(code="step_limit")
-UNDECIDED = {
-    "cancelled": Sentence(code="undecided_cancelled"),
-    "expired": Sentence(code="undecided_expired"),
-}
+UNDECIDED = {"cancelled": Sentence(code="undecided_cancelled"), "expired": Sentence(code="undecided_expired")}
 
 
 class NotFinishedError(RingiError):

@@ -247,12 +247,7 @@ class ToolCallGate:
     def _question(self, call: RequestedToolCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool_arguments(tool, call.args)
         question = question_about_call(
-            self._policy,
-            rule,
-            *call,
-            facts=facts,
-            context={TOOL_CALL_ID: self._id},
-            description=self._words,
+            self._policy, rule, *call, facts=facts, context={TOOL_CALL_ID: self._id}, description=self._words
         )
         # A schema may be too large to check a person's edit: then the tool checks it, as always.
         return question_with_schema(question, tool_call_schema(tool) if tool else None)

@@ -33,13 +33,7 @@ from ringi.runtimes.openai_agents.run_state import (
     shell_or_patch_text,
 )
 from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
-from ringi.runtimes.tool_calls import (
-    REJECTED,
-    StoredRun,
-    ended_run_values,
-    question_to_json,
-    run_input_messages,
-)
+from ringi.runtimes.tool_calls import REJECTED, StoredRun, ended_run_values, question_to_json, run_input_messages
 
 UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
 """The decisions on a call whose arguments nobody can change: of a shell, a patch, or an MCP server."""

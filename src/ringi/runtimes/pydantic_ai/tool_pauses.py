@@ -8,12 +8,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai import (
-    ApprovalRequired,
-    CallDeferred,
-    DeferredToolRequests,
-    RunContext,
-)
+from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.native_tools import AbstractNativeTool
