@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,13 +125,23 @@ class StreamTranslator:
             known.whole = chunk if known.whole is None else known.whole + chunk
 
     def _unsent_part(self, message: AIMessage, text: str, place: str) -> str:
-        """Return the part of a step's result that is not yet in the stream."""
-        unsent, known, repeated = unsent_part_of_result(text, place, self.messages.values())
-        if known and message.id:
-            self.messages[message.id] = known
-        for each in repeated:
-            self.emitter.supersede(each.id)
-            each.text = ""
+        """Return the part of a step's result that is not yet in the stream, and hide the messages that it repeats."""
+        within = [each for each in self.messages.values() if each.may_repeat_in(place)]
+        known = max(within, key=lambda each: matched_words_length(text, each.text), default=None)
+        matched = matched_words_length(text, known.text) if known else 0
+        unsent, first = text, None
+        if known and matched and (matched == len(text) or known.continues_in(place)):
+            unsent, first = text[matched:], known
+            if message.id:
+                self.messages[message.id] = known
+        elif known and matched and (line := _BLANK_LINE.match(text, matched)) and (own := text[line.end() :]):
+            later = within[within.index(known) + 1 :]
+            is_sent = any(matched_words_length(own, each.text) == len(own) for each in later)
+            unsent, first = "" if is_sent else own, known
+        for each in within:
+            if each is not first and contains_text(unsent, each.text, is_unrelated=each.is_unrelated(place)):
+                self.emitter.supersede(each.id)
+                each.text = ""
         return unsent
 
     def _streamed_message(self, message: AIMessage, place: str, is_models: bool) -> StreamedMessage:
@@ -181,7 +191,8 @@ class StreamedMessage:
         A message that another graph is still streaming is incomplete and does not count.
         """
         is_below = self.place.startswith(f"{place}|")
-        if self.visible_text is not None or step_of_streamed_message(self.place) != step_of_streamed_message(place):
+        # The step of the outermost graph comes first.
+        if self.visible_text is not None or self.place.partition("|")[0] != place.partition("|")[0]:
             return False
         if not self.is_models:
             return is_below
@@ -234,40 +245,6 @@ def contains_text(text: str, model_text: str, *, is_unrelated: bool = False) -> 
         if is_unrelated and _count_words(words) <= FEW_WORDS:
             return False
     return bool(words.strip()) and _line(words) in within
-
-
-def step_of_streamed_message(place: str) -> str:
-    """Return the step of the outermost graph that produced a message."""
-    return place.partition("|")[0]
-
-
-def unsent_part_of_result(
-    text: str, place: str, messages: Iterable[StreamedMessage]
-) -> tuple[str, StreamedMessage | None, list[StreamedMessage]]:
-    """Return the unsent rest of a step's result, the message that it continues, and the messages that it repeats."""
-    within = [each for each in messages if each.may_repeat_in(place)]
-    known = max(within, key=lambda each: matched_words_length(text, each.text), default=None)
-    matched = matched_words_length(text, known.text) if known else 0
-    if known is None or not matched:
-        unsent, first, continues_in = text, None, None
-    elif matched == len(text) or known.continues_in(place):
-        unsent, first, continues_in = text[matched:], known, known
-    elif (blank_line := _BLANK_LINE.match(text, matched)) and (own := text[blank_line.end() :]):
-        later = within[within.index(known) + 1 :]
-        is_sent = any(matched_words_length(own, each.text) == len(own) for each in later)
-        unsent, first, continues_in = "" if is_sent else own, known, None
-    else:
-        unsent, first, continues_in = text, None, None
-    return (
-        unsent,
-        continues_in,
-        [each for each in within if each is not first and step_repeats_message(unsent, each, place)],
-    )
-
-
-def step_repeats_message(text: str, message: StreamedMessage, place: str) -> bool:
-    """Return whether the result of a step at a place repeats a message."""
-    return contains_text(text, message.text, is_unrelated=message.is_unrelated(place))
 
 
 def _tokens(text: str) -> list[str]:
