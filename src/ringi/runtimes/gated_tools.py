@@ -59,8 +59,6 @@ class GatedCall:
     """The arguments by name, as JSON."""
     place: str
     """The place of the call in the run, which a run that a restored store repeats has again: no id of the model."""
-    is_approved: bool = False
-    """Whether a person approved exactly this call."""
     request: Request | None = None
     """The request that approves the call; None if nobody was asked about it."""
     gate: FunctionGateProtocol | None = None
@@ -69,6 +67,14 @@ class GatedCall:
     """Pauses the run in the middle of the tool; None if the framework cannot."""
     passed: str | None = None
     """The digest of the arguments with which the gate was passed; None before that, and once the function has begun."""
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person approved exactly this call, at once or in advance, and not a rule."""
+        request = self.request
+        if request is None or request.response is None or request.granted is None:
+            return False
+        return request.response.grant_use is not None or not request.response.responder.startswith(POLICY)
 
     async def pass_gate(self) -> str | None:
         """Pass the gate; return why the call may not run, or None if it may.
@@ -103,14 +109,6 @@ def gate_of_function(function: object) -> FunctionGateProtocol | None:
     """Return the gate of a function; None if it has none."""
     found: FunctionGateProtocol | None = getattr(function, MARK, None)
     return found
-
-
-def is_approved_by_person(request: Request) -> bool:
-    """Return whether a person approved a request, at once or in advance, and not a rule."""
-    response = request.response
-    if response is None or request.granted is None:
-        return False
-    return response.grant_use is not None or not response.responder.startswith(POLICY)
 
 
 def question_asked_by_gate(ask: Ask, gate: Ask) -> Ask:

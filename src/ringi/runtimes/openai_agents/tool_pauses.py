@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 from types import CellType, FunctionType
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -20,14 +20,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import set_context_variable
-from ringi.runtimes.gated_tools import (
-    CURRENT,
-    AskFirst,
-    FunctionGateProtocol,
-    GatedCall,
-    gate_of_function,
-    is_approved_by_person,
-)
+from ringi.runtimes.gated_tools import CURRENT, AskFirst, FunctionGateProtocol, GatedCall, gate_of_function
 from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments
 
 NeedsApproval: TypeAlias = bool | Callable[[Any, Any, str], Any]
@@ -123,11 +116,10 @@ class OpenAIToolPauses:
         return False
 
     def _gated_call(self, key: AgentCallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
-        is_approved = request is not None and is_approved_by_person(request)
         own = f"{key.agent}/{key.id}"
         # The SDK tells nobody about the answers within an agent that is a tool.
         place = key.outer + own if key.outer else self._places.get((key.agent, key.id, key.args), own)
-        return GatedCall(self._run, key.tool, args, place, is_approved, request, self._gates.get((key.agent, key.tool)))
+        return GatedCall(self._run, key.tool, args, place, request, self._gates.get((key.agent, key.tool)))
 
     async def invoke(self, invoke: Invoke, call: ToolInvocation, request: Request | None = None) -> Any:
         """Return the result of a call that may run, or why its gate denies it.
@@ -227,12 +219,9 @@ def gate_of_openai_tool(tool: FunctionTool) -> FunctionGateProtocol | None:
     invoker: Any = tool.on_invoke_tool
     function = getattr(invoker, "_invoke_tool_impl", invoker)
     for cell in getattr(function, "__closure__", None) or ():
-        try:
-            gate = gate_of_function(cell.cell_contents)
-        except ValueError:  # The cell is empty.
-            continue
-        if gate is not None:
-            return gate
+        with suppress(ValueError):  # The cell is empty.
+            if gate := gate_of_function(cell.cell_contents):
+                return gate
     return gate_of_function(getattr(tool, "__wrapped__", None))
 
 

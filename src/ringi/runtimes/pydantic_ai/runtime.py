@@ -99,11 +99,12 @@ class PydanticAIRun(StoredRun):
         calls = PydanticAICalls(self._run, turn, approvals, requests)
         result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
-            state = await self._paused(result, result.output, writer, calls)
+            data = await self._paused(result, result.output, writer, calls)
         else:
-            state = self._done(result)
+            values = ended_run_values(self._run.agent, result, result.output)
+            data = {"messages": pydantic_ai_messages_json(result.all_messages()), "values": values}
         await out.flush()
-        return state
+        return FrameworkState(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
 
     def _place(self, turn: int) -> str:
         return f"{self._run.id}/{turn}"
@@ -111,10 +112,8 @@ class PydanticAIRun(StoredRun):
     def _begun(self) -> dict[str, Any]:
         run = self._run
         messages = run_input_messages(run.agent.input(run.input))
-        earlier = [
-            *pydantic_ai_history(run.state.data if run.state else None),
-            *map(pydantic_ai_history_message, messages[:-1]),
-        ]
+        earlier = pydantic_ai_history(run.state.data if run.state else None)
+        earlier += map(pydantic_ai_history_message, messages[:-1])
         prompt = messages[-1].text if messages else None
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
@@ -140,7 +139,7 @@ class PydanticAIRun(StoredRun):
         output_type = None if agent_can_defer_calls(target.output_type) else [target.output_type, DeferredToolRequests]
         deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
-            capabilities = [PydanticAIToolPauses(run, calls), model]
+            capabilities = [PydanticAIToolPauses(calls), model]
             options |= {**run.agent.options, "output_type": output_type, "deps": deps, "capabilities": capabilities}
             async with target.run_stream_events(**options) as events:
                 async for event in events:
@@ -170,14 +169,14 @@ class PydanticAIRun(StoredRun):
         requests: DeferredToolRequests,
         writer: PydanticAIOutputWriter,
         calls: PydanticAICalls,
-    ) -> FrameworkState:
+    ) -> dict[str, Any]:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
         schemas, turn = pydantic_ai_tool_schemas(self._run.agent.target), self._place(calls.turn)
         asks = deferred_call_questions(requests, turn, writer.words.strip() or None, schemas, calls.rewrites)
         places = newest_call_places(calls.turn, result.all_messages())
         gated = await calls.ask(requests, asks, turn, places)
-        data = {
+        return {
             "questions": [
                 question_to_json(id, ask, places.get(id.removeprefix(f"{turn}/"), ""), is_gated=id in gated)
                 for id, ask in asks.items()
@@ -188,33 +187,19 @@ class PydanticAIRun(StoredRun):
             "messages": pydantic_ai_messages_json(result.all_messages()),
             "usage": jsonable(result.usage),
         }
-        return pydantic_ai_state_with_data(data)
-
-    def _done(self, result: AgentRunResult[Any]) -> FrameworkState:
-        values = ended_run_values(self._run.agent, result, result.output)
-        data = {"messages": pydantic_ai_messages_json(result.all_messages()), "values": values}
-        return pydantic_ai_state_with_data(data)
 
 
 def agent_can_defer_calls(output_type: Any) -> bool:
     """Return whether an agent with this output type ends at deferred calls."""
     if output_type is DeferredToolRequests:
         return True
-    parts = (
-        output_type if isinstance(output_type, Sequence) and not isinstance(output_type, str) else get_args(output_type)
-    )
-    return any(agent_can_defer_calls(part) for part in parts)
+    is_sequence = isinstance(output_type, Sequence) and not isinstance(output_type, str)
+    return any(map(agent_can_defer_calls, output_type if is_sequence else get_args(output_type)))
 
 
-def pydantic_ai_state_with_data(data: dict[str, Any]) -> FrameworkState:
-    """Return the state with this data."""
-    return FrameworkState(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
-
-
-def pydantic_ai_messages_json(messages: list[ModelMessage]) -> list[Any]:
+def pydantic_ai_messages_json(messages: list[ModelMessage]) -> Any:
     """Return messages as JSON."""
-    json: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
-    return json
+    return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
 
 
 def pydantic_ai_history(data: Any) -> list[ModelMessage]:
@@ -240,10 +225,8 @@ def pydantic_ai_tool_schemas(agent: PydanticAgent[Any, Any]) -> dict[str, dict[s
     tools: dict[str, Any] = {}
     for toolset in agent.toolsets:
         tools |= getattr(toolset, "tools", None) or {}
-    schemas = {
-        name: getattr(getattr(tool, "function_schema", None), "json_schema", None) for name, tool in tools.items()
-    }
-    return {name: schema for name, schema in schemas.items() if schema}
+    functions = ((name, getattr(tool, "function_schema", None)) for name, tool in tools.items())
+    return {name: schema for name, each in functions if (schema := getattr(each, "json_schema", None))}
 
 
 def pydantic_ai_model_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:

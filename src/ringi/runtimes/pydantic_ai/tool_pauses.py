@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NoReturn
 
@@ -35,7 +36,6 @@ from ringi.runtimes.gated_tools import (
     GatedCall,
     current_policy_denial,
     gate_of_function,
-    is_approved_by_person,
     question_asked_by_gate,
     schema_argument_names,
 )
@@ -69,9 +69,11 @@ class PydanticAICalls:
     def __init__(
         self, run: WorkerRun, turn: int, approvals: Mapping[str, ApprovedToolCall], requests: Mapping[str, Request]
     ) -> None:
-        self._run, self._approved, self._requests = run, dict(approvals), requests
+        self.run, self._requests = run, requests
         self.turn = turn
         """The number of requests to the model in this run."""
+        self.approvals = dict(approvals)
+        """The approved calls that have not run, by their ids."""
         self.rewrites: dict[str, RewrittenArguments] = {}
         """What the agent makes of the arguments of the calls at which it pauses."""
         self.gates: dict[str, FunctionGateProtocol] = {}
@@ -80,10 +82,6 @@ class PydanticAICalls:
         """What gates ask about calls, by the ids of the calls."""
         self.contents: dict[str, object] = {}
         """The contents of the arguments of calls that run, by the ids of the calls."""
-
-    def approval(self, ctx: RunContext[Any]) -> ApprovedToolCall | None:
-        """Return the approval of a call, once; None if nobody approved it in this stretch."""
-        return self._approved.pop(str(ctx.tool_call_id), None) if ctx.tool_call_approved else None
 
     def begin(self, name: str, args: dict[str, Any], ctx: RunContext[Any], *, is_approved: bool) -> GatedCall:
         """Return a call that is about to run."""
@@ -95,16 +93,14 @@ class PydanticAICalls:
 
         place = newest_call_places(self.turn, ctx.messages).get(id, f"{self.turn}/{id}")
         request = self._requests.get(id) if is_approved else None
-        is_by_hand = request is not None and is_approved_by_person(request)
-        return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
+        return GatedCall(self.run, name, args, place, request, self.gates.get(name), suspend)
 
     def note_rewrite(self, tool: ToolsetTool[Any], tool_args: dict[str, Any], ctx: RunContext[Any]) -> None:
         """Note what the agent made of the arguments of a call at which it pauses."""
-        called = arguments_written_by_model(ctx)
-        if called is not None and arguments_without_defaults(
-            validate_tool_arguments(tool, called, ctx)
-        ) != arguments_without_defaults(tool_args):
-            self.rewrites[str(ctx.tool_call_id)] = RewrittenArguments(called, call_arguments_as_json(tool_args))
+        id, calls = str(ctx.tool_call_id), newest_calls(ctx.messages)
+        called = next((parse_call_arguments(part.args) for _, part in calls if part.tool_call_id == id), None)
+        if called is not None and gives_other_arguments(tool, called, tool_args, ctx):
+            self.rewrites[id] = RewrittenArguments(called, call_arguments_as_json(tool_args))
 
     async def ask(
         self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str, places: Mapping[str, str]
@@ -124,7 +120,7 @@ class PydanticAICalls:
         args = rewrite.after if rewrite else parse_call_arguments(part.args)
         if gate is None or args is None:
             return None
-        call = GatedCall(self._run, part.tool_name, args, places.get(part.tool_call_id, part.tool_call_id), gate=gate)
+        call = GatedCall(self.run, part.tool_name, args, places.get(part.tool_call_id, part.tool_call_id), gate=gate)
         try:
             await call.pass_gate()
         except AskFirst as error:
@@ -136,7 +132,6 @@ class PydanticAICalls:
 class PydanticAIToolPauses(AbstractCapability[Any]):
     """The capability of one run that pauses it; the agent keeps its own capabilities."""
 
-    run: WorkerRun
     calls: PydanticAICalls
 
     def get_ordering(self) -> CapabilityOrdering:
@@ -149,15 +144,21 @@ class PydanticAIToolPauses(AbstractCapability[Any]):
         return request_context
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        """Return the tools of the run; the SDK adds those for its output afterwards."""
-        return PausingToolset(toolset_with_checks(toolset, self.calls), self.run, self.calls)
+        """Return the tools of the run, with a check of what reaches those that are no functions.
+
+        The SDK adds the tools for its output afterwards.
+        """
+
+        def checked(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
+            return leaf if isinstance(leaf, (FunctionToolset, ExternalToolset)) else CheckedToolset(leaf, self.calls)
+
+        return PausingToolset(toolset.visit_and_replace(checked), self.calls)
 
 
 @dataclass
 class PausingToolset(WrapperToolset[Any]):
     """All tools of a run, with a pause before each call that the policy or a gate does not allow."""
 
-    run: WorkerRun
     calls: PydanticAICalls
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
@@ -172,20 +173,19 @@ class PausingToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Run a call that people or the policy approve, with exactly the arguments that they approve."""
-        id, args, approval = str(ctx.tool_call_id), call_arguments_as_json(tool_args), self.calls.approval(ctx)
+        id, args, run = str(ctx.tool_call_id), call_arguments_as_json(tool_args), self.calls.run
+        approval = self.calls.approvals.pop(id, None) if ctx.tool_call_approved else None
         call = self.calls.begin(name, args, ctx, is_approved=approval is not None)
         if approval is None:
-            must_pause = await self.run.must_pause(name, args)
+            must_pause = await run.must_pause(name, args)
         else:
             must_pause = False
-            if arguments_without_defaults(
-                validate_tool_arguments(tool, approval.args, ctx)
-            ) != arguments_without_defaults(tool_args):
+            if gives_other_arguments(tool, approval.args, tool_args, ctx):
                 if approval.is_rewritten:
                     raise NotAuthorizedError(id, CHANGED.format(tool=name))
                 self.calls.rewrites[id] = RewrittenArguments(approval.input_args, args)
                 raise ApprovalRequired
-            if args != approval.args and (denial := await current_policy_denial(self.run, name, args)):
+            if args != approval.args and (denial := await current_policy_denial(run, name, args)):
                 raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
@@ -206,7 +206,7 @@ class PausingToolset(WrapperToolset[Any]):
         checked = tool_with_argument_check(tool, content, id)
         with (
             set_context_variable(CURRENT, call),
-            self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)),
+            run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)),
         ):
             return await super().call_tool(name, tool_args, ctx, checked)
 
@@ -227,30 +227,15 @@ class CheckedToolset(WrapperToolset[Any]):
         return await super().call_tool(name, tool_args, ctx, tool)
 
 
-def toolset_with_checks(toolset: AbstractToolset[Any], calls: PydanticAICalls) -> AbstractToolset[Any]:
-    """Return an agent's tools with a check of what reaches those that are no functions: `tool_with_argument_check`."""
-
-    def checked(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return leaf if isinstance(leaf, (FunctionToolset, ExternalToolset)) else CheckedToolset(leaf, calls)
-
-    return toolset.visit_and_replace(checked)
-
-
-def arguments_written_by_model(ctx: RunContext[Any]) -> dict[str, Any] | None:
-    """Return the arguments of a call as the model wrote them; None if they are no JSON object, or it wrote no call."""
-    calls = newest_calls(ctx.messages)
-    return next((parse_call_arguments(part.args) for _, part in calls if part.tool_call_id == ctx.tool_call_id), None)
-
-
-def validate_tool_arguments(
-    tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]
-) -> dict[str, Any] | None:
-    """Return arguments as the framework gives them to a tool; None if they do not fit it."""
+def gives_other_arguments(
+    tool: ToolsetTool[Any], args: dict[str, Any], tool_args: dict[str, Any], ctx: RunContext[Any]
+) -> bool:
+    """Return whether the framework gives a tool other arguments than `tool_args` for these, or refuses these."""
     try:
-        found: dict[str, Any] = tool.args_validator.validate_python(args, context=ctx.validation_context)
+        given = tool.args_validator.validate_python(args, context=ctx.validation_context)
     except ValidationError:
-        return None
-    return found
+        return True
+    return arguments_without_defaults(given) != arguments_without_defaults(tool_args)
 
 
 def arguments_without_defaults(value: Any) -> object:
@@ -304,10 +289,8 @@ def call_arguments_as_json(args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call as JSON, without those that have none: conditions on them are unknown."""
     found = {}
     for name, value in args.items():
-        try:
+        with suppress(ValueError):
             found[name] = jsonable(value)
-        except ValueError:
-            continue
     return found
 
 
