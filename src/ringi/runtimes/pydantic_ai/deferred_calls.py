@@ -84,13 +84,12 @@ def deferred_call_questions(
 def external_call_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
     call = deferred_call_for_tool(part, turn)
-    text = call.args.get("question") if deferred_call_kind(requests, part) == "question" else None
+    # Older versions of Pydantic AI know no kinds of calls.
+    kind = getattr(requests, "kind", None)
+    text = call.args.get("question") if kind and kind(part.tool_call_id) == "question" else None
     title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
-    context = {
-        TOOL_CALL_ID: call.call_id,
-        CALL: {"name": call.name, "args": call.args},
-        **deferred_call_context(requests, part),
-    }
+    context: dict[str, Any] = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}}
+    context |= deferred_call_context(requests, part)
     body = {
         "title": clean_text(title)[:500],
         "description": clean_text(words)[:20_000] if words else None,
@@ -105,12 +104,6 @@ def deferred_call_context(requests: DeferredToolRequests, part: ToolCallPart) ->
     """Return the metadata of a call as context."""
     metadata = requests.metadata.get(part.tool_call_id)
     return {METADATA: metadata} if metadata else {}
-
-
-def deferred_call_kind(requests: DeferredToolRequests, part: ToolCallPart) -> str | None:
-    """Return the kind that a tool gives its deferred call; older versions of Pydantic AI know no kinds."""
-    kind = getattr(requests, "kind", None)
-    return kind(part.tool_call_id) if kind else None
 
 
 def deferred_question_id(part: ToolCallPart, turn: str) -> str:
@@ -138,10 +131,8 @@ def deferred_call_for_tool(part: ToolCallPart, turn: str, rewrites: Rewrites | N
     """Return a call, with the arguments that its tool would get."""
     rewrite = (rewrites or {}).get(part.tool_call_id)
     args = rewrite.after if rewrite else parse_call_arguments(part.args)
-    unreadable = {"arguments": part.args}
-    return ToolCall(
-        deferred_question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args
-    )
+    shown = {"arguments": part.args} if args is None else args
+    return ToolCall(deferred_question_id(part, turn), part.tool_call_id, part.tool_name, shown)
 
 
 def deferred_call_results(
@@ -156,12 +147,8 @@ def deferred_call_results(
     """
     results, approvals, notes = DeferredToolResults(), dict[str, ApprovedToolCall](), list[str]()
     for part, request in calls_with_ended_requests(requests.approvals, turn, answers):
-        id, rewrite, call = (
-            part.tool_call_id,
-            rewrites.get(part.tool_call_id),
-            deferred_call_for_tool(part, turn, rewrites),
-        )
-        decided = call.decision(request)
+        id = part.tool_call_id
+        rewrite, decided = rewrites.get(id), deferred_call_for_tool(part, turn, rewrites).decision(request)
         if decided.decision in REFUSING_DECISIONS:
             results.approvals[id] = ToolDenied(decided.message or REJECTED)
         else:
@@ -174,13 +161,11 @@ def deferred_call_results(
             notes.append(EDITED.format(tool=part.tool_name))
     for part, request in calls_with_ended_requests(requests.calls, turn, answers):
         results.calls[part.tool_call_id] = answer_as_tool_result(request)
-    by = {
-        part.tool_call_id: request
-        for part, request in calls_with_ended_requests([*requests.approvals, *requests.calls], turn, answers)
-    }
     # Older versions of Pydantic AI do not record who answered.
-    if (answered_by := getattr(results, "answered_by", None)) is not None:
-        answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
+    answered_by: dict[str, Any] = getattr(results, "answered_by", {})
+    for part, request in calls_with_ended_requests([*requests.approvals, *requests.calls], turn, answers):
+        if request.response:
+            answered_by[part.tool_call_id] = request.response.responder
     return results, approvals, notes
 
 
