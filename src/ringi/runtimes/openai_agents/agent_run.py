@@ -68,7 +68,10 @@ class OpenAIRun(StoredRun):
         finally:
             watch.count_nested(before, result.context_wrapper.usage)
         await out.flush()
-        return await self._paused(result, writer, pauses, data) if result.interruptions else self._done(result)
+        if result.interruptions:
+            return openai_state_with_data(await self._paused(result, writer, pauses, data))
+        values = ended_run_values(self._run.agent, result, result.final_output)
+        return openai_state_with_data({"history": jsonable(result.to_input_list()), "values": values})
 
     def _input(self) -> list[Any]:
         """Return the conversation so far, and the input of the run."""
@@ -108,7 +111,7 @@ class OpenAIRun(StoredRun):
         writer: OpenAIOutputWriter,
         pauses: OpenAIToolPauses,
         data: dict[str, Any] | None,
-    ) -> FrameworkState:
+    ) -> dict[str, Any]:
         run_state, name = openai_state_as_json(result.to_state()), self._run.agent.target.name
         # A call that still waits keeps its question: with the words and facts of now it would be another one.
         open_questions = {each["id"]: each for each in data["questions"]} if data else {}
@@ -133,13 +136,7 @@ class OpenAIRun(StoredRun):
             questions.append(question_to_json(call.id, ask, call.place, is_gated=bool(gate)))
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = conversation_of_ended_calls(jsonable(result.to_input_list()))
-        data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}
-        return openai_state_with_data(data)
-
-    def _done(self, result: RunResultStreaming) -> FrameworkState:
-        values = ended_run_values(self._run.agent, result, result.final_output)
-        data = {"history": jsonable(result.to_input_list()), "values": values}
-        return openai_state_with_data(data)
+        return {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}
 
 
 def openai_run_options(options: Mapping[str, Any]) -> dict[str, Any]:

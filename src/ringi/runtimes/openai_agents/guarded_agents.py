@@ -63,24 +63,16 @@ class ApprovedCalls:
             raise NotAuthorizedError(approved_calls[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
 
     def find(self, agent: str, name: str, call_id: str, args: str) -> ApprovedCall | None:
-        """Return the approved_call of a call; None for a call that nobody was asked about.
+        """Return the approval of a call; None for a call that nobody was asked about.
 
         Raises:
             NotAuthorizedError: The call was approved with other arguments.
         """
         approved_calls = self._by_call.get((agent, name, call_id), [])
-        found = next(
-            (
-                approved_call
-                for approved_call in approved_calls
-                if approved_call.call.args == parse_call_arguments(args)
-            ),
-            None,
-        )
+        found = next((each for each in approved_calls if each.call.args == parse_call_arguments(args)), None)
         if approved_calls and not found:
-            raise NotAuthorizedError(
-                approved_calls[0].request.id, f"the arguments of {name!r} are not those that were shown"
-            )
+            why = f"the arguments of {name!r} are not those that were shown"
+            raise NotAuthorizedError(approved_calls[0].request.id, why)
         return found
 
 
@@ -104,9 +96,8 @@ class GuardedInvoker:
     def __agents_bind_function_tool__(self, tool: FunctionTool) -> GuardedInvoker:
         """Return the invoker for a copy of the tool: the SDK copies tools, and a copy must be guarded too."""
         bind = getattr(self._invoke, BIND, None)
-        return GuardedInvoker(
-            bind(tool) if bind else self._invoke, tool, self._agent, self._approved_calls, self._pauses
-        )
+        invoke = bind(tool) if bind else self._invoke
+        return GuardedInvoker(invoke, tool, self._agent, self._approved_calls, self._pauses)
 
     async def __call__(self, ctx: ToolContext[Any], input: str) -> Any:
         """Run the call."""
