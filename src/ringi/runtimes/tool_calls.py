@@ -142,12 +142,8 @@ def parse_call_arguments(text: str | dict[str, Any] | None) -> dict[str, Any] | 
 
 def ids_made_unique(ids: Sequence[str]) -> list[str]:
     """Return ids that differ, in the same order: a repeated one gets its number."""
-    counts: dict[str, int] = {}
-    unique = []
-    for id in ids:
-        n = counts[id] = counts.get(id, 0) + 1
-        unique.append(id if n == 1 else f"{id}#{n}")
-    return unique
+    repeats = [ids[:position].count(id) for position, id in enumerate(ids)]
+    return [f"{id}#{n + 1}" if n else id for id, n in zip(ids, repeats, strict=True)]
 
 
 def question_to_json(id: str, ask: Ask, place: str, *, is_gated: bool) -> dict[str, Any]:
