@@ -183,9 +183,8 @@ def answer_schemas(declaration: Any, nodes: Collection[str]) -> dict[str, Schema
     if not isinstance(declaration, dict) or not set(nodes) & set(declaration):
         return {EVERY_NODE: declared_answer_schema("answer_schema", declaration)}
     if unknown := ", ".join(sorted(map(str, set(declaration) - set(nodes)))):
-        raise SettingError(
-            "answer_schema", unknown, f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}"
-        )
+        what = f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}"
+        raise SettingError("answer_schema", unknown, what)
     return {node: declared_answer_schema(f"answer_schema.{node}", each) for node, each in declaration.items()}
 
 

@@ -99,8 +99,7 @@ def check_tool_arguments(tool: BaseTool | None, args: JsonObject) -> None:
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return check_call_arguments(schema, args)
-    names = schema_property_names(schema)
-    if names is not None:
+    if (names := schema_property_names(schema)) is not None:
         refuse_unknown_arguments(args, names)
     check_model_arguments(model, args, injected_arguments(tool))
     try:
@@ -128,14 +127,11 @@ def check_model_arguments(model: type[BaseModel], args: JsonObject, injected_nam
     try:
         model.model_validate(copy.deepcopy(args))
     except ValidationError as error:
-        problems = error.errors(include_url=False)
         # The arguments that the agent's code injects are not set yet.
-        wrong = [each for each in problems if not each["loc"] or each["loc"][0] not in injected_names]
-        if wrong:
-            found = [
-                FieldError(field_path("args", e["loc"]), e["msg"], *pydantic_error_rule(e)) for e in wrong[:MAX_ERRORS]
-            ]
-            raise InvalidError(found) from error
+        wrong = [e for e in error.errors(include_url=False) if not e["loc"] or e["loc"][0] not in injected_names]
+        found = [FieldError(field_path("args", e["loc"]), e["msg"], *pydantic_error_rule(e)) for e in wrong]
+        if found:
+            raise InvalidError(found[:MAX_ERRORS]) from error
 
 
 def refuse_dropped_arguments(tool: BaseTool, args: JsonObject) -> None:

@@ -73,11 +73,8 @@ class UsageMeter(BaseCallbackHandler):
         if WRAPPER_MODEL in (about.get("tags") or ()):
             return
         of = about.get("metadata") or {}
-        names = {
-            "requested": storable_model_name(of.get("ls_model_name")),
-            "provider": storable_model_name(of.get("ls_provider")),
-        }
-        call = tracing.ModelCall(self._thread_id, time.time_ns(), **names)
+        requested, provider = (storable_model_name(of.get(name)) for name in ("ls_model_name", "ls_provider"))
+        call = tracing.ModelCall(self._thread_id, time.time_ns(), requested=requested, provider=provider)
         with self._lock:
             self._started[run_id] = call, time.perf_counter_ns()
 
@@ -115,10 +112,7 @@ def reported_model_name(message: AIMessage | None) -> str | None:
 def model_call_usage(message: AIMessage | None, model: str, seconds: float) -> ModelCalls:
     """Return the use of a model by one call."""
     reported: dict[str, Any] = dict(message.usage_metadata or {}) if message else {}
-    read, written = (
-        plausible_token_count(reported.get("input_tokens")),
-        plausible_token_count(reported.get("output_tokens")),
-    )
+    read, written = (plausible_token_count(reported.get(name)) for name in ("input_tokens", "output_tokens"))
     if read is None or written is None:
         return ModelCalls(model=model, calls=1, unreported_calls=1, seconds=seconds)
     cached = plausible_token_count((reported.get("input_token_details") or {}).get("cache_read"))
