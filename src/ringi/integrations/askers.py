@@ -46,6 +46,8 @@ class InboxOptions(NamedTuple):
 class FunctionAsker(ABC):
     """The place where a gated function asks."""
 
+    is_blocking = False
+    """Whether the function is not async, so that facts cannot be awaited."""
     suspensions: tuple[type[Exception], ...] = ()
     """The errors by which the run pauses in the middle of the function: then its outcome is open."""
 
@@ -57,6 +59,8 @@ class FunctionAsker(ABC):
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
     ) -> dict[str, Any]:
         """Return facts about a call."""
+        if self.is_blocking:
+            return find_call_facts(functions, names, *call)
         return await find_awaitable_call_facts(functions, names, *call)
 
     async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
@@ -92,10 +96,7 @@ class FunctionAsker(ABC):
 class NoAsker(FunctionAsker):
     """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
 
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
-    ) -> dict[str, Any]:
-        return find_call_facts(functions, names, *call)
+    is_blocking = True
 
     async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         log.warning("%s: the denial by %r is not recorded, because the event loop is blocked", question.title, denial)

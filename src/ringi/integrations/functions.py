@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from types import LambdaType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
@@ -129,7 +129,8 @@ def gate(
     the code `paused`: let it pass in a run, which goes on after the pause; elsewhere repeat the call with the same
     `key`.
     """
-    refuse_timeout_without_key(timeout, key)
+    if timeout is not None and key is None:
+        raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
     if when is not None and not callable(when):
         raise InvalidError.of("when", WHEN)
     if isinstance(subject, str):
@@ -142,13 +143,12 @@ def gate(
         return _authorized_args(subject, args, policy_or_none(policy, subject), facts, when, key, options)
     if isinstance(subject, LambdaType) and subject.__name__ == "<lambda>" and name is None:
         raise InvalidError.of("policy", "is no rule: write @ringi.gate(when=lambda args: …), or name= to gate a lambda")
+    gated = functools.partial(_gated, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
     if callable(subject) and not isinstance(subject, Policy):
-        return _gated(subject, None, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
+        return gated(subject, None)
     if policy is not None:
         raise InvalidError.of("policy", "is for one call by name: give the rules of a function as @ringi.gate(policy)")
-    parsed = None if subject is None else policy_from_data(subject)
-    more: dict[str, Any] = {"name": name, "facts": facts, "key": key, "inbox": inbox, "url": url, "timeout": timeout}
-    return lambda function: _gated(function, parsed, when=when, **more)
+    return functools.partial(gated, policy=None if subject is None else policy_from_data(subject))
 
 
 def parameters_of(function: Callable[..., Any] | None) -> tuple[str, ...]:
@@ -247,16 +247,9 @@ def policy_from_data(policy: object) -> Policy:
 
 def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
     """Raise `TypeError` for an inbox that the function cannot use."""
-    kinds: tuple[type, ...] = (Inbox,) if is_async else (sync.BlockingInbox,)
-    if inbox is not None and not isinstance(inbox, kinds):
-        wanted = "ringi.open" if is_async else "ringi.sync.open"
+    kind, wanted = (Inbox, "ringi.open") if is_async else (sync.BlockingInbox, "ringi.sync.open")
+    if inbox is not None and not isinstance(inbox, kind):
         raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")
-
-
-def refuse_timeout_without_key(timeout: float | None, key: RequestKey | None) -> None:
-    """Raise `InvalidError` for a timeout without a key: each repeated call would ask again."""
-    if timeout is not None and key is None:
-        raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
 
 
 class AuthorizedFunctionCall(NamedTuple):
@@ -334,10 +327,8 @@ class FunctionGate:
             NotAuthorizedError: The call may not run.
         """
         call = GatedFunctionCall(self._name, args)
-        if run := current_ringi_run():
-            from ringi.integrations.run_askers import RunAsker
-
-            return await self.authorize_at(call, RunAsker(*run))
+        if asker := asker_in_run():
+            return await self.authorize_at(call, asker)
         if tool_call := CURRENT.get():
             if tool_call.begin(self, args):
                 return AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
@@ -351,10 +342,8 @@ class FunctionGate:
     ) -> AuthorizedFunctionCall:
         """Do the same without await."""
         call = GatedFunctionCall(self._name, args)
-        if run := current_ringi_run():
-            from ringi.integrations.run_askers import BlockingRunAsker
-
-            granted = run_without_waiting(self.authorize_at(call, BlockingRunAsker(*run)))
+        if asker := asker_in_run(is_blocking=True):
+            granted = run_without_waiting(self.authorize_at(call, asker))
         elif (tool_call := CURRENT.get()) and tool_call.begin(self, args):
             granted = AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
         elif running_loop():
@@ -398,7 +387,8 @@ class FunctionGate:
         earlier = await asker.earlier_facts(call)
         facts = current if earlier is None else earlier
         if earlier is None and asker.asks():
-            facts = current | await self._find(asker, self._policy.facts_of(*call) - current.keys(), call)
+            names = sorted(self._policy.facts_of(*call) - current.keys())
+            facts = current | await asker.find_facts(self._facts, names, call)
         effect, rule, approver = self._policy.decide(*call, facts)
         is_free = self._when is not None and not self._when(copy.deepcopy(call.args))
         # After a question people decide, even if the policy or a fact has changed.
@@ -420,15 +410,12 @@ class FunctionGate:
 
     async def _refuse_denied(self, call: GatedFunctionCall, asker: FunctionAsker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
-        facts = await self._find(asker, self._policy.facts_of_denial(*call), call)
+        facts = await asker.find_facts(self._facts, sorted(self._policy.facts_of_denial(*call)), call)
         denial = self._policy.denial(*call, facts)
         if denial is None:
             return facts
         id = await asker.deny(asker.completed(question_about_call(self._policy, None, *call, facts=facts)), denial)
         raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
-
-    async def _find(self, asker: FunctionAsker, names: Collection[str], call: GatedFunctionCall) -> dict[str, Any]:
-        return await asker.find_facts(self._facts, sorted(names), call)
 
     def _granted(self, request: Request) -> JsonObject:
         granted, response = request.granted, request.response
@@ -448,14 +435,14 @@ class FunctionGate:
         return args
 
 
-def current_ringi_run() -> Any:
-    """Return the context of the run of Ringi in which this code runs, and the configuration of its step, if any."""
+def asker_in_run(*, is_blocking: bool = False) -> FunctionAsker | None:
+    """Return the asker in the run of Ringi in which this code runs, if any; see `run_askers.asker_in_graph`."""
     # Without this module, Ringi runs no graph in this process, and LangGraph may be missing.
     if "ringi.runtimes.langgraph.graph_run" not in sys.modules:
         return None
     from ringi.integrations import run_askers
 
-    return run_askers.current_graph_run()
+    return run_askers.asker_in_graph(is_blocking=is_blocking)
 
 
 def gated_call_question_key(key: RequestKey | None, args: JsonObject) -> str | None:

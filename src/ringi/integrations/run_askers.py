@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.config import get_config
@@ -14,7 +13,6 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.integrations.askers import GatedFunctionCall, HostAsker
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.question import FactFunction, find_call_facts
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runtimes.langgraph.graph_run import ASKS, GATED_STEPS, call_place_in_step
@@ -46,9 +44,8 @@ class RunAsker(HostAsker):
         return self._host.facts_of(NO_CALL_ID, call_digest(*call))
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await self._host.approve(
-            question, rule, call_place_in_step(self._config, question_content_digest(question))
-        )
+        place = call_place_in_step(self._config, question_content_digest(question))
+        return await self._host.approve(question, rule, place)
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
@@ -63,10 +60,7 @@ class RunAsker(HostAsker):
 class BlockingRunAsker(RunAsker):
     """Does the same without await, for functions that are not async."""
 
-    async def find_facts(
-        self, functions: Mapping[str, FactFunction], names: Collection[str], call: GatedFunctionCall
-    ) -> dict[str, Any]:
-        return find_call_facts(functions, names, *call)
+    is_blocking = True
 
     async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         self._host.deny_without_await(question, *denial)
@@ -76,16 +70,19 @@ class BlockingRunAsker(RunAsker):
         self._host.check_pauses_without_await(is_gated=is_gated)
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return self._host.approve_without_await(
-            question, rule, call_place_in_step(self._config, question_content_digest(question))
-        )
+        place = call_place_in_step(self._config, question_content_digest(question))
+        return self._host.approve_without_await(question, rule, place)
 
 
-def current_graph_run() -> tuple[RunContext, Any] | None:
-    """Return the context of the run in which this code runs, with the configuration of its step; None without one."""
+def asker_in_graph(*, is_blocking: bool) -> RunAsker | None:
+    """Return the asker in the run in which this code runs; None outside of one.
+
+    Args:
+        is_blocking: Whether the function is not async.
+    """
     try:
         config = get_config()
     except RuntimeError:
         return None
     host = find_run_context(config)
-    return None if host is None else (host, config)
+    return None if host is None else (BlockingRunAsker if is_blocking else RunAsker)(host, config)
