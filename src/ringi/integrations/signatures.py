@@ -75,14 +75,13 @@ class CallSignature:
         if self._check_schema is not None:
             self._check_schema(args)
         parameters = self._signature.parameters
-        unknown = [name for name in args if name not in parameters]
-        if unknown:
+        if unknown := [name for name in args if name not in parameters]:
             raise InvalidError.of(f"args.{unknown[0]}", "is no argument of the function: remove it")
-        optional = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        variable: dict[Any, type] = {Parameter.VAR_POSITIONAL: list, Parameter.VAR_KEYWORD: dict}
         for name, parameter in parameters.items():
-            if name not in args and parameter.default is Parameter.empty and parameter.kind not in optional:
+            if name not in args and parameter.default is Parameter.empty and parameter.kind not in variable:
                 raise InvalidError.of(f"args.{name}", "is missing: the function needs it")
-            if name in args and not isinstance(args[name], _kind(parameter)):
+            if name in args and not isinstance(args[name], variable.get(parameter.kind, object)):
                 raise InvalidError.of(f"args.{name}", "has another type than the function takes: correct it")
 
     def call(self, function: Callable[..., Any], args: JsonObject) -> Any:
@@ -96,11 +95,6 @@ class CallSignature:
         bound.arguments = {name: args[name] for name in self._signature.parameters if name in args}
         bound.apply_defaults()
         return function(*bound.args, **bound.kwargs)
-
-
-def _kind(parameter: Parameter) -> type:
-    kinds: dict[Any, type] = {Parameter.VAR_POSITIONAL: list, Parameter.VAR_KEYWORD: dict}
-    return kinds.get(parameter.kind, object)
 
 
 def is_plain_json(value: object) -> bool:
