@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import Any
+from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, ToolCallRequest
@@ -45,25 +45,14 @@ def failed_tool_result(request: ToolCallRequest, error: Exception) -> Command[An
 def watch_middleware(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
     """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
-    hooks = {
-        name: watch_middleware_hook(name, getattr(kind, name))
-        for name in HOOKS
-        if middleware_overrides_step(kind, name)
-    }
-    async_hooks = {
-        f"a{name}": watch_async_middleware_hook(name, getattr(kind, f"a{name}"))
-        for name in HOOKS
-        if middleware_overrides_step(kind, f"a{name}")
-    }
+    steps = {}
+    for hook in HOOKS:
+        for name, watch in ((hook, watch_middleware_hook), (f"a{hook}", watch_async_middleware_hook)):
+            if getattr(kind, name) is not getattr(AgentMiddleware, name):
+                steps[name] = watch(hook, getattr(kind, name))
     other: Any = copy.copy(middleware)
-    other.__class__ = type(kind.__name__, (kind,), {**hooks, **async_hooks})
-    found: AgentMiddleware[Any, Any, Any] = other
-    return found
-
-
-def middleware_overrides_step(kind: object, name: str) -> bool:
-    """Return whether a middleware implements a step."""
-    return getattr(kind, name) is not getattr(AgentMiddleware, name)
+    other.__class__ = type(kind.__name__, (kind,), steps)
+    return cast(AgentMiddleware[Any, Any, Any], other)
 
 
 def watch_middleware_hook(name: str, hook: Any) -> Any:
