@@ -106,9 +106,8 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
                 raise SettingError(name, value, "use at least 1")
         self._max_rounds, self._anew = max_rounds, anew
         self._max_calls = max_calls or DEFAULT_CALLS
-        params = {"calls": self._max_calls}
-        default = Sentence(code="default_call_limit", params=params)
-        self._call_limit = Sentence(code="call_limit", params=params) if max_calls else default
+        code = "call_limit" if max_calls else "default_call_limit"
+        self._call_limit = Sentence(code=code, params={"calls": self._max_calls})
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
         """Return the list of middleware with the gate first; errors of the other middleware also lead to the gate.
@@ -195,12 +194,8 @@ class FinishGateQuestion:
     def __init__(
         self, context: FinishNote, round: int, max_rounds: int, anew: bool, limits: tuple[Sentence, ...]
     ) -> None:
-        self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
+        self._context, self._max_rounds, self._is_last, self._anew = context, max_rounds, round > max_rounds, anew
         self._reason = tuple(each for each in limits if sentences_text([each]) == context.get("reason"))
-
-    @property
-    def _is_last(self) -> bool:
-        return self._round > self._max_rounds
 
     def verdict(self) -> FinishVerdict:
         """Return the decision, or raise `NotFinishedError`."""
@@ -216,12 +211,11 @@ class FinishGateQuestion:
         return verdict
 
     def _title(self) -> Sentence:
-        is_stopped, task = "reason" in self._context, " ".join(self._context["task"].split())
+        code, task = "stopped" if "reason" in self._context else "finished", " ".join(self._context["task"].split())
         if not task:
-            return Sentence(code="stopped_untitled") if is_stopped else Sentence(code="finished_untitled")
-        title = Sentence(code="stopped") if is_stopped else Sentence(code="finished")
-        used = len(sentences_text([title.model_copy(update={"params": {"task": ""}})]))
-        return title.model_copy(update={"params": {"task": task[: MAX_TITLE - used]}})
+            return Sentence(code=f"{code}_untitled")
+        used = len(sentences_text([Sentence(code=code, params={"task": ""})]))
+        return Sentence(code=code, params={"task": task[: MAX_TITLE - used]})
 
     def _verdict(self, response: Response) -> FinishVerdict | None:
         if response.decision == "reject":
@@ -268,9 +262,9 @@ def finish_gate_decision(response: Response) -> FinishDecision:
         return FinishDecision("complete")
     if response.decision == "edit":
         return FinishDecision("update", str((response.data or {}).get("task") or "").strip())
-    return (
-        parse_finish_decision(response.message or "") if response.decision == "respond" else FinishDecision("unclear")
-    )
+    if response.decision == "respond":
+        return parse_finish_decision(response.message or "")
+    return FinishDecision("unclear")
 
 
 def stopped_agent_context(state: FinishState) -> FinishNote:
@@ -283,7 +277,7 @@ def stopped_agent_context(state: FinishState) -> FinishNote:
         reason = texts.pop()
     entry = next((note for note in reversed(notes) if "summary" in note), {"summary": texts[-1] if texts else ""})
     agent = ensure_config().get("metadata", {}).get("lc_agent_name")
-    found = {**entry, "reason": reason or last_tool_failure(state["messages"]), "agent": agent}
+    found = {**entry, "reason": reason or last_tool_failure(messages), "agent": agent}
     return {
         "task": clip_text_for_people(state.get("task", "")),
         **{name: clip_text_for_people(text) for name, text in found.items() if text},
