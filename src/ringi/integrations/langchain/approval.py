@@ -11,11 +11,16 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from ringi.integrations.langchain.enabled import run_asks_people
-from ringi.integrations.langchain.tool_gate import RequestedToolCall, ToolCallGate, ToolResult, gate_tool_call_request
+from ringi.integrations.langchain.tool_gate import (
+    ToolCallGate,
+    ToolResult,
+    call_with_model_arguments,
+    gate_tool_call_request,
+)
 from ringi.policy.question import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.context import find_run_context
-from ringi.runtimes.langgraph.tool_arguments import injected_arguments, tool_call_schema
+from ringi.runtimes.langgraph.tool_arguments import tool_call_schema
 
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 
@@ -64,7 +69,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
                 host.check_pauses_without_await(is_gated=False)
             return handler(request)
         gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
-        grant = gate.enter(call_with_model_arguments(request), request.tool)
+        call = call_with_model_arguments(request.tool_call["name"], request.tool_call["args"], request.tool)
+        grant = gate.enter(call, request.tool)
         return grant if isinstance(grant, ToolMessage) else handler(gate_tool_call_request(request, gate, grant.args))
 
     async def awrap_tool_call(
@@ -77,19 +83,11 @@ class Approval(AgentMiddleware[Any, Any, Any]):
                 await host.check_pauses(is_gated=False)
             return await handler(request)
         gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
-        grant = await gate.aenter(call_with_model_arguments(request), request.tool)
-        return (
-            grant
-            if isinstance(grant, ToolMessage)
-            else await handler(gate_tool_call_request(request, gate, grant.args))
-        )
-
-
-def call_with_model_arguments(request: ToolCallRequest) -> RequestedToolCall:
-    """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
-    own = injected_arguments(request.tool) if request.tool else frozenset()
-    call = request.tool_call
-    return RequestedToolCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
+        call = call_with_model_arguments(request.tool_call["name"], request.tool_call["args"], request.tool)
+        grant = await gate.aenter(call, request.tool)
+        if isinstance(grant, ToolMessage):
+            return grant
+        return await handler(gate_tool_call_request(request, gate, grant.args))
 
 
 def langchain_argument_names(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:

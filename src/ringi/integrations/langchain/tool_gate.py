@@ -7,7 +7,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from langchain.agents.middleware.types import ToolCallRequest
@@ -104,6 +103,7 @@ class ToolCallGate:
         self._policy, self._facts, self._config, self._asks = policy, facts, request.runtime.config, asks
         self._id, self._words = str(request.tool_call["id"]), model_text_beside_call(request)
         self._host = find_run_context(self._config)
+        self._about = {TOOL_CALL_ID: self._id}
         self._grants: dict[str, AuthorizedToolCall] = {}
         self._refused: dict[str, ToolMessage] = {}
         self._known_facts: dict[str, dict[str, Any]] = {}
@@ -124,9 +124,7 @@ class ToolCallGate:
             current = await self._find(self._policy.facts_of_denial(*call), call, is_blocking)
             if denial := self._denial(call, tool, current):
                 if self._host:
-                    question = question_about_call(
-                        self._policy, None, *call, facts=current, context={TOOL_CALL_ID: self._id}
-                    )
+                    question = question_about_call(self._policy, None, *call, facts=current, context=self._about)
                     if is_blocking:
                         self._host.deny_without_await(question, *denial)
                     else:
@@ -139,7 +137,8 @@ class ToolCallGate:
             rule = self._rule(call, tool, facts)
             if rule is None:
                 return AuthorizedToolCall(call.args)
-            approver = self._approver(call, rule, facts)
+            # No rule approves a call that people were asked about, or another one in place of an approved call.
+            approver = None if self._gate or self._has_asked(call) else rule.approver(call.args, facts)
             if approver and self._host and not is_blocking:
                 question = self._question(call, tool, rule, facts)
                 place = call_place_in_step(self._config, question_content_digest(question), self._id)
@@ -150,11 +149,9 @@ class ToolCallGate:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
     async def _find(self, names: Collection[str], call: RequestedToolCall, is_blocking: bool) -> dict[str, Any]:
-        return (
-            find_call_facts(self._facts, names, *call)
-            if is_blocking
-            else await find_awaitable_call_facts(self._facts, names, *call)
-        )
+        if is_blocking:
+            return find_call_facts(self._facts, names, *call)
+        return await find_awaitable_call_facts(self._facts, names, *call)
 
     def _facts_about(self, call: RequestedToolCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
@@ -182,13 +179,13 @@ class ToolCallGate:
         """Record that the tool begins; raise `PausedError` instead if the agent is paused."""
         if self._host:
             self._host.check_pauses_without_await(is_gated=self._gate is not None)
-        self._step[BEGUN] = self._place()
+        self._step[BEGUN] = self._step.get("checkpoint_ns")
 
     async def abegin(self) -> None:
         """Do the same, and read the pauses even on the event loop."""
         if self._host:
             await self._host.check_pauses(is_gated=self._gate is not None)
-        self._step[BEGUN] = self._place()
+        self._step[BEGUN] = self._step.get("checkpoint_ns")
 
     @contextmanager
     def executing(self, grant: AuthorizedToolCall) -> Iterator[list[object]]:
@@ -210,25 +207,17 @@ class ToolCallGate:
 
     def _denial(self, call: RequestedToolCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> PolicyDenial | None:
         denial = self._policy.denial(*call, facts)
-        return None if denial and denial.rule == OTHERWISE and self._is_exempt(tool) else denial
-
-    def _is_exempt(self, tool: BaseTool | None) -> bool:
-        """Return whether `otherwise` does not apply: the tool asks people itself, or nothing can run."""
-        return tool is None or tool_asks_people_itself(tool)
+        return None if denial and denial.rule == OTHERWISE and is_exempt_tool(tool) else denial
 
     def _rule(self, call: RequestedToolCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
         verdict = self._policy.decide(*call, facts)
         found = verdict.rule if verdict.effect == "ask" else None
         # A fact that people were shown may differ from the current one: then a denial becomes a question.
-        if found is None and verdict.effect != "allow" and (verdict.rule or not self._is_exempt(tool)):
+        if found is None and verdict.effect != "allow" and (verdict.rule or not is_exempt_tool(tool)):
             found = Rule(tools=(call.tool,))
         # Without the gate, an approved call changed to one that no rule covers would run unasked.
         found = found or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
-
-    def _approver(self, call: RequestedToolCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
-        """Return the rule that approves a call; None once the call was asked, or another was approved in its place."""
-        return None if self._gate or self._has_asked(call) else rule.approver(call.args, facts)
 
     def _has_asked(self, call: RequestedToolCall) -> bool:
         try:
@@ -241,13 +230,13 @@ class ToolCallGate:
         if self._gate:  # Otherwise nothing was asked yet, and the question reports errors of the call best.
             known = self._grants.get(call.digest) or self._refused.get(call.digest)
         # A question now would repeat the step up to here after its answer, and run the tool again.
-        is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
+        is_begun = BEGUN in self._step and self._step[BEGUN] == self._step.get("checkpoint_ns")
         return known or (self.message(call, TRIED.format(tool=call.tool)) if is_begun else None)
 
     def _question(self, call: RequestedToolCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool_arguments(tool, call.args)
         question = question_about_call(
-            self._policy, rule, *call, facts=facts, context={TOOL_CALL_ID: self._id}, description=self._words
+            self._policy, rule, *call, facts=facts, context=self._about, description=self._words
         )
         # A schema may be too large to check a person's edit: then the tool checks it, as always.
         return question_with_schema(question, tool_call_schema(tool) if tool else None)
@@ -282,9 +271,6 @@ class ToolCallGate:
         # LangGraph creates it for each attempt of a step; wrappers of a call share it.
         return self._config["configurable"]
 
-    def _place(self) -> object:
-        return self._step.get("checkpoint_ns")
-
 
 class GuardedTool(BaseTool):
     """A tool that runs only authorized calls, however a call was changed before."""
@@ -294,8 +280,7 @@ class GuardedTool(BaseTool):
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
-        call = self._call(input)
-        grant = self._misnamed(input) or self.gate.enter(call, self.inner)
+        grant = self._misnamed(input) or self.gate.enter(self._call(input), self.inner)
         if isinstance(grant, ToolMessage):
             return grant
         if self._is_innermost:
@@ -307,8 +292,7 @@ class GuardedTool(BaseTool):
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
-        call = self._call(input)
-        grant = self._misnamed(input) or await self.gate.aenter(call, self.inner)
+        grant = self._misnamed(input) or await self.gate.aenter(self._call(input), self.inner)
         if isinstance(grant, ToolMessage):
             return grant
         if self._is_innermost:
@@ -326,15 +310,8 @@ class GuardedTool(BaseTool):
     def _run(self, *args: object, **kwargs: object) -> Any:
         raise NotImplementedError
 
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return injected_arguments(self.inner)
-
     def _call(self, input: Any) -> RequestedToolCall:
-        own = self._own
-        return RequestedToolCall(
-            self.inner.name, {name: value for name, value in input["args"].items() if name not in own}
-        )
+        return call_with_model_arguments(self.inner.name, input["args"], self.inner)
 
     def _misnamed(self, input: Any) -> ToolMessage | None:
         name = input["name"]
@@ -343,7 +320,7 @@ class GuardedTool(BaseTool):
         return self.gate.message(RequestedToolCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
 
     def _with(self, input: Any, grant: AuthorizedToolCall) -> Any:
-        own = self._own
+        own = injected_arguments(self.inner)
         injected_args = {name: value for name, value in input["args"].items() if name in own}
         # The tool gets its own copy: other code may change the arguments while the tool runs.
         return {**input, "args": {**copy.deepcopy(grant.args), **injected_args}}
@@ -371,6 +348,12 @@ def gate_tool_call_request(
     return GatedToolCallRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]
 
 
+def call_with_model_arguments(name: str, args: Mapping[str, Any], tool: BaseTool | None) -> RequestedToolCall:
+    """Return a call without arguments that the model may not set: the agent's own code overwrites them anyway."""
+    own = injected_arguments(tool) if tool else frozenset()
+    return RequestedToolCall(name, {name: value for name, value in args.items() if name not in own})
+
+
 def guard_tool(tool: BaseTool | None, gate: ToolCallGate) -> BaseTool | None:
     """Return a tool that only this ToolGate lets run."""
     if tool is None or (isinstance(tool, GuardedTool) and tool.gate is gate):
@@ -388,14 +371,12 @@ def message_content_with_note(note: str, content: str | list[str | dict[str, Any
 
 def model_text_beside_call(request: ToolCallRequest) -> str | None:
     """Return the model's text next to its call: people are shown it with the call."""
-    for message in reversed(messages_in_agent_state(request.state)):
-        if isinstance(message, AIMessage):
-            return message.text.strip()[:LONGEST] or None
-    return None
+    answers = [each for each in messages_in_agent_state(request.state) if isinstance(each, AIMessage)]
+    return (answers[-1].text.strip()[:LONGEST] or None) if answers else None
 
 
-def tool_asks_people_itself(tool: BaseTool) -> bool:
-    """Return whether a tool of Ringi asks people itself: they need not consent to being asked."""
+def is_exempt_tool(tool: BaseTool | None) -> bool:
+    """Return whether `otherwise` does not apply: nothing can run, or the tool of Ringi asks people itself."""
     while isinstance(inner := getattr(tool, "inner", None), BaseTool):
         tool = inner
-    return isinstance(tool, AskHuman) or tool is finish_tool or tool.name == KEY
+    return tool is None or isinstance(tool, AskHuman) or tool is finish_tool or tool.name == KEY
