@@ -146,9 +146,8 @@ class RingiEventWaiter(ExternalEventWaiter):
         turn = f"turn {conversation.usage.requests}"
         ids = {}
         for question, ask in self._asks(requests, timeout, pydantic_ai_tool_schemas(agent) if agent else {}):
-            ids[question] = await self._submit(
-                ask, f"w-{short_json_hash(self._key, turn, question, request_content_digest(ask))}"
-            )
+            id = f"w-{short_json_hash(self._key, turn, question, request_content_digest(ask))}"
+            ids[question] = await self._submit(ask, id)
         return await self._results(requests, ids)
 
     async def ask(self, requests: DeferredToolRequests, timeout: timedelta | None, schemas: Schemas) -> dict[str, str]:
