@@ -57,11 +57,8 @@ def middleware_that_skips_review(graph: Any) -> list[str]:
 
     Such a jump runs all calls of the turn, those that a person rejected too.
     """
-    jumps = set[str]()
-    for middleware in graph_middleware(graph):
-        if graph_reviews_whole_turns(middleware):
-            jumps |= {type(one).__name__ for one in middleware if can_jump_to_tools(type(one))}
-    return sorted(jumps)
+    reviewed = filter(graph_reviews_whole_turns, graph_middleware(graph))
+    return sorted({type(one).__name__ for each in reviewed for one in each if can_jump_to_tools(type(one))})
 
 
 def graph_reviews_whole_turns(middleware: list[Any]) -> bool:

@@ -111,9 +111,8 @@ def asks_of_own_interrupt(value: Any, schema: Schema | None) -> Sequence[Ask]:
 
 def asks_of_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
-    asked = validate_or_none(ToolApproval, value) if schema is not None else None
-    decisions = interrupt_decision_schemas(schema) if asked and schema else {}
-    if not asked or not schema or not decisions:
+    asked = validate_or_none(ToolApproval, value)
+    if not schema or not asked or not (decisions := interrupt_decision_schemas(schema)):
         return ()
     edited = schema_of_nested_property(schema, decisions.get("edit", {}), "edited_action", "args")
     return (approval_question(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
@@ -205,9 +204,8 @@ def validate_or_none(model: type[M], value: Any) -> M | None:
 def interrupt_decision_schemas(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
-    branches = [
-        resolve_schema_reference(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])
-    ]
+    parts = one_of if isinstance(one_of, list) else [schema]
+    branches = [resolve_schema_reference(schema, part) for part in parts]
     decisions = [json_value_at_path(branch, "properties", "type", "const") for branch in branches]
     return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
 

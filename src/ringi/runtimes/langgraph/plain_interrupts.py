@@ -50,7 +50,7 @@ def plain_interrupt_question(value: Any, answer_spec: AnswerSpec) -> Ask:
         return ask.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
     # Form data is sent with approve, even if the schema does not allow `true`.
     offered = tuple(each for each in allowed if each in (*actions, "approve", "respond"))
-    form_schema = schema if is_object_schema(schema) else wrap_schema_in_object(schema)
+    form_schema = schema if schema.get("type") == "object" else wrap_schema_in_object(schema)
     return ask.model_copy(update={"kind": "form", "data_schema": form_schema, "allowed": offered})
 
 
@@ -72,7 +72,8 @@ def value_of_decision(request: Request) -> Any:
     if response.decision == "respond":
         return response.data[ANSWER] if response.data else response.message
     if response.data is not None:
-        return response.data if is_object_schema(request.answer_schema or {}) else response.data.get(ANSWER)
+        is_object = (request.answer_schema or {}).get("type") == "object"
+        return response.data if is_object else response.data.get(ANSWER)
     button = request.actions.get(response.decision)
     return button.value if button else None
 
@@ -84,11 +85,6 @@ def value_fits_schema(schema: Schema, value: Any) -> bool:
     except InvalidError:
         return False
     return True
-
-
-def is_object_schema(schema: Schema) -> bool:
-    """Return True if a schema's values are objects, like form data."""
-    return schema.get("type") == "object"
 
 
 def wrap_schema_in_object(schema: Schema) -> Schema:
@@ -113,9 +109,8 @@ def interrupt_heading(value: Any) -> str:
         return ", ".join(" ".join(interrupt_value_as_text(each).split()) for each in value)
     texts = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
     named = next((texts[name] for name in HEADINGS if name in texts), None) or next(iter(texts.values()), None)
-    return clean_text(
-        named or ", ".join(f"{name}: {' '.join(interrupt_value_as_text(each).split())}" for name, each in value.items())
-    )
+    parts = (f"{name}: {' '.join(interrupt_value_as_text(each).split())}" for name, each in value.items())
+    return clean_text(named or ", ".join(parts))
 
 
 def shorten_title(title: str) -> str:
