@@ -106,8 +106,7 @@ def refuse_unsupported_settings(agent: Any, framework: str, options: Collection[
         what = f"{framework} takes {', '.join(options)} here: remove the others"
         raise SettingError(f"agents.{agent.name}.options", unknown, what)
     for name in LANGGRAPH_ONLY:
-        value = getattr(agent, name, None)
-        if value not in (None, False):
+        if (value := getattr(agent, name, None)) not in (None, False):
             raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: remove it")
 
 

@@ -121,9 +121,8 @@ class OpenAIRun(StoredRun):
                 questions.append(known)
                 continue
             tool = called_function_tool(item)
-            allowed = (
-                (DECISIONS if tool else UNEDITED) if openai_call_arguments(item) is not None else REFUSING_DECISIONS
-            )
+            offered = DECISIONS if tool else UNEDITED
+            allowed = REFUSING_DECISIONS if openai_call_arguments(item) is None else offered
             # An agent that is a tool has its own words, which nobody streams.
             is_current = item.agent.name == run_state["current_agent"]["name"]
             words = writer.words.strip() if is_current else None

@@ -73,12 +73,10 @@ class OpenAIOutputWriter:
 
     def _write_message(self, text: str) -> None:
         self._close()
-        if self._streamed:
-            self._streamed -= 1
-        elif text:
+        if text and not self._streamed:
             self._append(text)
             self._close()
-            self._streamed -= 1
+        self._streamed = max(self._streamed - 1, 0)
 
     def _append(self, delta: str) -> None:
         if not self._is_open:

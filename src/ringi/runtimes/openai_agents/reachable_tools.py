@@ -32,11 +32,10 @@ def add_tools_of_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> 
     for tool in agent.tools:
         add_reachable_tool(tools, tool, seen)
     for handoff in agent.handoffs:
-        target = agent_of_handoff(handoff)
-        if target is None:
-            tools.is_complete = False
-        else:
+        if target := agent_of_handoff(handoff):
             add_tools_of_agent(tools, target, seen)
+        else:
+            tools.is_complete = False
 
 
 def add_reachable_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:

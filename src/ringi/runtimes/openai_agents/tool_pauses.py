@@ -89,9 +89,8 @@ class OpenAIToolPauses:
 
         async def needs_approval(context: Any, args: dict[str, Any], call_id: str) -> bool:
             key = AgentCallKey(agent, name, call_id, str(args), OUTER.get())
-            must_pause = await tool_needs_approval(own, context, args, call_id) or await self._run.must_pause(
-                name, args
-            )
+            is_needed = await tool_needs_approval(own, context, args, call_id)
+            must_pause = is_needed or await self._run.must_pause(name, args)
             return await self._is_asked(key, args) or (must_pause and key not in self._refusals)
 
         return needs_approval

@@ -58,8 +58,6 @@ class PydanticAIOutputWriter:
                 self.tool_call(part)
             case ToolResultEvent(part=part):
                 self._out.tool_result(part.tool_call_id, part.model_response_str())
-            case _:
-                pass
 
     def tool_call(self, part: Any) -> None:
         """Write a call of a tool."""
