@@ -143,10 +143,8 @@ class InboxAsker(FunctionAsker):
             return f"policy:{denial.rule}"
         call = (question.action.name, question.action.args) if question.action else ()
         id = f"p-{short_json_hash('deny', denial.rule, self._key, *call)}"
-        request = await inbox.submit_denied(
-            question.model_copy(update={"id": id}), rule=denial.rule, reason=denial.reason, by=self.by
-        )
-        return request.id
+        complete = question.model_copy(update={"id": id})
+        return (await inbox.submit_denied(complete, rule=denial.rule, reason=denial.reason, by=self.by)).id
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
         inbox = await self._opened()

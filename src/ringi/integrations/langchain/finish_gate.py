@@ -205,9 +205,8 @@ class FinishGateQuestion:
         while not verdict:
             response = self._asked(self._title(), [*unclear, *limit], "finish", decisions)
             verdict = self._verdict(response)
-            unclear = [
-                Sentence(code="unclear", params={"answer": clip_text_for_people(response.message or "")[:MAX_QUOTE]})
-            ]
+            answer = clip_text_for_people(response.message or "")[:MAX_QUOTE]
+            unclear = [Sentence(code="unclear", params={"answer": answer})]
         return verdict
 
     def _title(self) -> Sentence:
@@ -245,10 +244,8 @@ class FinishGateQuestion:
     def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
         while True:
             wording = Wording(title=(title,), description=tuple(hints), reason=self._reason)
-            texts = {
-                "title": sentences_text([title]),
-                "description": clip_text_for_people(sentences_text(hints)) or None,
-            }
+            description = clip_text_for_people(sentences_text(hints)) or None
+            texts = {"title": sentences_text([title]), "description": description}
             about = {"kind": kind, "context": self._context, "allowed": decisions, "wording": wording}
             request = ask_question(parse_body(Ask, texts | about))
             if request.response:
