@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 import weakref
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, cast
 
 from agents import Agent, AgentHooks, FunctionTool, Handoff, ToolInputGuardrailData
@@ -166,18 +165,15 @@ class GuardedAgents:
         self._copies |= {id(agent): guarded, id(guarded): guarded}
         guarded.tools = [self._tool(tool, agent.name) for tool in agent.tools]
         guarded.handoffs = [self._handoff(each) for each in agent.handoffs]
-        guarded.get_all_tools = self._all_tools(guarded)
-        guarded.hooks = agent.hooks and GuardedHooks(agent.hooks, self._approved_calls)
-        return cast(Agent[Any], guarded)
-
-    def _all_tools(self, agent: Agent[Any]) -> Callable[[Any], Awaitable[list[Any]]]:
-        get_all_tools = agent.get_all_tools
+        get_all_tools = guarded.get_all_tools
 
         async def all_tools(context: Any) -> list[Any]:
             # The tools of MCP servers are made in each turn.
             return [self._tool(tool, agent.name) for tool in await get_all_tools(context)]
 
-        return all_tools
+        guarded.get_all_tools = all_tools
+        guarded.hooks = agent.hooks and GuardedHooks(agent.hooks, self._approved_calls)
+        return cast(Agent[Any], guarded)
 
     def _tool(self, tool: Any, agent: str) -> Any:
         if not isinstance(tool, FunctionTool):
