@@ -49,14 +49,10 @@ def openai_state_as_json(state: RunState[Any, Any]) -> dict[str, Any]:
 
 def remove_state_contexts(data: Any) -> None:
     """Remove the contexts from a state and from the states of agents that are tools."""
-    if isinstance(data, dict):
-        if VERSION_KEY in data and isinstance(data.get("context"), dict):
-            data["context"] |= {"context": None, "context_meta": NO_CONTEXT}
-        for each in data.values():
-            remove_state_contexts(each)
-    elif isinstance(data, list):
-        for each in data:
-            remove_state_contexts(each)
+    if isinstance(data, dict) and VERSION_KEY in data and isinstance(data.get("context"), dict):
+        data["context"] |= {"context": None, "context_meta": NO_CONTEXT}
+    for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        remove_state_contexts(each)
 
 
 def openai_waiting_calls(
