@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -191,13 +191,11 @@ class ToolCallGate:
     def executing(self, grant: AuthorizedToolCall) -> Iterator[list[object]]:
         """Record what becomes of an approved call, which runs in the `with` statement and adds its result to a list."""
         results: list[object] = []
-        if not self._host:
+        outcomes = self._host.outcomes if self._host else None
+        with outcomes.executing(grant.request, (GraphBubbleUp,)) if outcomes else nullcontext():
             yield results
-            return
-        with self._host.outcomes.executing(grant.request, (GraphBubbleUp,)):
-            yield results
-        if any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
-            self._host.outcomes.record(grant.request, "failed")
+        if outcomes and any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
+            outcomes.record(grant.request, "failed")
 
     def message(self, call: RequestedToolCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
