@@ -355,8 +355,7 @@ class FunctionGate:
 
     async def authorize_call(self, call: GatedCall) -> JsonObject:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
-        signature = self._signature
-        args = signature.bind((), dict(call.args)) if signature else dict(call.args)
+        args = self._signature.bind((), dict(call.args)) if self._signature else dict(call.args)
         asker, of_function = CallAsker(call), GatedFunctionCall(self._name, args)
         if not call.is_approved:
             return (await self.authorize_at(of_function, asker)).args

@@ -12,7 +12,7 @@ from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.integrations.askers import GatedFunctionCall, HostAsker
-from ringi.integrations.langgraph import ask_question
+from ringi.integrations.langgraph import ask_question, is_in_run
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runtimes.langgraph.graph_run import ASKS, GATED_STEPS, call_place_in_step
@@ -80,9 +80,8 @@ def asker_in_graph(*, is_blocking: bool) -> RunAsker | None:
     Args:
         is_blocking: Whether the function is not async.
     """
-    try:
-        config = get_config()
-    except RuntimeError:
+    if not is_in_run():
         return None
+    config = get_config()
     host = find_run_context(config)
     return None if host is None else (BlockingRunAsker if is_blocking else RunAsker)(host, config)
