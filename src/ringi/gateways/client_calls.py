@@ -139,7 +139,7 @@ class ClientGate:
         asker.number = self._numbers.get(asker.base, 0)
         try:
             while True:
-                granted = await FunctionGate(name, policy, None).authorize_at(call, asker)
+                granted = await FunctionGate(name, policy, {}).authorize_at(call, asker)
                 # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
                 with suppress(ConflictError):
                     return await self._begin(call, granted, asker, policy, self._current_policy(more))

@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from types import LambdaType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast, overload
 
@@ -140,7 +141,8 @@ def gate(
             raise InvalidError.of("args", why)
         refuse_other_inbox(inbox, is_async=True)
         options = InboxOptions(cast(Inbox | None, inbox), url, timeout)
-        return _authorized_args(subject, args, policy_or_none(policy, subject), facts, when, key, options)
+        gate = FunctionGate(subject, policy_or_none(policy, subject), dict(facts or {}), when=when)
+        return _authorized_args(gate, args, key, options)
     if isinstance(subject, LambdaType) and subject.__name__ == "<lambda>" and name is None:
         raise InvalidError.of("policy", "is no rule: write @ringi.gate(when=lambda args: …), or name= to gate a lambda")
     gated = functools.partial(_gated, when=when, name=name, facts=facts, key=key, inbox=inbox, url=url, timeout=timeout)
@@ -178,7 +180,7 @@ def _gated(
     if not (signature.names - {"args"}).isdisjoint(parameters_of(when)):
         raise InvalidError.of("when", WHEN)
     own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
-    gate = FunctionGate(own_name, policy_or_none(policy, own_name), facts, signature, when)
+    gate = FunctionGate(own_name, policy_or_none(policy, own_name), dict(facts or {}), signature, when)
     gate.check_policy(signature.names)
 
     async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -212,20 +214,13 @@ def _gated(
 
 
 async def _authorized_args(
-    name: str,
-    args: Mapping[str, Any],
-    policy: Policy,
-    facts: Mapping[str, FactFunction] | None,
-    when: When | None,
-    key: RequestKey | None,
-    options: InboxOptions,
+    gate: FunctionGate, args: Mapping[str, Any], key: RequestKey | None, options: InboxOptions
 ) -> dict[str, Any]:
     arguments = dict(args)
     if not is_plain_json(arguments):
         raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
-    made = FunctionGate(name, policy, facts, when=when)
-    made.check_policy(None)
-    granted = await made.authorize(copy.deepcopy(arguments), key, options)
+    gate.check_policy(None)
+    granted = await gate.authorize(copy.deepcopy(arguments), key, options)
     # The caller runs the call, and only the caller knows its outcome.
     await granted.report("unknown")
     return granted.args
@@ -279,27 +274,20 @@ class AuthorizedFunctionCall(NamedTuple):
             await self.report("failed")
 
 
+@dataclass(eq=False)
 class FunctionGate:
-    """The authorization of the calls of one function.
+    """The authorization of the calls of one function."""
 
-    Args:
-        name: The name of the function in the policy.
-        policy: The rules.
-        facts: The functions that look up facts, by name.
-        signature: The signature of the function, if it is known.
-        when: Whether people are asked about a call with these arguments; None asks as the policy says.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        policy: Policy,
-        facts: Mapping[str, FactFunction] | None,
-        signature: CallSignature | None = None,
-        when: When | None = None,
-    ) -> None:
-        self._name, self._policy, self._facts, self._signature = name, policy, dict(facts or {}), signature
-        self._when = when
+    name: str
+    """The name of the function in the policy."""
+    policy: Policy
+    """The rules."""
+    facts: Mapping[str, FactFunction]
+    """The functions that look up facts, by name."""
+    signature: CallSignature | None = None
+    """The signature of the function, if it is known."""
+    when: When | None = None
+    """Whether people are asked about a call with these arguments; None asks as the policy says."""
 
     def check_policy(self, arguments: frozenset[str] | None) -> None:
         """Raise `InvalidError` for a policy that does not fit the function.
@@ -307,10 +295,10 @@ class FunctionGate:
         Args:
             arguments: The names of its arguments; None if they are unknown.
         """
-        self._policy.check_tools({self._name: arguments}, self._facts, only=(self._name,))
-        is_named = any(rule.names(self._name) for rule in self._policy.rules)
-        if not is_named and self._policy.default_effect == "allow":
-            why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
+        self.policy.check_tools({self.name: arguments}, self.facts, only=(self.name,))
+        is_named = any(rule.names(self.name) for rule in self.policy.rules)
+        if not is_named and self.policy.default_effect == "allow":
+            why = f"no rule names {self.name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
     async def authorize(
@@ -326,13 +314,13 @@ class FunctionGate:
         Raises:
             NotAuthorizedError: The call may not run.
         """
-        call = GatedFunctionCall(self._name, args)
+        call = GatedFunctionCall(self.name, args)
         if asker := asker_in_run():
             return await self.authorize_at(call, asker)
         if tool_call := CURRENT.get():
             if tool_call.begin(self, args):
                 return AuthorizedFunctionCall(args, CallAsker(tool_call), tool_call.request)
-            if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
+            if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self.name, digest(args)):
                 return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
             return await self.authorize_at(call, InboxAsker(stack, options, gated_call_question_key(key, args)))
@@ -341,7 +329,7 @@ class FunctionGate:
         self, args: JsonObject, key: RequestKey | None, options: InboxOptions
     ) -> AuthorizedFunctionCall:
         """Do the same without await."""
-        call = GatedFunctionCall(self._name, args)
+        call = GatedFunctionCall(self.name, args)
         if asker := asker_in_run(is_blocking=True):
             granted = run_without_waiting(self.authorize_at(call, asker))
         elif (tool_call := CURRENT.get()) and tool_call.begin(self, args):
@@ -355,8 +343,8 @@ class FunctionGate:
 
     async def authorize_call(self, call: GatedCall) -> JsonObject:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
-        args = self._signature.bind((), dict(call.args)) if self._signature else dict(call.args)
-        asker, of_function = CallAsker(call), GatedFunctionCall(self._name, args)
+        args = self.signature.bind((), dict(call.args)) if self.signature else dict(call.args)
+        asker, of_function = CallAsker(call), GatedFunctionCall(self.name, args)
         if not call.is_approved:
             return (await self.authorize_at(of_function, asker)).args
         await self._refuse_denied(of_function, asker)
@@ -386,21 +374,21 @@ class FunctionGate:
         earlier = await asker.earlier_facts(call)
         facts = current if earlier is None else earlier
         if earlier is None and asker.asks():
-            names = sorted(self._policy.facts_of(*call) - current.keys())
-            facts = current | await asker.find_facts(self._facts, names, call)
-        effect, rule, approver = self._policy.decide(*call, facts)
-        is_free = self._when is not None and not self._when(copy.deepcopy(call.args))
+            names = sorted(self.policy.facts_of(*call) - current.keys())
+            facts = current | await asker.find_facts(self.facts, names, call)
+        effect, rule, approver = self.policy.decide(*call, facts)
+        is_free = self.when is not None and not self.when(copy.deepcopy(call.args))
         # After a question people decide, even if the policy or a fact has changed.
         if earlier is None and (not asker.asks() or effect == "allow" or is_free):
             await asker.check_pauses(is_gated=False)
             asker.begin()
             return AuthorizedFunctionCall(call.args, asker)
-        question = question_about_call(self._policy, rule if effect == "ask" else None, *call, facts=facts)
-        question = asker.completed(question_with_schema(question, self._signature.schema if self._signature else None))
+        question = question_about_call(self.policy, rule if effect == "ask" else None, *call, facts=facts)
+        question = asker.completed(question_with_schema(question, self.signature.schema if self.signature else None))
         request = await asker.approve(question, approver) if approver and earlier is None else None
         request = request or await asker.ask(question)
         granted = self._granted(request)
-        if denial := policy_edit_denial(self._policy, request):
+        if denial := policy_edit_denial(self.policy, request):
             raise NotAuthorizedError(request.id, denial.reason)
         await self._refuse_denied(call._replace(args=granted), asker)
         await asker.check_pauses(is_gated=True)
@@ -409,11 +397,11 @@ class FunctionGate:
 
     async def _refuse_denied(self, call: GatedFunctionCall, asker: FunctionAsker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
-        facts = await asker.find_facts(self._facts, sorted(self._policy.facts_of_denial(*call)), call)
-        denial = self._policy.denial(*call, facts)
+        facts = await asker.find_facts(self.facts, sorted(self.policy.facts_of_denial(*call)), call)
+        denial = self.policy.denial(*call, facts)
         if denial is None:
             return facts
-        id = await asker.deny(asker.completed(question_about_call(self._policy, None, *call, facts=facts)), denial)
+        id = await asker.deny(asker.completed(question_about_call(self.policy, None, *call, facts=facts)), denial)
         raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
 
     def _granted(self, request: Request) -> JsonObject:
@@ -425,10 +413,10 @@ class FunctionGate:
                 why = f"{response.responder} decided {response.decision}{message}"
             raise NotAuthorizedError(request.id, why)
         args = copy.deepcopy(granted.args)
-        request.authorize(self._name, args)
+        request.authorize(self.name, args)
         try:
-            if self._signature:
-                self._signature.check(args)
+            if self.signature:
+                self.signature.check(args)
         except InvalidError as error:
             raise NotAuthorizedError(request.id, f"the edited arguments do not fit the function ({error})") from error
         return args
