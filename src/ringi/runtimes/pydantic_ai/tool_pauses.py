@@ -176,17 +176,14 @@ class PausingToolset(WrapperToolset[Any]):
         id, args, run = str(ctx.tool_call_id), call_arguments_as_json(tool_args), self.calls.run
         approval = self.calls.approvals.pop(id, None) if ctx.tool_call_approved else None
         call = self.calls.begin(name, args, ctx, is_approved=approval is not None)
-        if approval is None:
-            must_pause = await run.must_pause(name, args)
-        else:
-            must_pause = False
-            if gives_other_arguments(tool, approval.args, tool_args, ctx):
-                if approval.is_rewritten:
-                    raise NotAuthorizedError(id, CHANGED.format(tool=name))
-                self.calls.rewrites[id] = RewrittenArguments(approval.input_args, args)
-                raise ApprovalRequired
-            if args != approval.args and (denial := await current_policy_denial(run, name, args)):
-                raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+        must_pause = approval is None and await run.must_pause(name, args)
+        if approval and gives_other_arguments(tool, approval.args, tool_args, ctx):
+            if approval.is_rewritten:
+                raise NotAuthorizedError(id, CHANGED.format(tool=name))
+            self.calls.rewrites[id] = RewrittenArguments(approval.input_args, args)
+            raise ApprovalRequired
+        if approval and args != approval.args and (denial := await current_policy_denial(run, name, args)):
+            raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
         except AskFirst as error:
