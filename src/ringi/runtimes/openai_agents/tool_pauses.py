@@ -71,13 +71,11 @@ class OpenAIToolPauses:
     def note_answer(self, agent: str, response: ModelResponse) -> None:
         """Note the places of the calls in a model's answer: the number of its turn, and their positions."""
         self._turn += 1
-        places: dict[tuple[str, str, str], str] = {}
-        for n, item in enumerate(response.output):
+        # The first of equal calls counts, and that of a later turn: some models use the id of a call again.
+        for n, item in reversed(list(enumerate(response.output))):
             if isinstance(item, ResponseFunctionToolCall):
                 key = (agent, item.call_id, str(parse_call_arguments(item.arguments) or {}))
-                places.setdefault(key, f"{self._turn}/{agent}/{n}")
-        # Some models use the id of a call again in a later turn.
-        self._places |= places
+                self._places[key] = f"{self._turn}/{agent}/{n}"
 
     def of_function(self, tool: FunctionTool, agent: str) -> Any:
         """Return whether a function tool of an agent needs approval."""
