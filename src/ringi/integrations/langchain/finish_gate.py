@@ -119,8 +119,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Reset the notes of an earlier run on the thread."""
-        texts = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
-        task = texts[-1] if texts else ""
+        task = next((message.text for message in reversed(state["messages"]) if isinstance(message, HumanMessage)), "")
         return {"task": task, "finish_outcome": "", "finish_history": [], "finish_notes": [], "finish_calls": 0}
 
     @hook_config(can_jump_to=["end"])

@@ -356,10 +356,8 @@ def guard_tool(tool: BaseTool | None, gate: ToolCallGate) -> BaseTool | None:
     """Return a tool that only this ToolGate lets run."""
     if tool is None or (isinstance(tool, GuardedTool) and tool.gate is gate):
         return tool
-    attributes = {
-        name: getattr(tool, name) for name in ("name", "description", "args_schema", "metadata", "tags", "extras")
-    }
-    return GuardedTool(**attributes, return_direct=tool.return_direct, inner=tool, gate=gate)
+    names = ("name", "description", "args_schema", "metadata", "tags", "extras", "return_direct")
+    return GuardedTool(**{name: getattr(tool, name) for name in names}, inner=tool, gate=gate)
 
 
 def message_content_with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
