@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 from ringi.base.canonical_json import digest
 from ringi.base.settings import SettingError
@@ -107,8 +107,7 @@ CURRENT: ContextVar[GatedCall | None] = ContextVar("ringi_gated_call", default=N
 
 def gate_of_function(function: object) -> FunctionGateProtocol | None:
     """Return the gate of a function; None if it has none."""
-    found: FunctionGateProtocol | None = getattr(function, MARK, None)
-    return found
+    return cast(FunctionGateProtocol | None, getattr(function, MARK, None))
 
 
 def question_asked_by_gate(ask: Ask, gate: Ask) -> Ask:
@@ -171,8 +170,7 @@ async def current_policy_denial(run: Any, tool: str, args: Mapping[str, Any]) ->
     if policy is None:
         return None
     facts = await find_awaitable_call_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
-    denial: PolicyDenial | None = policy.denial(tool, args, facts)
-    return denial
+    return cast(PolicyDenial | None, policy.denial(tool, args, facts))
 
 
 def schema_argument_names(schema: Mapping[str, Any] | None) -> Arguments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.settings import SettingError
@@ -174,8 +174,7 @@ def model_usage_or_zeros(model: str, calls: int, seconds: float, *, read: int, c
 def ended_run_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
     """Return what people see of an ended run."""
     value = agent.output(result) if agent.output else {"output": output}
-    values: dict[str, Any] = clean_json(json.loads(storable_json_text(value)))
-    return values
+    return cast(dict[str, Any], clean_json(json.loads(storable_json_text(value))))
 
 
 class StoredRun:
