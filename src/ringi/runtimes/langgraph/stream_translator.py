@@ -164,9 +164,8 @@ class StreamTranslator:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(
-                clean_text(str(call["id"])), clean_text(call["name"]), storable_json_text(call["args"])
-            )
+            id, name = clean_text(str(call["id"])), clean_text(call["name"])
+            self.emitter.tool_call(id, name, storable_json_text(call["args"]))
 
 
 @dataclass
