@@ -24,7 +24,7 @@ def settled_before(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     settle, saved = LeasedRun.settle, list[str]()
 
     async def save_first(leased_run: LeasedRun, step: Any) -> bool:
-        for change in leased_run._changes:
+        for change in leased_run.changes:
             await change.save()
             saved.append(change.change[0].id)
         return await settle(leased_run, step)
@@ -54,7 +54,7 @@ async def test_an_answer_to_a_question_that_another_worker_has_saved_counts(
     async with opened(url) as world:
 
         async def answer_first(leased_run: LeasedRun, step: Any) -> bool:
-            for change in leased_run._changes:
+            for change in leased_run.changes:
                 saved = await change.save()
                 if isinstance(saved, Request) and not saved.is_final:
                     await world.respond(saved, "approve")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from ringi.base.failpoints import failpoint
@@ -24,7 +23,6 @@ log = logging.getLogger(__name__)
 PAGE = 200
 CANCELLED = reason_of("thread_cancelled")
 FAILED = reason_of("run_failed")
-NO_RECEIPTS: Mapping[str, Receipt] = MappingProxyType({})
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
@@ -56,11 +54,6 @@ async def steps_that_asked(backend: Backend, thread: Thread, questions: frozense
     return steps
 
 
-def read_requests_by_id(requests: Iterable[Request]) -> dict[str, Request]:
-    """Return requests by their ids."""
-    return {request.id: request for request in requests}
-
-
 def is_asked_by(thread: Thread, request: Request) -> bool:
     """Return True if a run of the thread resumes after the request.
 
@@ -82,13 +75,13 @@ async def requests_of_thread(backend: Backend, thread: Thread, **conditions: Any
 
 
 async def close_requests(
-    inbox: StoreInbox, requests: Iterable[Request], reason: str, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+    inbox: StoreInbox, requests: Iterable[Request], reason: str, receipts: Mapping[str, Receipt] | None = None
 ) -> None:
     """Cancel the open ones among these requests, and acknowledge all, with what became of their calls."""
     for request in requests:
         await cancel_unless_ended(inbox, request, SYSTEM, reason)
         known = request if request.is_final else None
-        await inbox.acknowledge(request.id, SYSTEM, known, receipts.get(request.id))
+        await inbox.acknowledge(request.id, SYSTEM, known, (receipts or {}).get(request.id))
 
 
 async def withdraw_requests(backend: Backend, inbox: StoreInbox, thread: Thread, by: str, reason: str) -> None:
@@ -99,7 +92,7 @@ async def withdraw_requests(backend: Backend, inbox: StoreInbox, thread: Thread,
 
 
 async def close_orphans(
-    backend: Backend, inbox: StoreInbox, thread: Thread, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+    backend: Backend, inbox: StoreInbox, thread: Thread, receipts: Mapping[str, Receipt] | None = None
 ) -> None:
     """Cancel or acknowledge all remaining requests of an ended run, and of earlier ones."""
     unsettled = await requests_of_thread(backend, thread, unsettled=True)
@@ -115,9 +108,9 @@ async def close_orphans(
         answered = [request for request in remaining if request.is_final and (request.response or request.attention)]
         unread = [request for request in answered if request.run_id == thread.run_id]
         for request in unread:
+            remaining.remove(request)
             if request.is_unacknowledged:
                 await inbox.mark_attention(request.id, thread.attention or thread.error.message)
-        remaining = [request for request in remaining if request not in unread]
     await close_requests(inbox, remaining, FAILED, receipts)
 
 

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from ringi.base.failpoints import failpoint
@@ -40,7 +39,6 @@ from ringi.runs.cleanup import (
     notify_thread_watchers,
     open_requests,
     prune_checkpoints,
-    read_requests_by_id,
     requests_of_thread,
     steps_that_asked,
     withdraw_requests,
@@ -74,7 +72,8 @@ class LeasedRun:
     def __init__(self, backend: Backend, inbox: StoreInbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
-        self._changes: list[RequestChange] = []
+        self.changes: list[RequestChange] = []
+        """The changes of requests, which `settle` saves together with the thread."""
         self.outcomes = CallOutcomes()
         identity = (lease.key, self.run.id, lease.fence)
         self.emitter = RunStreamWriter(
@@ -86,22 +85,18 @@ class LeasedRun:
         """The thread as this worker knows it."""
         return self.lease.thread
 
-    def add_change(self, change: RequestChange) -> None:
-        """Collect a change of a request, which `settle` saves together with the thread."""
-        self._changes.append(change)
-
     def acknowledge(self, request: Request) -> None:
         """Collect the change that the run has taken up the outcome of a request."""
         receipt = self.outcomes.take(request.id)
         after, event = request.acknowledged(SYSTEM, self.inbox.clock(), receipt)
         announce = partial(self.inbox.announce_change, request, after)
         save = partial(self.inbox.acknowledge, request.id, SYSTEM, receipt=receipt)
-        self.add_change(RequestChange((after, event), announce, save))
+        self.changes.append(RequestChange((after, event), announce, save))
 
     async def save_changes(self) -> None:
         """Save the collected changes one after another, because the run goes on."""
-        while self._changes:
-            await self._changes.pop(0).save()
+        while self.changes:
+            await self.changes.pop(0).save()
 
     async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
         """Save the new version of the thread with the collected changes and output, and notify the watchers.
@@ -115,8 +110,8 @@ class LeasedRun:
         async def save(items: Sequence[StreamItem]) -> None:
             nonlocal is_settled
             together = self.backend.put_together
-            if together and len(self._changes) <= MAX_TOGETHER:
-                others = [each.change for each in self._changes]
+            if together and len(self.changes) <= MAX_TOGETHER:
+                others = [each.change for each in self.changes]
                 try:
                     await self.lease.change(step, lambda thread, event: together(Moment(thread, event, items, others)))
                 except OtherConflictError:
@@ -124,8 +119,8 @@ class LeasedRun:
                     await self.emitter.append(items)
                     await self.save_changes()
                     return
-                while self._changes:
-                    await self._changes.pop(0).announce()
+                while self.changes:
+                    await self.changes.pop(0).announce()
             else:
                 await self.save_changes()
                 await self.emitter.append(items)
@@ -140,7 +135,7 @@ class LeasedRun:
 
         The others that have ended are not acknowledged: they wait for an operator.
         """
-        self._changes.clear()  # What it has not asked yet is not asked any more.
+        self.changes.clear()  # What it has not asked yet is not asked any more.
         for request in read:
             self.acknowledge(request)
         await self.save_changes()
@@ -212,14 +207,10 @@ def unread_answers_message(
         "here": f"{about.framework} {about.version}",
         "requests": _named(request for _, requests in unread for request in requests) or "–",
         "started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–",
+        **dict.fromkeys(("tool", "step"), repr(error.place)),
     }
-    if error.cause == "ungated":
-        return reason_of("gate_missing", tool=repr(error.place), **values)
-    if error.cause == "changed":
-        return reason_of("call_changed", tool=repr(error.place), **values)
-    if error.cause == "skipped":
-        return reason_of("review_skipped", step=repr(error.place), **values)
-    return reason_of("answer_unread", **values)
+    codes = {"ungated": "gate_missing", "changed": "call_changed", "skipped": "review_skipped"}
+    return reason_of(codes.get(error.cause, "answer_unread"), **values)
 
 
 def answers_read_by_agent(
@@ -330,7 +321,7 @@ class RunExecutor:
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
         known = () if leased_run.lease.fence == FIRST_FENCE else unsettled
-        self._unsettled = None if known is None else read_requests_by_id(known)
+        self._unsettled = None if known is None else {request.id: request for request in known}
         """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
         if they must be read.
         """
@@ -430,8 +421,7 @@ class RunExecutor:
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
         await self._close_others({request.id for request in requests})
-        ended = self._answerable(asked)
-        if ended:
+        if ended := self._answerable(asked):
             return await self._resume(run, ended, standing.position)
         values = dict(standing.values or {})
         if requests and (self._has_run or not standing.is_interrupted):
@@ -463,8 +453,7 @@ class RunExecutor:
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
         answers = await self._policy.recheck(ended)
-        repeated = self._delivered & answers.keys()
-        if repeated:
+        if repeated := self._delivered & answers.keys():
             what = f"the agent repeats the answered questions {', '.join(sorted(repeated))}"
             raise RingiError(f"{what}: {self._about.repeats}")
         self._delivered |= answers.keys()
@@ -503,27 +492,21 @@ class RunExecutor:
     async def _prune(self) -> None:
         await prune_checkpoints(self._backend, self._lease.thread)
 
-    async def _ask(self, question: Question, position: int) -> Request:
-        key, run = self._lease.key, self._run
-        ids = (question_request_id(key, run.id, question, position, refusals) for refusals in count())
-        request = await self._find_or_submit(question, position, next(ids))
-        while is_outcome_void(request, question, run, self._delivered):
-            request = await self._find_or_submit(question, position, next(ids))
+    async def _ask(self, question: Question, position: int, refusals: int = 0) -> Request:
+        id = question_request_id(self._lease.key, self._run.id, question, position, refusals)
+        request = await self._find_or_submit(question, position, id)
+        if is_outcome_void(request, question, self._run, self._delivered):
+            return await self._ask(question, position, refusals + 1)
         return request
 
     async def _find_or_submit(self, question: Question, position: int, id: str) -> Request:
         # Only an earlier attempt may have closed it without showing it.
-        if self._run.attempt:
+        if self._run.attempt or id in await self._unsettled_requests():
             with suppress(NotFoundError):
                 return await self._known_request(id)
-        return await self._submit(question, position, id)
-
-    async def _submit(self, question: Question, position: int, id: str) -> Request:
         key = self._lease.key
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
-        if id in await self._unsettled_requests():
-            return await self._known_request(id)
         asked = question.asks[position].model_copy(update=about)
         ask = await self._policy.question(asked, must_ask=question.must_ask)
         if isinstance(ask, Request):
@@ -552,7 +535,7 @@ class RunExecutor:
                 return approved
             request = new.request
             announce = partial(self._inbox.announce_new, new)
-            self._leased_run.add_change(RequestChange((request, new.event), announce, submit))
+            self._leased_run.changes.append(RequestChange((request, new.event), announce, submit))
         if request.is_unsettled:
             (await self._unsettled_requests())[id] = request
         return request
@@ -564,9 +547,8 @@ class RunExecutor:
 
     async def _unsettled_requests(self) -> dict[str, Request]:
         if self._unsettled is None:
-            self._unsettled = read_requests_by_id(
-                await requests_of_thread(self._backend, self._lease.thread, unsettled=True)
-            )
+            found = await requests_of_thread(self._backend, self._lease.thread, unsettled=True)
+            self._unsettled = {request.id: request for request in found}
         return self._unsettled
 
     async def _close_others(self, asked: Container[str]) -> None:
@@ -634,16 +616,13 @@ class RunExecutor:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
                 self._leased_run.acknowledge(request)
-        self._emitter.pause(
-            values, [request_as_agui_interrupt(request) for request in requests if not request.is_final]
-        )
+        self._emitter.pause(values, [request_as_agui_interrupt(each) for each in requests if not each.is_final])
         failpoint("run.before_park")
         usage = self._lease.usage()
         return await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))
 
     async def _finish(self, values: dict[str, Any]) -> bool:
-        titles = self._lease.thread.missed
-        if titles:
+        if titles := self._lease.thread.missed:
             # Not earlier: a run that waits for people needs no operator.
             await self._leased_run.mark(swallowed_questions_message(titles))
         self._emitter.finish(values)
