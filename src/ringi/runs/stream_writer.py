@@ -211,7 +211,7 @@ class RunStreamWriter:
 
     async def flush(self) -> None:
         """Store the collected events; raises any error of background storage."""
-        await self.store(self._append_or_fail)
+        await self.store(self.append)
 
     async def store(self, save: Callable[[Sequence[StreamItem]], Awaitable[None]]) -> None:
         """Let `save` store the collected events; raises any error of background storage."""
@@ -222,7 +222,11 @@ class RunStreamWriter:
             if self._flush_timer:
                 self._flush_timer.cancel()
                 self._flush_timer = None
-            await save(items)
+            try:
+                await save(items)
+            except UnavailableError as error:  # Output must not follow output that was lost.
+                self._failure = error
+                raise
 
     async def append(self, items: Sequence[StreamItem]) -> None:
         """Store events that `store` has passed on."""
@@ -230,13 +234,6 @@ class RunStreamWriter:
             last = await self._stream.append(self._key, items, fence=self._fence)
             numbered = [item._replace(number=n) for n, item in enumerate(items, last - len(items) + 1)]
             await self._notifier.publish(stream_topic(self._key), numbered)
-
-    async def _append_or_fail(self, items: Sequence[StreamItem]) -> None:
-        try:
-            await self.append(items)
-        except UnavailableError as error:  # Output must not follow output that was lost.
-            self._failure = error
-            raise
 
     def _open(self) -> None:
         if self._state.stretch is not None:
@@ -246,11 +243,8 @@ class RunStreamWriter:
         ids = {"thread_id": self._key.id, "run_id": stretch}
         # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
         defaults: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
-        input = (
-            RunAgentInput(**ids, messages=list(self._user_messages), **defaults)
-            if self._user_messages and not n
-            else None
-        )
+        messages = [] if n else list(self._user_messages)
+        input = RunAgentInput(**ids, messages=messages, **defaults) if messages else None
         self._add_model(RunStartedEvent(**ids, protocol_version="1.0", input=input))
 
     def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
