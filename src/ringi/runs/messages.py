@@ -16,6 +16,7 @@ from ag_ui.core import UserMessage
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend, Stream
 from ringi.contracts.runtime import AgentServiceError
+from ringi.contracts.store import find_record
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.thread import FenceError, Run, Thread, user_texts_in_input
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
@@ -85,7 +86,7 @@ async def begin_run_with_images(
     """
     images, has_reserved = Images(backend.stream), False
     for _ in range(MAX_ATTEMPTS):
-        known = await find_thread(backend, key)
+        known = await find_record(backend.store, Thread, key)
         if known:
             check(known)
         if known and once and run_began_with_message(known, run.input):
@@ -97,10 +98,8 @@ async def begin_run_with_images(
             # Images of others may belong to a run that is about to begin. Reserve only once, or no run would ever
             # begin.
             if known is None or known.erased or (others and not has_reserved):
-                known, has_reserved = (
-                    await reserve_thread_for_images(backend, known, key, agent, by=by, now=clock()),
-                    True,
-                )
+                known = await reserve_thread_for_images(backend, known, key, agent, by=by, now=clock())
+                has_reserved = True
                 await images.release(key, others, fence=known.fence + 1)
             return await store_images_and_begin_run(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
@@ -139,7 +138,7 @@ async def store_images_and_begin_run(
                 await images.release(key, numbers, fence=fence)
             raise
         # The store may have saved the run, or may still save it: its images stay until the next images are stored.
-        saved = await find_thread(backend, key)
+        saved = await find_record(backend.store, Thread, key)
         if saved and set(numbers) <= set(saved.images or ()):
             return saved
         raise
@@ -147,14 +146,6 @@ async def store_images_and_begin_run(
         await images.release(key, numbers, fence=fence)
         raise
     return thread
-
-
-async def find_thread(backend: Backend, key: Key) -> Thread | None:
-    """Return a thread; None if it does not exist yet."""
-    try:
-        return await backend.store.get(Thread, *key)
-    except NotFoundError:
-        return None
 
 
 async def encode_thread_images(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
