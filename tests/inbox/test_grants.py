@@ -334,9 +334,9 @@ async def test_of_two_answers_at_once_the_grant_of_the_one_that_counts_is_in_for
 async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: StoreInbox, clock: ManualClock) -> None:
     first = await granted(inbox, clock, {"where": {"order": {"equals": 7}}, "max_uses": 1})
     covered = await asked(inbox)
-    assert not await inbox.is_grant_over(covered)
+    assert not await inbox.granted.is_over(covered)
     await inbox.erase(first.id, by="admin")
-    assert await inbox.is_grant_over(covered)
+    assert await inbox.granted.is_over(covered)
     assert not (await asked(inbox)).is_final
     assert await inbox.grants.list() == []
     journal = await inbox.store.get(Journal, "default", JOURNAL)

@@ -897,7 +897,7 @@ async def test_a_review_that_ends_without_a_decision_ends_the_wait(file: Place, 
     with raises_code("under_review"):
         await file.inbox.erase("r1", by="boss")
 
-    await file.inbox.save_unchained(review, lambda each: each.ended(end, "system", file.clock()))
+    await file.inbox.change(review, lambda each: each.ended(end, "system", file.clock()))
 
     assert [await erased_by(file, id) for id in ("r1", review)] == [("boss", "request")] * 2
 
@@ -992,7 +992,7 @@ async def test_an_erasure_that_waited_is_tried_again_after_any_error(
         with raises_code("under_review"):
             await inbox.erase("r1", by="boss")
         monkeypatch.setattr(Eraser, "request", fail)
-        await inbox.save_unchained(review.id, lambda each: each.ended("cancelled", "system", inbox.clock()))
+        await inbox.change(review.id, lambda each: each.ended("cancelled", "system", inbox.clock()))
         ended = await inbox.get(review.id)
         (job,) = WaitingErasures(inbox).of((await backend.store.events(record_id=review.id))[-1], ended)
         with nullcontext() if raised is None else pytest.raises(raised):

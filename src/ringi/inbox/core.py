@@ -67,10 +67,6 @@ class InboxCore(Closable, Inbox):
         """Return the person with those for whom the person stands; a `Decider` already has them."""
 
     @abstractmethod
-    async def is_grant_over(self, request: Request) -> bool:
-        """Return whether a grant approved a request, and was revoked or has ended since."""
-
-    @abstractmethod
     async def forget_erased(self) -> None:
         """Read again what other processes may have erased."""
 

@@ -180,19 +180,6 @@ class GrantJournals:
             raise NotFoundError("grant", key.id) from None
         self.refresh(key.tenant)
 
-    async def refute_unanswered(self, before: Request, after: Request, by: str) -> None:
-        """End the rules in force that approve calls like one that ends without an answer.
-
-        Otherwise an agent could withdraw each call about which a rule asks, and make it again.
-
-        Args:
-            before: The request.
-            after: The request, as a change would leave it.
-            by: Who ends it.
-        """
-        if after.is_final and not before.is_final and after.response is None:
-            await self.refute(after, by)
-
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
         step = partial(with_grant_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
         try:

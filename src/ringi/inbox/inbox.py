@@ -206,12 +206,10 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         Raises:
             InvalidError: The ask breaks a rule.
         """
-        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
-        parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
-        span = tracing.start_span("asked", parts["now"])
-        about: dict[str, Any] = {"continuation": continuation, "starter": starter, "traceparent": span.traceparent}
-        about["first_of_kind"] = await self._first_asks.note(self.tenant, ask, parts["now"])
-        request, event = Request.asked(ask, **parts, **about)
+        ask, parts, span = self._checked(ask, by, may_be_derived=continuation is not None)
+        parts |= {"continuation": continuation, "starter": starter}
+        parts["first_of_kind"] = await self._first_asks.note(self.tenant, ask, parts["now"])
+        request, event = Request.asked(ask, **parts)
         return NewRequest(await self._marked(request), event, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
@@ -225,9 +223,8 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         Returns:
             The request. If its id exists, it is the stored one, and the caller must check its decision.
         """
-        ask, parts, span = self._born_final(ask, by)
-        change = Request.approved(ask, **parts, rule=rule, traceparent=span.traceparent)
-        return await self._put(NewRequest(*change, span))
+        ask, parts, span = self._checked(ask, by, may_be_derived=True)
+        return await self._put(NewRequest(*Request.approved(ask, **parts, rule=rule), span))
 
     async def submit_denied(self, ask: Ask, *, rule: str, reason: str, by: str | None = None) -> Request:
         """Store an ask together with its rejection by a rule of a policy, atomically and with one event.
@@ -241,8 +238,8 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         Returns:
             The request; the stored one if its id exists, even with another content.
         """
-        ask, parts, span = self._born_final(ask, by)
-        new = NewRequest(*Request.denied(ask, **parts, rule=rule, reason=reason, traceparent=span.traceparent), span)
+        ask, parts, span = self._checked(ask, by, may_be_derived=True)
+        new = NewRequest(*Request.denied(ask, **parts, rule=rule, reason=reason), span)
         try:
             return await self._put(new)
         except ConflictError as error:
@@ -250,10 +247,13 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
                 raise
             return await self.get(new.request.id)
 
-    def _born_final(self, ask: Ask, by: str | None) -> tuple[Ask, dict[str, Any], tracing.StartedSpan]:
-        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
+    def _checked(
+        self, ask: Ask, by: Decider | str | None, *, may_be_derived: bool
+    ) -> tuple[Ask, dict[str, Any], tracing.StartedSpan]:
+        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=may_be_derived)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
-        return ask, parts, tracing.start_span("asked", parts["now"])
+        span = tracing.start_span("asked", parts["now"])
+        return ask, parts | {"traceparent": span.traceparent}, span
 
     async def _put(self, new: NewRequest) -> Request:
         try:
@@ -412,7 +412,10 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
     async def _end_unanswered(self, id: str, step: RequestStep, by: str, read: Request | None = None) -> Request:
         """Do a change that may end a request without an answer; the rules for calls like it end first."""
         before = read or await self.get(id)
-        await self.granted.refute_unanswered(before, step(before)[0], by)
+        after = step(before)[0]
+        # Otherwise an agent could withdraw each call about which a rule asks, and make it again.
+        if after.is_final and not before.is_final and after.response is None:
+            await self.granted.refute(after, by)
         return await self.change(id, step, before)
 
     def refresh_grants(self, answered: Iterable[Request]) -> None:
@@ -423,14 +426,6 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         """
         if any(request.response and request.response.grant for request in answered):
             self.granted.refresh(self.tenant)
-
-    async def is_grant_over(self, request: Request) -> bool:
-        """Return whether a grant approved a request, and was revoked or has ended since.
-
-        Args:
-            request: The request.
-        """
-        return await self.granted.is_over(request)
 
     async def decider(self, by: Caller) -> Decider:
         """Return the person with those for whom the person stands; a `Decider` already has them."""
@@ -482,18 +477,6 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         if has_slept and ended.ended_at:
             self.metrics.woken.labels("wait").observe(seconds_between_clocks(self.clock() - ended.ended_at))
         return ended
-
-    async def save_unchained(self, id: str, step: RequestStep) -> Request:
-        """Save fields that are outside of the hash chain; the caller records the change elsewhere.
-
-        Args:
-            id: The id of the request.
-            step: Returns the next version, without an event.
-
-        Raises:
-            NotFoundError: There is no such request.
-        """
-        return await self.change(id, step)
 
     async def expire_due(self) -> int:
         """Do what the clock may do: expire overdue requests, release held answers, escalate; of all tenants in turn.
@@ -560,19 +543,15 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             after: The saved version.
         """
         failpoint("change.after_commit")
-        self._measure(before, after)
-        await self.notify(after)
-
-    def _measure(self, before: Request, after: Request) -> None:
         tracing.record_change(before, after)
-        if not after.ended_at or after.is_check:
-            return
-        if not before.ended_at:
-            self.metrics.answered.labels(after.kind, after.status).observe(
-                seconds_between_clocks(after.ended_at - after.created_at)
-            )
-        elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
-            self.metrics.woken.labels("run").observe(seconds_between_clocks(after.acknowledged_at - after.ended_at))
+        if after.ended_at and not after.is_check:
+            if not before.ended_at:
+                seconds = seconds_between_clocks(after.ended_at - after.created_at)
+                self.metrics.answered.labels(after.kind, after.status).observe(seconds)
+            elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
+                seconds = seconds_between_clocks(after.acknowledged_at - after.ended_at)
+                self.metrics.woken.labels("run").observe(seconds)
+        await self.notify(after)
 
     async def notify(self, request: Request) -> None:
         self.feed.keep(request)

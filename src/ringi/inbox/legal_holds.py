@@ -31,7 +31,7 @@ async def set_hold(inbox: StoreInbox, id: str, by: str, reason: str) -> Request:
         return request.with_legal_hold(True)
 
     # The mark comes first: from here on, an erasure of this version fails. A repeated call writes a missing entry.
-    request = await inbox.save_unchained(id, step)
+    request = await inbox.change(id, step)
     await _write(inbox, "held", id, by, reason)
     return request
 
@@ -46,7 +46,7 @@ async def lift_hold(inbox: StoreInbox, id: str, by: str) -> Request:
     """
     await inbox.get(id)
     await _write(inbox, "lifted", id, by, None)
-    return await inbox.save_unchained(id, lambda request: request.with_legal_hold(False))
+    return await inbox.change(id, lambda request: request.with_legal_hold(False))
 
 
 async def _write(inbox: StoreInbox, change: Literal["held", "lifted"], id: str, by: str, reason: str | None) -> None:

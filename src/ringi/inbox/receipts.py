@@ -26,7 +26,7 @@ class ReceiptOperations(InboxCore):
     ) -> Request:
         id, actor = id_of(request), SYSTEM if by is None else as_decider(by).name
         receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
-        if receipt.is_begun_by(attempt) and await self.is_grant_over(await self.get(id)):
+        if receipt.is_begun_by(attempt) and await self.granted.is_over(await self.get(id)):
             raise ConflictError(f"request {id!r}: {OVER}")
         return await self.change(id, lambda request: request.reported(receipt, actor, self.clock()))
 

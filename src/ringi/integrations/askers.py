@@ -190,7 +190,7 @@ class InboxAsker(FunctionAsker):
 
     async def _refuse_ended_grant(self, inbox: Inbox, ended: Request) -> None:
         # With a key, the call may be a repetition of one that was approved long ago.
-        if isinstance(inbox, StoreInbox) and await inbox.is_grant_over(ended):
+        if isinstance(inbox, StoreInbox) and await inbox.granted.is_over(ended):
             raise NotAuthorizedError(ended.id, OVER)
 
     async def _opened(self) -> Inbox:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
@@ -157,7 +157,7 @@ class CallPolicy:
         return request.model_copy(update={"response": denied.response})
 
     async def _denial(self, request: Request, granted: Action) -> PolicyDenial | None:
-        if await self._host.inbox.is_grant_over(request):
+        if await self._host.inbox.granted.is_over(request):
             return PolicyDenial("grant", OVER)
         if self._policy is None:
             return None
@@ -237,13 +237,6 @@ MAX_STATE = 16 * 1024 * 1024
 PAGE = 8
 
 
-class FoundRunState(NamedTuple):
-    """A stored state in one of the streams, and its place in the order of states."""
-
-    order: tuple[int, int]
-    text: str
-
-
 class RunStates:
     """The newest state of one thread. Two streams take turns, so that the previous state is there until the next is.
 
@@ -264,8 +257,8 @@ class RunStates:
         newest = max((each for each in found if each), default=None)
         if newest is None:
             return None
-        self._next, self._count = 1 - found.index(newest), newest.order[1]
-        return FrameworkState.model_validate_json(newest.text)
+        self._next, (_, self._count, text) = 1 - found.index(newest), newest
+        return FrameworkState.model_validate_json(text)
 
     async def write(self, state: FrameworkState) -> FrameworkState:
         """Store the next state durably, in place of all earlier ones, and return it as it is stored.
@@ -290,7 +283,8 @@ class RunStates:
         self._next, self._count = 1 - self._next, self._count + 1
         return state
 
-    async def _read(self, key: Key) -> FoundRunState | None:
+    async def _read(self, key: Key) -> tuple[int, int, str] | None:
+        """Return the fence and the number of the state in a stream, which give its place in the order, and its text."""
         items, after = list[StreamItem](), 0
         while page := await self._stream.read(key, after, PAGE):
             items, after = items + page, page[-1].number
@@ -298,7 +292,7 @@ class RunStates:
         if not items:
             return None
         fence, number = items[0].event["order"]
-        return FoundRunState((fence, number), "".join(item.event["text"] for item in items))
+        return fence, number, "".join(item.event["text"] for item in items)
 
 
 def storable_json_text(value: Any) -> str:
