@@ -73,11 +73,10 @@ class Feed:
         Args:
             request: The written version.
         """
-        key = request.key
-        earlier = self._written.pop(key, None)
+        earlier = self._written.pop(request.key, None)
         if self._listeners:
             # A change that was saved first may arrive here last.
-            self._written[key] = earlier if earlier and earlier.version > request.version else request
+            self._written[request.key] = earlier if earlier and earlier.version > request.version else request
             if len(self._written) > MAX_WRITTEN:
                 del self._written[next(iter(self._written))]
 
@@ -92,12 +91,6 @@ class Feed:
             return None
         # A store that lost its last changes can give one version twice.
         return request if request.version > event.version or request.head == event.hash else None
-
-    def _forget_older(self, event: Event) -> None:
-        key = Key(event.tenant, event.record_id)
-        request = self._written.get(key)
-        if request and request.version < event.version:
-            del self._written[key]  # Another process has changed it, and may have erased it.
 
     async def requests(self, events: Sequence[Event]) -> list[Request]:
         """Return the requests of events, each at least as new as its events; unreadable ones are skipped.
@@ -134,18 +127,15 @@ class Feed:
                 await wakeup.wait(seconds)
                 failures = self.failures
                 position = await self._catch_up(position)
-                has_failed = self.failures > failures
-                seconds = self._notifier.recheck_after if has_failed else self._notifier.pulse_after
+                seconds = self._notifier.pulse_after if failures == self.failures else self._notifier.recheck_after
 
     async def _catch_up(self, position: Position) -> Position:
         try:
-            has_more = True
-            while has_more:
-                events = await self._store.events(position, BATCH)
-                has_more = len(events) == BATCH
-                if events:
-                    position = self.position = events[-1].position
-                    self._wake(events)
+            while events := await self._store.events(position, BATCH):
+                position = self.position = events[-1].position
+                self._wake(events)
+                if len(events) < BATCH:
+                    break
         except RingiError as error:
             self.failures += 1
             log.warning("the feed cannot be read, trying again: %s", error)
@@ -160,7 +150,10 @@ class Feed:
 
     def _wake(self, events: Sequence[Event]) -> None:
         for event in events:
-            self._forget_older(event)
-            self._notifier.wake(record_topic(event.record, Key(event.tenant, event.record_id)))
+            key = Key(event.tenant, event.record_id)
+            request = self._written.get(key)
+            if request and request.version < event.version:
+                del self._written[key]  # Another process has changed it, and may have erased it.
+            self._notifier.wake(record_topic(event.record, key))
         for listener in (*self._watches, *self._listeners):
             listener(events)
