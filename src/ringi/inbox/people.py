@@ -21,8 +21,6 @@ from ringi.errors import ConflictError
 
 log = logging.getLogger(__name__)
 PAGE = 500
-HISTORY = 1_000
-"""The number of a request's events from which a reassignment can be taken back."""
 NOBODY = PeopleOnRecord()
 
 
@@ -56,9 +54,7 @@ class KnownPeople:
 
     def has(self, tenant: str, name: str, groups: Iterable[str] = ()) -> bool:
         """Return whether this process knows that a person with these groups is on record and counts for all marks."""
-        if tenant in self.unmarked:
-            return False
-        return self.is_noted(tenant, name, groups)
+        return tenant not in self.unmarked and self.is_noted(tenant, name, groups)
 
     def is_noted(self, tenant: str, name: str, groups: Iterable[str]) -> bool:
         """Return whether this process knows that a person with these groups is on record."""
@@ -102,8 +98,7 @@ class KnownPeople:
                 return is_noted
             # The whole list is written again, so that nothing of the person stays.
             left = [note_of(other, groups) for other, groups in noted.items() if other != name]
-            items = [StreamItem({"name": None}), *left]
-            is_noted = True
+            items, is_noted = [StreamItem({"name": None}), *left], True
             failpoint("people.before_replace")
             with suppress(ConflictError):  # Another process has noted or forgotten somebody: read again.
                 await self._stream.replace(key_of(tenant), items, last=self._last_number[tenant])
@@ -120,11 +115,8 @@ class KnownPeople:
         await self._read(tenant)
         noted = self._noted.get(tenant, {})
         named = [each for each in self.named if each.tenant in (None, tenant)]
-        people = {*noted, *(each.name for each in named if each.name)}
-        groups = {group for each in noted.values() for group in each} | {
-            group for each in named for group in each.groups
-        }
-        return PeopleOnRecord(frozenset(people), frozenset(groups))
+        people = frozenset(noted).union(each.name for each in named if each.name)
+        return PeopleOnRecord(people, frozenset().union(*noted.values(), *(each.groups for each in named)))
 
     async def _read(self, tenant: str) -> None:
         while self._stream:
