@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
@@ -145,7 +145,9 @@ async def abandon(backend: Backend, inbox: StoreInbox, thread_id: str, *, by: st
 
 
 async def _find_records(store: Store, visible: Query, limit: int, cursor: str | None) -> list[Thread | Request]:
-    kind, before = _parse_cursor(cursor)
+    kind, _, before = cursor.partition(":") if cursor else (Thread.record, "", None)
+    if kind not in (Thread.record, Request.record):
+        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
     records: list[Thread | Request] = []
     if kind == Thread.record:
         failed = Query(tenant=visible.tenant, statuses=("error",), before=before, limit=limit)
@@ -157,53 +159,35 @@ async def _find_records(store: Store, visible: Query, limit: int, cursor: str | 
     return records
 
 
-def _parse_cursor(cursor: str | None) -> tuple[str, str | None]:
-    if not cursor:
-        return Thread.record, None
-    kind, _, before = cursor.partition(":")
-    if kind not in (Thread.record, Request.record):
-        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
-    return kind, before
-
-
 def _thread_key(request: Request) -> Key:
     assert request.continuation
     return Key(request.tenant, request.continuation.key)
 
 
 def _trouble(record: Thread | Request, threads: dict[Key, Thread], deployed: Container[str] | None) -> Trouble | None:
+    thread = record if isinstance(record, Thread) else threads.get(_thread_key(record))
+    can_retry = thread is not None and (deployed is None or thread.agent in deployed)
+    about: dict[str, Any] = {"run_id": record.run_id, "status": record.status, "can_retry": can_retry}
     if isinstance(record, Thread):
-        return _failed(record, deployed)
-    thread = threads.get(_thread_key(record))
+        return Trouble(
+            kind="thread",
+            thread_id=record.id,
+            agent=record.agent,
+            since=record.updated_at,
+            why=record.attention or (record.error.message if record.error else ""),
+            can_ask_again=can_retry and bool(record.error and record.error.answers),
+            **about,
+        )
     # A failed run closes its requests a moment later: the thread already shows the failure.
-    return None if thread and thread.status == "error" else _stranded(record, thread, deployed)
-
-
-def _failed(thread: Thread, deployed: Container[str] | None) -> Trouble:
-    can_retry = deployed is None or thread.agent in deployed
-    return Trouble(
-        kind="thread",
-        thread_id=thread.id,
-        run_id=thread.run_id,
-        agent=thread.agent,
-        status=thread.status,
-        since=thread.updated_at,
-        why=thread.attention or (thread.error.message if thread.error else ""),
-        can_retry=can_retry,
-        can_ask_again=can_retry and bool(thread.error and thread.error.answers),
-    )
-
-
-def _stranded(request: Request, thread: Thread | None, deployed: Container[str] | None) -> Trouble:
+    if thread and thread.status == "error":
+        return None
     return Trouble(
         kind="request",
-        thread_id=_thread_key(request).id,
-        run_id=request.run_id,
-        request_id=request.id,
+        thread_id=_thread_key(record).id,
+        request_id=record.id,
         agent=thread.agent if thread else None,
-        title=request.title,
-        status=request.status,
-        since=thread.updated_at if thread else request.created_at,
-        why=request.attention or "",
-        can_retry=thread is not None and (deployed is None or thread.agent in deployed),
+        title=record.title,
+        since=thread.updated_at if thread else record.created_at,
+        why=record.attention or "",
+        **about,
     )
