@@ -32,26 +32,22 @@ LEASE_INTERVALS = 4
 
 def run_start_job(thread: Thread) -> Job:
     """Return the job that starts or continues a thread's newest run."""
-    partition_key = job_partition_key(thread.tenant, thread.id)
     # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
-    payload = {"tenant": thread.tenant, "thread": thread.id}
-    return Job(
-        key=f"run:{partition_key}:{thread.run_id}{attempt}", kind=RUN, partition_key=partition_key, payload=payload
-    )
+    partition_key = job_partition_key(thread.tenant, thread.id)
+    return _thread_job(RUN, f"run:{partition_key}:{thread.run_id}{attempt}", thread.tenant, thread.id)
 
 
 def run_resume_job(request: Request) -> Job:
     """Return the job that passes an ended request to its run."""
     assert request.continuation
-    tenant, thread = request.tenant, request.continuation.key
+    key = resume_job_key(request.tenant, request.id)
+    return _thread_job(RESUME, key, request.tenant, request.continuation.key)
+
+
+def _thread_job(kind: str, key: str, tenant: str, thread: str) -> Job:
     payload = {"tenant": tenant, "thread": thread}
-    return Job(
-        key=resume_job_key(tenant, request.id),
-        kind=RESUME,
-        partition_key=job_partition_key(tenant, thread),
-        payload=payload,
-    )
+    return Job(key=key, kind=kind, partition_key=job_partition_key(tenant, thread), payload=payload)
 
 
 class Reconciler:
