@@ -82,12 +82,10 @@ class Worker(Runner):
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             with suppress(RingiError):
-                await self.backend.jobs.announce(self._owner, announcements.serialize_announcement(self.agents), 0)
+                await self._announce(0)
 
-    async def _announce(self) -> None:
-        await self.backend.jobs.announce(
-            self._owner, announcements.serialize_announcement(self.agents), ANNOUNCED_SECONDS
-        )
+    async def _announce(self, seconds: float = ANNOUNCED_SECONDS) -> None:
+        await self.backend.jobs.announce(self._owner, announcements.serialize_announcement(self.agents), seconds)
 
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
