@@ -100,9 +100,8 @@ class PendingReleases:
             self._pending.pop(0)
 
     async def _release(self, key: Key, owner: str, leased_thread: Thread | None) -> None:
-        await change_record(
-            self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, leased_thread, self._clock())
-        )
+        refund = lambda thread: thread.attempt_refunded(owner, leased_thread, self._clock())  # noqa: E731
+        await change_record(self._store, Thread, key, refund)
 
 
 @asynccontextmanager
@@ -242,15 +241,12 @@ class EventLoopWatch:
         async with self._open_store() as store:
             while self._is_blocked:
                 for lease in list(self._held_leases):
-                    await self._renew(lease, store)
+                    if lease.valid_until - time.monotonic() < LEASE_SECONDS * 2 / 3:
+                        # Its own task detects the lost lease once it runs again.
+                        with suppress(FenceError, NotFoundError):
+                            await lease.renew(store)
                 await asyncio.sleep(TICK)
                 self._missed_ticks += 1
-
-    async def _renew(self, lease: Lease, store: Store) -> None:
-        if lease.valid_until - time.monotonic() < LEASE_SECONDS * 2 / 3:
-            # Its own task detects the lost lease once it runs again.
-            with suppress(FenceError, NotFoundError):
-                await lease.renew(store)
 
     def _log_blocking_code(self) -> None:
         frame = sys._current_frames().get(self._loop_thread)
