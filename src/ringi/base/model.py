@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,6 +11,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ringi.base.validation import invalid_error
+
+is_empty = operator.not_
+"""Returns whether a field is empty; then it is not stored. A function in Python would double the time of a dump."""
 
 
 def reject_number_time(value: object) -> object:

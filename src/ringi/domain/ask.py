@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, Valid
 from pydantic.json_schema import SkipJsonSchema
 
 from ringi.base.canonical_json import digest, jsonable, non_finite_paths, values_as_plain_json
-from ringi.base.model import StrictModel, Time, field_names, without_null_fields
+from ringi.base.model import StrictModel, Time, field_names, is_empty, without_null_fields
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, pydantic_error_rule, safe_repr
 from ringi.domain.display import MAX_BLOCKS, Block
@@ -56,8 +55,6 @@ DERIVED = re.compile(r"[opq]-[0-9a-f]{32}")
 """The ids that Ringi derives: `q-` for a question of a run, `p-` for a decision by a rule, `o-` for the review of an
 override."""
 REVIEW = re.compile(r"o-[0-9a-f]{32}")
-is_empty = operator.not_
-"""Returns whether a field is empty; then it is not stored. A function in Python would double the time of a dump."""
 M = TypeVar("M", bound=BaseModel)
 Outcome = Literal["committed", "failed", "unknown"]
 SHA256 = r"^sha256:[0-9a-f]{64}$"

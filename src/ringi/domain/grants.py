@@ -6,7 +6,6 @@ A grant itself is in the answer of its request: it is in force only if that requ
 from __future__ import annotations
 
 import hmac
-import operator
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StringConstraints, ValidationError
 
 from ringi.base.canonical_json import digest
-from ringi.base.model import StrictModel, Time
+from ringi.base.model import StrictModel, Time, is_empty
 from ringi.domain.conditions import Args, Where, all_conditions_hold
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import Event, UnreadableError
@@ -76,18 +75,18 @@ class Grant(StrictModel):
     where: Where | None = Field(default=None, exclude_if=lambda value: value is None)
     """Conditions on the arguments, `{}` for any; None for exactly the arguments with `args_digest`."""
     args_digest: str | None = Field(default=None, exclude_if=lambda value: value is None)
-    names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    names: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """The arguments of the approved call: with conditions, a call with more arguments is asked."""
     asked_by: str | None
     agent: str | None
     people: str
     """The digest of the rule for who may decide."""
-    stakes: int = Field(default=0, exclude_if=operator.not_)
+    stakes: int = Field(default=0, exclude_if=is_empty)
     thread_id: str | None
     folder: str | None
     max_uses: int
     until: datetime
-    one_in: int = Field(default=0, exclude_if=operator.not_)
+    one_in: int = Field(default=0, exclude_if=is_empty)
     """One in so many of its calls still asks people; 0 if none does."""
 
     @property
@@ -184,9 +183,9 @@ class GrantEntry(StrictModel):
     max_uses: int
     uses: int = 0
     revoked: bool = False
-    one_in: int = Field(default=0, exclude_if=operator.not_)
+    one_in: int = Field(default=0, exclude_if=is_empty)
     """One in so many of its calls still asks people; 0 if none does."""
-    refuted_by: str | None = Field(default=None, exclude_if=operator.not_)
+    refuted_by: str | None = Field(default=None, exclude_if=is_empty)
     """The request about a call that it covers, which people did not approve: that has ended it."""
 
     def status(self, now: datetime) -> GrantStatus:
@@ -217,7 +216,7 @@ class GrantView(StrictModel):
     digest: str
     grant: Grant
     """The calls that it approves."""
-    refuted_by: str | None = Field(default=None, exclude_if=operator.not_)
+    refuted_by: str | None = Field(default=None, exclude_if=is_empty)
     """The request about a call that it covers, which people did not approve: that has ended it."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from pydantic import Field
 
 from ringi.base.canonical_json import digest, jsonable
+from ringi.base.model import is_empty
 from ringi.domain.record import DEFAULT_TENANT, ERASED_PERSON, Event, Record
 
-is_empty = operator.not_
 LEGAL_HOLDS = "legal-holds"
 """The id of the journal of legal holds, in each tenant."""
 WORDS = "reason"

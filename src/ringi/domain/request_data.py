@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from ringi.base.canonical_json import digest
+from ringi.base.model import is_empty
 from ringi.domain.ask import (
     AGREEING,
     REVIEW,
@@ -23,7 +24,6 @@ from ringi.domain.ask import (
     Receipt,
     Response,
     Wording,
-    is_empty,
 )
 from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block

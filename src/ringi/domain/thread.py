@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from ringi.base.model import StrictModel
+from ringi.base.model import StrictModel, is_empty
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Record
 from ringi.errors import ConflictError, RingiError
 
@@ -34,11 +34,6 @@ class FenceError(RingiError):
         super().__init__(f"thread {id!r}: fence {fence} is outdated: a newer worker took over")
 
 
-def is_unknown_number(value: object) -> bool:
-    """Return whether a number is unknown; then it is not stored."""
-    return value is None
-
-
 class ModelCalls(StrictModel):
     """The calls of one model by one run."""
 
@@ -48,36 +43,22 @@ class ModelCalls(StrictModel):
     """The number of calls, failed ones included."""
     unreported_calls: int = 0
     """The calls for which the provider reported no tokens; they are not part of the sums."""
-    input_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
+    input_tokens: int | None = Field(default=None, exclude_if=lambda value: value is None)
     """The tokens that the model read, cached ones included; None if no call reported any."""
-    cached_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
+    cached_tokens: int | None = Field(default=None, exclude_if=lambda value: value is None)
     """The part of `input_tokens` that the provider read from its cache; None if no call reported any."""
-    output_tokens: int | None = Field(default=None, exclude_if=is_unknown_number)
+    output_tokens: int | None = Field(default=None, exclude_if=lambda value: value is None)
     """The tokens that the model wrote; None if no call reported any."""
     seconds: float
     """The sum of the durations of the calls; calls at the same time count each."""
 
     def plus(self, other: ModelCalls) -> ModelCalls:
         """Return the sum of two uses, under the name of this one."""
-        return ModelCalls(
-            model=self.model,
-            calls=self.calls + other.calls,
-            unreported_calls=self.unreported_calls + other.unreported_calls,
-            input_tokens=sum_of_known_numbers(self.input_tokens, other.input_tokens),
-            cached_tokens=sum_of_known_numbers(self.cached_tokens, other.cached_tokens),
-            output_tokens=sum_of_known_numbers(self.output_tokens, other.output_tokens),
-            seconds=round(self.seconds + other.seconds, 3),
-        )
-
-
-def sum_of_known_numbers(one: int | None, other: int | None) -> int | None:
-    """Return the sum of the known numbers; None if both are unknown."""
-    return other if one is None else one if other is None else one + other
-
-
-def is_empty_field(value: object) -> bool:
-    """Return whether a field is empty; then it is not stored."""
-    return not value
+        sums: dict[str, Any] = {}
+        for name in ("calls", "unreported_calls", "input_tokens", "cached_tokens", "output_tokens"):
+            known = [number for number in (getattr(self, name), getattr(other, name)) if number is not None]
+            sums[name] = sum(known) if known else None
+        return ModelCalls(model=self.model, seconds=round(self.seconds + other.seconds, 3), **sums)
 
 
 class Run(StrictModel):
@@ -89,13 +70,13 @@ class Run(StrictModel):
     input: dict[str, Any]
     by: str | None = None
     """The person or agent that started the run; None if nobody is known."""
-    subject: str = Field(default="", exclude_if=is_empty_field)
+    subject: str = Field(default="", exclude_if=is_empty)
     """The issuer and the subject of the sign-in of who started the run; empty if only the name is known."""
     attempt: int = 0
     """The number of times that an operator retried the run after an error."""
-    anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty_field)
+    anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """The requests that an operator had asked again: their previous answers no longer count."""
-    back_to: str | None = Field(default=None, exclude_if=is_empty_field)
+    back_to: str | None = Field(default=None, exclude_if=is_empty)
     """The checkpoint from which the run continues next, instead of the newest one."""
 
 
@@ -108,11 +89,11 @@ class Failure(StrictModel):
 
     message: str
     code: str
-    answers: tuple[str, ...] = Field(default=(), exclude_if=is_empty_field)
+    answers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """The requests whose answers the run had just received: they can be asked again."""
-    asked_at: str | None = Field(default=None, exclude_if=is_empty_field)
+    asked_at: str | None = Field(default=None, exclude_if=is_empty)
     """The checkpoint at which they were asked, if the run has passed it."""
-    traceback: str | None = Field(default=None, exclude_if=is_empty_field)
+    traceback: str | None = Field(default=None, exclude_if=is_empty)
     """The location of the failure in the code, for operators only."""
 
 
@@ -145,9 +126,9 @@ class Thread(Record):
     """The workers that started the present stretch of the run without releasing it; reset to 0 at each pause."""
     outages: int | None = None
     """The attempts not counted because the store was unavailable; reset to None at each pause."""
-    images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty_field)
+    images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty)
     """The numbers of the images in its messages. An unlisted image belongs to a run that never started."""
-    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty_field)
+    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty)
     """The calls of models by the newest run. Renewals of the lease write it too, so only some events contain it."""
 
     @classmethod
@@ -249,15 +230,13 @@ class Thread(Record):
         """
         if self.is_live:
             raise ConflictError.busy(self.id, self.status)
-        title = self.title or thread_title(run.input)
-        fields = {"agent": agent, "title": title, "run": run}
-        known: dict[str, Any] = {"missed": None} if self.missed else {}
-        known |= {"usage": None} if self.usage else {}
-        known |= {"images": (*(self.images or ()), *images)} if images else {}
-        fresh = {**fields, **known, "status": "running", "error": None, "attention": None, **self._reset_attempts}
         # An erasure in progress uses the earlier fence: the higher fence keeps it from deleting the new run's data.
-        fence = self.fence + 1
-        return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
+        fresh: dict[str, Any] = {"agent": agent, "title": self.title or thread_title(run.input), "run": run}
+        fresh |= {"status": "running", "fence": self.fence + 1, "updated_at": now, **self._reset_attempts}
+        fresh |= dict.fromkeys(("error", "attention", "reason", "erased"))
+        fresh |= {name: None for name in ("missed", "usage") if getattr(self, name)}
+        fresh |= {"images": (*(self.images or ()), *images)} if images else {}
+        return self.changed("started", by, now, **fresh)
 
     def reserved(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return the thread under a higher fence, so that no run prepared before can start.
@@ -437,18 +416,9 @@ class Thread(Record):
             what = f"thread {self.id!r} did not fail after an answer, so no question can be repeated"
             raise ConflictError(f"{what}: retry it instead")
         anew = (*self.run.anew, *self.error.answers)
-        run = self.run.model_copy(
-            update={"attempt": self.run.attempt + 1, "anew": anew, "back_to": self.error.asked_at}
-        )
-        again = {
-            "status": "running",
-            "run": run,
-            "error": None,
-            "attention": None,
-            "reason": reason,
-            **self._reset_attempts,
-        }
-        return self.changed("asked_again", by, now, **again, updated_at=now)
+        changes = {"attempt": self.run.attempt + 1, "anew": anew, "back_to": self.error.asked_at}
+        again = {"status": "running", "run": self.run.model_copy(update=changes), "error": None, "attention": None}
+        return self.changed("asked_again", by, now, **again, **self._reset_attempts, reason=reason, updated_at=now)
 
     def went_back(self, now: datetime) -> tuple[Self, Event]:
         """Return the thread after its run has returned to the checkpoint of its question.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ringi.base.model import StrictModel
+from ringi.base.model import StrictModel, is_empty
 from ringi.base.validation import FieldValidationError, Name, check_name
 from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
@@ -52,7 +51,7 @@ class PolicySource(StrictModel):
     """The name of the rule, or its position in the policy, such as `rules[0]`."""
     digest: str
     """The digest of the whole policy: `sha256:` and 64 hex digits."""
-    card: bool = Field(default=False, exclude_if=operator.not_)
+    card: bool = Field(default=False, exclude_if=is_empty)
     """Whether the `card` in the request's context is the policy's card of the tool; else it is the asker's own text."""
 
 
@@ -99,7 +98,7 @@ class Vote(StrictModel):
 
     responder: str
     """The name of the person."""
-    subject: str = Field(default="", exclude_if=operator.not_)
+    subject: str = Field(default="", exclude_if=is_empty)
     """The issuer and the subject that identify the person; the name if there is no issuer."""
     stands_for: str | None = Field(default=None, alias="for")
     """The person for whom a deputy votes."""
@@ -116,9 +115,9 @@ class Vote(StrictModel):
     """The reason of an administrator who decides although a rule excludes them."""
     for_subject: str | None = Field(default=None, exclude_if=lambda value: value is None)
     """The issuer and the subject of the person for whom a deputy votes."""
-    ended_rules: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    ended_rules: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """The ids of the rules that this answer has ended."""
-    grant: Grant | None = Field(default=None, exclude_if=operator.not_)
+    grant: Grant | None = Field(default=None, exclude_if=is_empty)
     """The later calls that a held answer approves too, once it is final."""
 
     @property
