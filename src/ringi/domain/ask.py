@@ -249,17 +249,16 @@ class Ask(StrictModel):
                 each other, or the form has too many fields.
         """
         plain = self.plain()
+        errors = list[FieldError]()
         size = len(self.form.fields) if self.form else 0
-        too_long = field_error_if(
-            size > max_fields,
-            "form.fields",
-            f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)",
-        )
-        is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
-        why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
-        derived = field_error_if(is_taken, "id", why)
-        errors = [error for error in (too_long, derived, *self._contradictions(), *unstorable_numbers(self)) if error]
-        if errors:
+        if size > max_fields:
+            why = f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)"
+            errors.append(FieldError("form.fields", why))
+        if not may_be_derived and DERIVED.fullmatch(self.id or ""):
+            why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
+            errors.append(FieldError("id", why))
+        errors += [FieldError(field, why) for is_wrong, field, why in self._contradictions() if is_wrong]
+        if errors := errors + unstorable_numbers(self):
             raise InvalidError(errors)
         if self.data_schema is not None:
             json_schema.check_schema(self.data_schema, field="schema")
@@ -288,46 +287,25 @@ class Ask(StrictModel):
         more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
         return self.model_copy(update={**more, "action": action})
 
-    def _contradictions(self) -> list[FieldError | None]:
-        gated = self.action or self.resolved_kind in GATED
-        return [
-            field_error_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
-            field_error_if(
-                self.action and self.answer_schema is not None,
-                "answer_schema",
-                "give action or answer_schema, not both: an action is answered with a decision",
-            ),
-            *(
-                field_error_if(
-                    self.answer_schema is None or decision not in ("approve", "reject"),
-                    f"actions.{decision}.value",
-                    "only approve and reject have a value, together with an answer_schema",
-                )
-                for decision in buttons_with_values(self.actions)
-            ),
-            field_error_if(self.id in RESERVED, "id", f"{self.id!r} is reserved: choose another id"),
-            field_error_if(
-                self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"
-            ),
-            field_error_if(
-                self.fallback is not None and gated,
-                "fallback",
-                "remove it: a request that authorizes an action or a decision of this kind has no fallback",
-            ),
-            field_error_if(
-                self.resolved_kind == "approval" and not self.action,
-                "action",
-                "is missing: an approval needs an action",
-            ),
-            field_error_if(
-                self.quorum and set(AGREEING).isdisjoint(self.resolved_allowed),
-                "quorum",
-                "remove it: people vote only on what they can approve or edit",
-            ),
-            field_error_if(
-                len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"
-            ),
-        ]
+    def _contradictions(self) -> Iterator[tuple[object, str, str]]:
+        """Yield each rule as whether the ask breaks it, the field, and the correction."""
+        yield self.form and self.data_schema is not None, "schema", "give form or schema, not both"
+        why = "give action or answer_schema, not both: an action is answered with a decision"
+        yield self.action and self.answer_schema is not None, "answer_schema", why
+        for decision in buttons_with_values(self.actions):
+            is_wrong = self.answer_schema is None or decision not in ("approve", "reject")
+            why = "only approve and reject have a value, together with an answer_schema"
+            yield is_wrong, f"actions.{decision}.value", why
+        yield self.id in RESERVED, "id", f"{self.id!r} is reserved: choose another id"
+        yield self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"
+        why = "remove it: a request that authorizes an action or a decision of this kind has no fallback"
+        yield self.fallback is not None and (self.action or self.resolved_kind in GATED), "fallback", why
+        is_missing = self.resolved_kind == "approval" and not self.action
+        yield is_missing, "action", "is missing: an approval needs an action"
+        why = "remove it: people vote only on what they can approve or edit"
+        yield self.quorum and set(AGREEING).isdisjoint(self.resolved_allowed), "quorum", why
+        allowed = self.allowed or ()
+        yield len(set(allowed)) < len(allowed), "allowed", "name each decision once"
 
     @property
     def resolved_kind(self) -> Kind:
