@@ -202,29 +202,20 @@ def argument_at_path(args: object, path: str) -> object:
     return value
 
 
-def _item_results(value: object, where: Mapping[str, Condition]) -> list[bool | None] | None:
-    if not isinstance(value, list):
-        return None
+def _item_results(items: Iterable[object], where: Where) -> list[bool | None]:
     return [
         _all(each.holds(item if path == ITEM else argument_at_path(item, path)) for path, each in where.items())
-        for item in value
+        for item in items
     ]
 
 
-def _any_item(value: object, where: Mapping[str, Condition]) -> bool | None:
-    results = _item_results(value, where)
-    return None if results is None else True if True in results else None if None in results else False
+def _any_item(items: Iterable[object], where: Where) -> bool | None:
+    results = _item_results(items, where)
+    return True if True in results else None if None in results else False
 
 
-def _all_items(value: object, where: Mapping[str, Condition]) -> bool | None:
-    results = _item_results(value, where)
-    return None if results is None else _all(results)
-
-
-def _sum(value: object, where: Mapping[str, Condition]) -> bool | None:
-    if not isinstance(value, list):
-        return None
-    return _all(each.holds(_total(value, path)) for path, each in where.items())
+def _sum(items: Iterable[object], where: Where) -> bool | None:
+    return _all(each.holds(_total(items, path)) for path, each in where.items())
 
 
 def _total(items: Iterable[object], path: str) -> object:
@@ -239,10 +230,6 @@ def exact_decimal_sum(numbers: Iterable[Any]) -> int | float:
     numbers = list(numbers)
     is_whole = all(isinstance(number, int) for number in numbers)
     return sum(numbers) if is_whole else float(sum(Decimal(str(number)) for number in numbers))
-
-
-def _count(value: object, condition: Condition) -> bool | None:
-    return condition.holds(len(value)) if isinstance(value, list) else None
 
 
 def _equals(value: object, wanted: object) -> bool | None:
@@ -267,6 +254,10 @@ def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], 
     return lambda value, limit: is_so(value, limit) if _type(value) is float else None
 
 
+def _of_list(check: Callable[[list[object], Any], bool | None]) -> Callable[[object, Any], bool | None]:
+    return lambda value, wanted: check(value, wanted) if isinstance(value, list) else None
+
+
 def _type(value: object) -> type | None:
     """Return the JSON type of a value, with one type for all numbers; None if it is not JSON."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -285,10 +276,10 @@ CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
     "above": _compared(lambda value, limit: value > limit),
     "below": _compared(lambda value, limit: value < limit),
     "matches": _matches,
-    "any": _any_item,
-    "all": _all_items,
-    "sum": _sum,
-    "count": _count,
+    "any": _of_list(_any_item),
+    "all": _of_list(lambda items, where: _all(_item_results(items, where))),
+    "sum": _of_list(_sum),
+    "count": _of_list(lambda items, condition: condition.holds(len(items))),
 }
 KINDS = {
     **dict.fromkeys(("at_least", "at_most", "above", "below"), "a number"),
