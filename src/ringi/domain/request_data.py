@@ -194,12 +194,10 @@ class RequestData(Record):
     @property
     def granted(self) -> Action | None:
         """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
-        if self.is_check:
-            return None
         # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
-        if self.erased or not self.action or not self.response or self.response.decision not in AGREEING:
+        if self.is_check or self.erased or not self.is_sufficient:
             return None
-        if not self.is_sufficient:
+        if not self.action or not self.response or self.response.decision not in AGREEING:
             return None
         args = self.action.args if self.response.args is None else self.response.args
         return self.action.model_copy(update={"args": args})
@@ -292,13 +290,8 @@ class RequestData(Record):
     @property
     def is_unacknowledged(self) -> bool:
         """Return whether the request has ended but its run has not taken up the outcome."""
-        return (
-            not self.is_check
-            and self.is_final
-            and bool(self.continuation)
-            and not self.acknowledged_at
-            and not self.attention
-        )
+        is_open = not (self.is_check or self.acknowledged_at or self.attention)
+        return is_open and self.is_final and self.continuation is not None
 
     @property
     def needs_attention(self) -> bool:
@@ -413,9 +406,8 @@ class RequestData(Record):
             now: The time of the end.
             changes: More new values by field name.
         """
-        held: dict[str, Any] = {"held": None} if self.held else {}
-        missing: dict[str, Any] = {"missing": None} if self.missing else {}
-        changes = {**changes, **held, **missing, **self._revealed(changes.get("response"))}
+        emptied = {name: None for name in ("held", "missing") if getattr(self, name)}
+        changes = {**changes, **emptied, **self._revealed(changes.get("response"))}
         after, event = self.changed(status, by, now, status=status, ended_at=now, **changes)
         return after.marked(can_be_answered=True), event
 
