@@ -20,7 +20,6 @@ from ringi.domain.record import SYSTEM, Event, cursor_after_record
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.forms import json_schema
-from ringi.forms.fields import Field as FormField
 from ringi.forms.form import Form
 
 CATEGORY = "memory_category"
@@ -67,12 +66,8 @@ class Memory(StrictModel):
         # Two fields may share a label, or a label may equal another field's name: neither may overwrite the other.
         taken = Counter(name for field in fields for name in {field.name, field.label})
         names = {field.name: field.label for field in fields if taken[field.label] == 1}
-        options = {field.name: _labels(field) for field in fields}
+        options = {field.name: {each.value: each.label for each in getattr(field, "options", ())} for field in fields}
         return {names.get(name, name): _named(value, options.get(name, {})) for name, value in self.answer.items()}
-
-
-def _labels(field: FormField) -> dict[Any, str]:
-    return {option.value: option.label for option in getattr(field, "options", ())}
 
 
 def _named(value: object, labels: dict[Any, str]) -> Any:
@@ -84,12 +79,8 @@ def _named(value: object, labels: dict[Any, str]) -> Any:
 def person_of_memory(request: Request) -> str | None:
     """Return the person whose memory a request is: its responder; None if it is no memory."""
     response, category = request.response, request.context.get(CATEGORY)
-    if (
-        request.status != "completed"
-        or not response
-        or response.decision not in REMEMBERED
-        or not is_memory_category(category)
-    ):
+    is_category = isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
+    if request.status != "completed" or not response or response.decision not in REMEMBERED or not is_category:
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
     # A name with a colon is not a person's: it is an agent, a rule, or an erased name.
@@ -103,11 +94,6 @@ def is_name_of_person(name: str | None) -> bool:
         name: The name of an actor; None for an unknown one.
     """
     return bool(name) and name != SYSTEM and ":" not in str(name)
-
-
-def is_memory_category(category: object) -> bool:
-    """Return whether the value is a valid category of memories."""
-    return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
 
 
 def find_person_memory(request: Request, person: str) -> Memory:
