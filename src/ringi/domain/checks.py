@@ -275,10 +275,9 @@ def _forms(value: object) -> list[str]:
 
 
 def _in_text(text: str, forms: Mapping[str, str]) -> str:
-    known = [form for form in forms if form]
-    if not known:
+    longest_first = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True) if form)
+    if not longest_first:
         return text
-    longest_first = "|".join(re.escape(form) for form in sorted(known, key=len, reverse=True))
     return re.sub(
         rf"(?<![\w.,])(?:{longest_first})(?!\w|[.,]\d)", lambda found: forms[found.group()], text, flags=re.ASCII
     )

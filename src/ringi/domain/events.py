@@ -29,8 +29,6 @@ FeedEventName = Literal[
     "request.retried",
     "request.erased",
 ]
-"""Events in the streams of requests; the types of the page have these names, and its feed listens to them."""
-
 """Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
 AuditEventName = Literal[
     "request.seen",

@@ -160,11 +160,10 @@ def without_pause(journal: Journal, id: str, by: str, now: datetime) -> tuple[Jo
         NotFoundError: No pause in force has this id.
     """
     pauses = pauses_in_force(journal, now)
-    if all(each.id != id for each in pauses):
+    left = [each for each in pauses if each.id != id]
+    if len(left) == len(pauses):
         raise NotFoundError("pause", id)
-    return journal.written(
-        {"resume": id}, pause_journal_state([each for each in pauses if each.id != id]), by=by, now=now
-    )
+    return journal.written({"resume": id}, pause_journal_state(left), by=by, now=now)
 
 
 def pause_journal_state(pauses: Sequence[Pause]) -> dict[str, Any]:

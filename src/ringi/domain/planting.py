@@ -72,11 +72,8 @@ def _ask_from(template: Request, recipe: CheckRecipe, now: datetime) -> Ask:
     more = ("answer_schema", "allowed", "thread_id", "run_id", "assignee", "groups", "priority")
     people = ("tier", "hold", "quorum", "exclude", "escalation", "policy", "form", "data_schema", "fallback", "kind")
     fields: dict[str, Any] = {name: getattr(template, name) for name in (*more, *people)}
-    times = {
-        name: at and now + (at - template.created_at)
-        for name in ("due_at", "expires_at")
-        if (at := getattr(template, name))
-    }
+    age = now - template.created_at
+    times = {name: at + age for name in ("due_at", "expires_at") if (at := getattr(template, name))}
     action = Action(real.name, args).model_copy(update={"args_schema": real.args_schema})
     return Ask.parse_stored(parts).model_copy(update={**fields, **times, "action": action})
 

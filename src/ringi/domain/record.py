@@ -262,7 +262,11 @@ class Record(StrictModel):
         self, version: int, type: str, actor: str, at: datetime, changed: object, more: Mapping[str, Any] | None = None
     ) -> Event:
         if not actor.isprintable():
-            check_actor_name(actor)
+            # Some stores refuse a control character, and nobody can see it.
+            try:
+                check_name(actor)
+            except FieldValidationError as error:
+                raise InvalidError([error.at("by")]) from None
         payload = {"actor": actor, "changed": changed, **(more or {})}
         fields = {
             "tenant": self.tenant,
@@ -275,14 +279,6 @@ class Record(StrictModel):
             "previous": self.head,
         }
         return Event(**fields, payload=payload, hash=event_hash(fields))
-
-
-def check_actor_name(actor: str) -> None:
-    """Raise `InvalidError` for a name with a control character, which some stores refuse and nobody can see."""
-    try:
-        check_name(actor)
-    except FieldValidationError as error:
-        raise InvalidError([error.at("by")]) from None
 
 
 def record_topic(record: str, key: Key) -> str:

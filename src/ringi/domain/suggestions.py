@@ -201,11 +201,9 @@ def suggest_rules_for_tool(requests: Sequence[Request]) -> list[CoveredSuggestio
         requests: The newest requests about the tool, newest first.
     """
     known = list(human_decisions_on_calls(requests))
-    found, refused = (
-        suggest_rules_from_calls(known[:REPLAYED]),
-        [each for each in known[REPLAYED:] if not each.is_approved],
-    )
     # Otherwise many harmless calls would push out of the replay what people refused before.
+    refused = [each for each in known[REPLAYED:] if not each.is_approved]
+    found = suggest_rules_from_calls(known[:REPLAYED])
     return [each for each in found if not _covered(each.suggestion.where, each.call, refused)]
 
 

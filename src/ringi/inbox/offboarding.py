@@ -61,9 +61,8 @@ async def _end_absences(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
     gone: list[absence.Absence] = []
 
     def step(journal: Journal) -> absence.JournalChange:
-        gone[:] = [
-            each for each in absence.active_absences(journal, inbox.clock()) if person in (each.person, each.deputy)
-        ]
+        active = absence.active_absences(journal, inbox.clock())
+        gone[:] = [each for each in active if person in (each.person, each.deputy)]
         return absence.without_absences(journal, gone, person, by, inbox.clock())
 
     try:
