@@ -76,8 +76,4 @@ class ReceiptOperations(InboxCore):
         Raises:
             NotFoundError: There is no such request.
         """
-
-        def again(request: Request) -> tuple[Request, Event | None]:
-            return request.retried(by, self.clock()) if request.attention else (request, None)
-
-        return await self.change(id, again)
+        return await self.change(id, lambda each: each.retried(by, self.clock()) if each.attention else (each, None))

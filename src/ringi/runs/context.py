@@ -62,8 +62,7 @@ def decision_on_call(request: Request) -> CallDecision:
     action, response = request.action, request.response
     assert action
     if response and not request.erased:
-        granted = request.granted
-        if granted:
+        if granted := request.granted:
             request.authorize(action.name, granted.args)
         return CallDecision(response.decision, action.name, granted.args if granted else {}, response.message)
     if "reject" not in request.allowed:
@@ -221,9 +220,8 @@ class RunContext:
             PausedError: The agent is paused: the run stops here, and goes on after the pause.
             OutageError: The pauses cannot be read, so the call must not run.
         """
-        pauses = self.runner.pauses
         with report_outages():
-            pause = await pauses.find(self.key.tenant, self.agent, is_fresh=is_gated)
+            pause = await self.runner.pauses.find(self.key.tenant, self.agent, is_fresh=is_gated)
         if pause:
             raise paused_error(pause, self.inbox.clock)
 
@@ -410,8 +408,7 @@ def run_context(config: Any) -> RunContext:
     Raises:
         RingiError: Ringi does not run the graph.
     """
-    context = find_run_context(config)
-    if context is None:
+    if (context := find_run_context(config)) is None:
         raise RingiError("this graph needs a run of Ringi; serve its agent with `ringi serve --agents`")
     return context
 
@@ -542,9 +539,5 @@ class CallOutcomes:
 
     def approved_by_rules(self) -> list[Request]:
         """Return the requests that a rule approved, and that nobody has acknowledged: no question waits for them."""
-        requests = list(self._requests.values())
-        return [
-            each
-            for each in requests
-            if each.response and each.response.responder.startswith(POLICY) and not each.acknowledged_at
-        ]
+        requests = [each for each in list(self._requests.values()) if not each.acknowledged_at]
+        return [each for each in requests if each.response and each.response.responder.startswith(POLICY)]

@@ -13,13 +13,10 @@ from ringi.contracts.runtime import AgentSettings, Description, Runtime
 
 GROUP = "ringi.runtimes"
 """The group of the entry points. The name of each is the package of the framework as Python imports it."""
-OWN = tuple(
-    EntryPoint(package, f"ringi.runtimes.{name}", GROUP)
-    for package, name in (
-        ("langgraph", "langgraph:LangGraphRuntime"),
-        ("agents", "openai_agents:OpenAIAgentsRuntime"),
-        ("pydantic_ai", "pydantic_ai:PydanticAIRuntime"),
-    )
+OWN = (
+    EntryPoint("langgraph", "ringi.runtimes.langgraph:LangGraphRuntime", GROUP),
+    EntryPoint("agents", "ringi.runtimes.openai_agents:OpenAIAgentsRuntime", GROUP),
+    EntryPoint("pydantic_ai", "ringi.runtimes.pydantic_ai:PydanticAIRuntime", GROUP),
 )
 """Ringi's own runtimes: a copy of Ringi without the metadata of its package has them too."""
 KNOWN = "give it an agent of a supported framework, such as what StateGraph(…).compile() returns"

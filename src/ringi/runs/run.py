@@ -278,8 +278,7 @@ class RunStates:
         parts = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
         head = {"type": "STATE", "order": order, "parts": len(parts)}
         await self._stream.delete(key, fence=self._fence)
-        items = [StreamItem({**head, "text": part}) for part in parts]
-        await self._stream.append(key, items, fence=self._fence)
+        await self._stream.append(key, [StreamItem({**head, "text": part}) for part in parts], fence=self._fence)
         self._next, self._count = 1 - self._next, self._count + 1
         return state
 

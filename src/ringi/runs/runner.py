@@ -15,11 +15,7 @@ from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, ThreadStatus
 from ringi.domain.voting import Decider, as_decider
-from ringi.errors import (
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-)
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.files.images import FIELD, NewImage, check_images, check_newest_message_images, refuse_named_images
 from ringi.inbox import tracing
 from ringi.inbox.inbox import StoreInbox
@@ -59,9 +55,8 @@ class Runner:
 
         If workers describe an agent differently, the description of the newest worker applies.
         """
-        elsewhere = {
-            name: found[0] for name, found in (await self.announced_agents()).items() if name not in self.agents
-        }
+        announced = await self.announced_agents()
+        elsewhere = {name: found[0] for name, found in announced.items() if name not in self.agents}
         here = {name: AgentDescription.of(agent) for name, agent in self.agents.items()}
         return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
 

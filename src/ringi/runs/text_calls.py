@@ -43,10 +43,9 @@ def split_text_calls(text: str, tools: Collection[str]) -> TextWithCalls:
         if name not in tools:
             at = found.end()
             continue
-        at = end = _end_of(text, found)
         calls.append(str(name))
         rest.append(text[done : found.start()])
-        done = end
+        at = done = _end_of(text, found)
     return TextWithCalls("".join([*rest, text[done:]]), tuple(dict.fromkeys(calls)))
 
 
