@@ -52,14 +52,10 @@ class Check(StrictModel):
         return CheckResult(expected=self.expected, because=self.because, caught=caught)
 
     def _is_caught(self, args: Mapping[str, Any], response: Response) -> bool:
-        if response.decision == "approve":
-            return False
         if response.decision != "edit":
-            return True
-        if self.expected != "edit":
-            return False
-        if self.argument is None:
-            return True
+            return response.decision != "approve"
+        if self.expected != "edit" or self.argument is None:
+            return self.expected == "edit"
         edited = args if response.args is None else response.args
         return bool(argument_at_path(edited, self.argument) != argument_at_path(args, self.argument))
 
@@ -196,9 +192,7 @@ def check_report(views: Iterable[CheckView]) -> CheckReport:
     """
     newest = sorted(views, key=lambda view: (view.created_at, view.id), reverse=True)
     return CheckReport(
-        items=newest,
-        tools=_shares(newest, lambda view: (view.tool,)),
-        people=_shares(newest, lambda view: view.people),
+        items=newest, tools=_shares(newest, lambda view: (view.tool,)), people=_shares(newest, lambda view: view.people)
     )
 
 

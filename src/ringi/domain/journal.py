@@ -60,14 +60,7 @@ class Journal(Record):
 
     @classmethod
     def begun(
-        cls,
-        id: str,
-        application: str,
-        state: dict[str, Any],
-        *,
-        by: str,
-        now: datetime,
-        tenant: str = DEFAULT_TENANT,
+        cls, id: str, application: str, state: dict[str, Any], *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
     ) -> tuple[Self, Event]:
         """Return a new journal without entries, and its first event.
 

@@ -70,13 +70,7 @@ class Suggestions(ABC):
 
     @abstractmethod
     async def accept(
-        self,
-        id: str,
-        *,
-        until: datetime | None = None,
-        max_uses: int = 1_000,
-        one_in: int = 20,
-        by: Caller = None,
+        self, id: str, *, until: datetime | None = None, max_uses: int = 1_000, one_in: int = 20, by: Caller = None
     ) -> Request:
         """Switch on a suggested rule: it is a grant, and the request returned is its record; see `grants`.
 

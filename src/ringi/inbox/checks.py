@@ -92,8 +92,5 @@ class InboxChecks(InboxPart, api.Checks):
 
 def _wanted(recipes: Sequence[CheckRecipe], share: float, recent: Mapping[str, Sequence[Request]]) -> list[CheckRecipe]:
     """Return one recipe of each tool of whose recent requests fewer than this share are checks."""
-    found = list[CheckRecipe]()
-    for tool, calls in recent.items():
-        if sum(request.is_check for request in calls) + 1 <= share * len(calls):
-            found.append(secrets.choice([recipe for recipe in recipes if recipe.tool == tool]))
-    return found
+    few = [tool for tool, calls in recent.items() if sum(each.is_check for each in calls) + 1 <= share * len(calls)]
+    return [secrets.choice([recipe for recipe in recipes if recipe.tool == tool]) for tool in few]

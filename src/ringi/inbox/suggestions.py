@@ -85,11 +85,8 @@ class InboxSuggestions(InboxPart, api.Suggestions):
     async def _end_if_refused(self, grant: Grant) -> None:
         """End a rule if people refused a call that it covers while it was switched on: they found no rule to end."""
         requests = await self._ended(grant.tool)
-        wrong = {
-            each.request
-            for each in human_decisions_on_calls(requests)
-            if not each.is_approved and grant.covers(each.call)
-        }
+        decided = human_decisions_on_calls(requests)
+        wrong = {each.request for each in decided if not each.is_approved and grant.covers(each.call)}
         if refused := next((each for each in requests if each.id in wrong), None):
             await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
 

@@ -43,12 +43,7 @@ class Trouble(StrictModel):
 
 
 async def runs_needing_attention(
-    store: Store,
-    visible: Query,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-    deployed: Container[str] | None = None,
+    store: Store, visible: Query, *, limit: int = 50, cursor: str | None = None, deployed: Container[str] | None = None
 ) -> tuple[list[Trouble], str | None]:
     """Return the runs that need an operator and the next cursor: failed threads, then stranded requests, newest first.
 
