@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+
 from ringi.base.clock import Clock
 from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain import absence
@@ -27,7 +30,7 @@ class Absences:
 
     async def active(self) -> list[Absence]:
         """Return the absences that have not ended."""
-        return absence.active_absences(await self._journal(), self._clock())
+        return absence.active_absences(await find_record(self._store, Journal, self._key), self._clock())
 
     async def of(self, person: str) -> Away:
         """Return a person's own absence, and those in which the person is the deputy."""
@@ -51,7 +54,7 @@ class Absences:
 
     async def end(self, person: str) -> None:
         """Record that a person is back; nothing changes if the person was not away."""
-        if await self._journal() is not None:
+        with suppress(NotFoundError):  # Nobody was ever away.
             await change_record(
                 self._store, Journal, self._key, lambda old: absence.journal_after_return(old, person, self._clock())
             )
@@ -62,17 +65,17 @@ class Absences:
         Raises:
             NotFoundError: The person is not away.
         """
+        if not await self.end_where(lambda each: each.person == person, person, by):
+            raise NotFoundError("absence", person)
+
+    async def end_where(self, is_over: Callable[[Absence], bool], person: str, by: str) -> list[Absence]:
+        """Record that an administrator has ended some absences because of a person, and return them."""
+        ended = list[Absence]()
 
         def step(old: Journal) -> absence.JournalChange:
-            gone = [each for each in absence.active_absences(old, self._clock()) if each.person == person]
-            if not gone:
-                raise NotFoundError("absence", person)
-            return absence.without_absences(old, gone, person, by, self._clock())
+            ended[:] = filter(is_over, absence.active_absences(old, self._clock()))
+            return absence.without_absences(old, ended, person, by, self._clock())
 
-        try:
+        with suppress(NotFoundError):
             await change_record(self._store, Journal, self._key, step)
-        except NotFoundError:
-            raise NotFoundError("absence", person) from None
-
-    async def _journal(self) -> Journal | None:
-        return await find_record(self._store, Journal, self._key)
+        return ended

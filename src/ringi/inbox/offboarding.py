@@ -9,12 +9,10 @@ from typing import Literal, NamedTuple
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import ABSENCES
 from ringi.contracts.store import change_record
-from ringi.domain import absence
-from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Key, Query, cursor_after_record
+from ringi.domain.record import Event, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError
 from ringi.inbox.inbox import StoreInbox
 
 PAGE = 500
@@ -58,17 +56,7 @@ async def offboard(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
 
 
 async def _end_absences(inbox: StoreInbox, person: str, by: str) -> list[Ended]:
-    gone: list[absence.Absence] = []
-
-    def step(journal: Journal) -> absence.JournalChange:
-        active = absence.active_absences(journal, inbox.clock())
-        gone[:] = [each for each in active if person in (each.person, each.deputy)]
-        return absence.without_absences(journal, gone, person, by, inbox.clock())
-
-    try:
-        await change_record(inbox.store, Journal, Key(inbox.tenant, absence.JOURNAL), step)
-    except NotFoundError:
-        return []
+    gone = await inbox.absences.end_where(lambda each: person in (each.person, each.deputy), person, by)
     await inbox.notifier.publish(ABSENCES)
     return [Ended(kind="absences" if each.person == person else "deputyships", id=each.person) for each in gone]
 
