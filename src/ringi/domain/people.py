@@ -62,8 +62,7 @@ class PeopleOnRecord(NamedTuple):
         if self.is_empty:
             return
         wrong = [(field, name, self.people) for field, name in people.items() if name and name not in self.people]
-        named = [(f"groups.{n}", name) for n, name in enumerate(groups)]
-        wrong += [(field, name, self.groups) for field, name in named if name not in self.groups]
+        wrong += [(f"groups.{n}", name, self.groups) for n, name in enumerate(groups) if name not in self.groups]
         if wrong:
             raise InvalidError([unknown_name_error(*each) for each in wrong])
 

@@ -104,12 +104,10 @@ class RunStreamWriter:
         """
         if not has_fence:
             await self._stream.append(self._key, [], fence=self._fence)
-        state = await read_replay_state(self._stream, self._key)
-        if state.run_id != self._run_id:
-            self._state = state
+        self._state = await read_replay_state(self._stream, self._key)
+        if self._state.run_id != self._run_id:
             await self.cancel()
-            state = ReplayState(self._run_id)
-        self._state = state
+            self._state = ReplayState(self._run_id)
 
     def open(self) -> None:
         """Open a stretch unless one is open: a dead worker may have left it open.
