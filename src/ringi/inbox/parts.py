@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from ringi.contracts.backend import ABSENCES, EVENTS
-from ringi.domain import memories
+from ringi.contracts.store import change_record
+from ringi.domain import memories, pauses
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import parse_body
 from ringi.domain.grants import GrantView
+from ringi.domain.journal import Journal
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import NewPause, Pause
-from ringi.domain.record import Erased, Key, Page, Query, UnreadableError
+from ringi.domain.record import Erased, Event, Key, Page, Query, UnreadableError
 from ringi.domain.voting import Caller, as_decider
 from ringi.errors import NotFoundError
 from ringi.inbox import api
 from ringi.inbox.core import InboxPart
 from ringi.inbox.grants import person_and_grant
-from ringi.inbox.pauses import begin_pause, end_pause, read_tenant_pauses, refuse_paused
+from ringi.inbox.journals import change_journal
+from ringi.inbox.pauses import read_tenant_pauses, refuse_paused
 from ringi.privacy.candidates import Erasure, Sweep
 
 
@@ -53,7 +57,14 @@ class InboxPauses(InboxPart, api.Pauses):
     ) -> Pause:
         inbox, person = self._inbox, as_decider(by)
         new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
-        pause = await begin_pause(inbox.store, inbox.tenant, new, by=person.name, clock=inbox.clock)
+        id, begun = uuid.uuid4().hex, pauses.begin_pause_journal(inbox.tenant, inbox.clock())
+
+        def step(journal: Journal) -> tuple[Journal, Event | None]:
+            return pauses.with_pause(journal, new, id, person.name, inbox.clock())
+
+        after = await change_journal(inbox.store, Key(inbox.tenant, pauses.JOURNAL), begun, step)
+        pause = pauses.find_same_pause(pauses.read_pauses(after), new, person.name)
+        assert pause
         await inbox.publish(EVENTS)
         return pause
 
@@ -64,7 +75,14 @@ class InboxPauses(InboxPart, api.Pauses):
 
     async def end(self, id: str, *, by: Caller = None) -> None:
         inbox, person = self._inbox, as_decider(by)
-        await end_pause(inbox.store, inbox.tenant, id, by=person.name, clock=inbox.clock)
+
+        def step(journal: Journal) -> tuple[Journal, Event]:
+            return pauses.without_pause(journal, id, person.name, inbox.clock())
+
+        try:
+            await change_record(inbox.store, Journal, Key(inbox.tenant, pauses.JOURNAL), step)
+        except NotFoundError:
+            raise NotFoundError("pause", id) from None
         await inbox.publish(EVENTS)
 
     async def check(self, agent: str | None = None) -> None:
