@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ringi.domain.endings import ended_query, is_order_by_end, place_of_ended_request
+from ringi.domain.endings import ended_query, place_of_ended_request
 from ringi.domain.record import Query, Record, parse_record_cursor, unix_microseconds
 from ringi.domain.request import Request
-from ringi.domain.urgency import is_urgent_order, urgency_rank_spans, urgent_query
+from ringi.domain.urgency import urgency_rank_spans, urgent_query
 
 T = TypeVar("T")
 OrderPlace: TypeAlias = tuple[Any, ...]
@@ -71,9 +71,9 @@ def ordered_listing(kind: type[Record], query: Query) -> OrderedListing:
     Raises:
         InvalidError: The cursor is none of the order, or the order does not allow the query.
     """
-    if issubclass(kind, Request) and is_urgent_order(query):
+    if issubclass(kind, Request) and query.order == "urgent":
         return _urgent(query)
-    if issubclass(kind, Request) and is_order_by_end(query):
+    if issubclass(kind, Request) and query.order == "ended":
         ended = ended_query(query)
         since = unix_microseconds(query.ended_since) if query.ended_since else LEAST
         span = IndexSpan("ended_at", since, MOST, ended.after)

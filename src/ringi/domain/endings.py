@@ -35,11 +35,6 @@ class EndedQuery(NamedTuple):
         return self.after is None or place < self.after
 
 
-def is_order_by_end(query: Query) -> bool:
-    """Return whether a query is in the order `ended`."""
-    return query.order == "ended"
-
-
 def ended_query(query: Query) -> EndedQuery:
     """Return a query in the order `ended`, checked.
 

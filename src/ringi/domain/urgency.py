@@ -120,29 +120,24 @@ def urgent_query(query: Query) -> UrgentQuery:
 
 def cursor_after_urgent_request(query: Query, request: Request) -> str:
     """Return the cursor of the page after this request, in the order of the query."""
-    if endings.is_order_by_end(query):
+    if query.order == "ended":
         return endings.cursor_after_ended_request(request)
-    if not is_urgent_order(query):
+    if query.order != "urgent":
         return cursor_after_record(request)
     return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
 
 
 def query_for_tenant(query: Query, tenant: str, now: datetime) -> Query:
     """Return a query for one tenant; one in the order `urgent` without a time has this one."""
-    time = {"now": query.now or now} if is_urgent_order(query) else {}
+    time = {"now": query.now or now} if query.order == "urgent" else {}
     return query.model_copy(update={"tenant": tenant, **time})
-
-
-def is_urgent_order(query: Query) -> bool:
-    """Return whether a query is in the order `urgent`."""
-    return query.order == "urgent"
 
 
 def query_for_count(query: Query) -> Query:
     """Return the query whose matches count: in another order, all its requests, from the first page on."""
-    if endings.is_order_by_end(query):
+    if query.order == "ended":
         return endings.ended_query(query).query
-    if not is_urgent_order(query):
+    if query.order != "urgent":
         return query
     return urgent_query(query).query.model_copy(update={"order": "newest", "now": None})
 
