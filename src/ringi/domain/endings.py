@@ -56,11 +56,6 @@ def place_of_ended_request(request: Request) -> EndedPlace:
     return EndedPlace(ended_at, unix_microseconds(request.created_at), request.id)
 
 
-def cursor_after_ended_request(request: Request) -> str:
-    """Return the cursor of the page after this request."""
-    return ":".join(("ended", *map(str, place_of_ended_request(request))))
-
-
 def _place_in(cursor: str) -> EndedPlace:
     parts = CURSOR.fullmatch(cursor)
     if not parts:

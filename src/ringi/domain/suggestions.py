@@ -351,9 +351,7 @@ def identifier_pattern(found: Sequence[object]) -> str | None:
     texts = [value for value in found if isinstance(value, str) and IDENTIFIERS.fullmatch(value)]
     (shape, *others) = {DIGITS.sub("0", text) for text in texts} or {""}
     runs = [DIGITS.findall(text) for text in texts]
-    if others or len(texts) < len(found) or "0" not in shape:
-        return None
-    if max(sum(map(len, each)) for each in runs) > MAX_DIGITS:
+    if others or len(texts) < len(found) or "0" not in shape or max(len("".join(each)) for each in runs) > MAX_DIGITS:
         return None
     lengths = [(min(map(len, run)), max(map(len, run))) for run in zip(*runs, strict=True)]
     literals = [part.replace(".", "[.]") for part in shape.split("0")]

@@ -121,7 +121,7 @@ def urgent_query(query: Query) -> UrgentQuery:
 def cursor_after_urgent_request(query: Query, request: Request) -> str:
     """Return the cursor of the page after this request, in the order of the query."""
     if query.order == "ended":
-        return endings.cursor_after_ended_request(request)
+        return ":".join(("ended", *map(str, endings.place_of_ended_request(request))))
     if query.order != "urgent":
         return cursor_after_record(request)
     return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
