@@ -111,10 +111,7 @@ class Mailer:
         try:
             await asyncio.to_thread(self._send, compose_mail(self._settings, mailbox, id, type, request))
         except smtplib.SMTPAuthenticationError as refused:
-            code, error = (
-                refused.smtp_code,
-                f"{refused.smtp_code}: the mail server rejected the password",
-            )
+            code, error = (refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the password")
         except smtplib.SMTPResponseException as refused:
             code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the mail"
         except smtplib.SMTPRecipientsRefused as refused:

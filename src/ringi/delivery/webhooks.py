@@ -18,13 +18,7 @@ import httpx
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import Clock
-from ringi.delivery.addresses import (
-    NO_ADDRESS,
-    Address,
-    AddressResolver,
-    RefusedAddressError,
-    find_tls_error,
-)
+from ringi.delivery.addresses import NO_ADDRESS, Address, AddressResolver, RefusedAddressError, find_tls_error
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers

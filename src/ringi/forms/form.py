@@ -15,9 +15,7 @@ from ringi.base.validation import FieldValidationError, field_path, invalid_erro
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
 from ringi.forms.field_parts import Option
-from ringi.forms.fields import (
-    Field,
-)
+from ringi.forms.fields import Field
 from ringi.forms.json_schema import check_json
 
 FIELDS: tuple[type[BaseModel], ...] = get_args(get_args(Field)[0])

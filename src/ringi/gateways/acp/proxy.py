@@ -93,12 +93,7 @@ class AcpProxy:
     """
 
     def __init__(
-        self,
-        inbox: Inbox,
-        policy: Callable[[], Policy],
-        agent: str,
-        to_agent: StreamWriter,
-        to_editor: StreamWriter,
+        self, inbox: Inbox, policy: Callable[[], Policy], agent: str, to_agent: StreamWriter, to_editor: StreamWriter
     ) -> None:
         self._inbox, self._policy, self._agent = inbox, policy, agent
         self._to_agent, self._to_editor = to_agent, to_editor

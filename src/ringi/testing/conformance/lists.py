@@ -362,10 +362,7 @@ class ListsConformance:
         assert sorted(await matching_request_ids(store, unsettled=True)) == ["ended", "pending", "stuck"]
         assert sorted(
             await matching_request_ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))
-        ) == [
-            "ended",
-            "stuck",
-        ]
+        ) == ["ended", "stuck"]
         assert await matching_request_ids(store, unsettled=True, thread_id="of nobody") == []
 
     async def test_unexecuted_is_what_was_approved_and_nobody_acknowledged(self, store: Store) -> None:

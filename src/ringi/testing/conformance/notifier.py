@@ -103,10 +103,7 @@ class NotifierConformance:
 
     async def test_items_reach_the_listeners_of_the_same_process(self, notifier: Notifier) -> None:
         item = StreamItem({"n": 1}, number=1)
-        async with (
-            notifier.subscribe("topic", ItemWakeup()) as listener,
-            notifier.subscribe("topic") as witness,
-        ):
+        async with notifier.subscribe("topic", ItemWakeup()) as listener, notifier.subscribe("topic") as witness:
             await notifier.publish("topic", [item])
             assert await witness.wait(LIMIT)
 
