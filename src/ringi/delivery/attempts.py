@@ -144,10 +144,8 @@ class GoneEndpoints:
 
     async def is_off(self, key: Key, address: str) -> bool:
         """Return whether the latest state of this address is gone."""
-        states = [
-            item.event for item in await read_delivery_attempts(self._stream, key) if item.event["address"] == address
-        ]
-        return bool(states and states[-1]["off"])
+        items = await read_delivery_attempts(self._stream, key)
+        return bool({item.event["address"]: item.event["off"] for item in items}.get(address))
 
     async def set_off(self, key: Key, address: str, *, off: bool) -> None:
         """Record that an address is gone or available again; do nothing if that is already recorded."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
@@ -90,21 +90,16 @@ class DeliveryTask(StrictModel):
         partition, payload = f"{receiver}/{self.tenant}/{self.request_id}", self.model_dump(mode="json")
         return Job(key=key, kind=kind, partition_key=partition, concurrency_key=receiver, payload=payload)
 
-    def attempt(self, host: str, at: datetime, status: DeliveryStatus, **more: object) -> LoggedAttempt:
+    def attempt(self, host: str, at: datetime, status: DeliveryStatus, **more: Any) -> LoggedAttempt:
         """Return the record of an attempt."""
-        shared = {"event": self.event, "type": self.type, "happened_at": self.happened_at, "series": self.series}
-        return LoggedAttempt.model_validate(
-            {"delivery": self.target.id, "endpoint": self.endpoint, "host": host, "at": at, "status": status}
-            | shared
-            | more
-        )
+        shared = self.model_dump(include={"event", "type", "happened_at", "endpoint", "series"})
+        return LoggedAttempt(delivery=self.target.id, host=host, at=at, status=status, **shared, **more)
 
 
-class DeliveryNextStep(NamedTuple):
-    """The consequence of an attempt."""
-
-    status: DeliveryStatus
-    wait: float | None = None
+def refuse_early(due: datetime, now: datetime) -> None:
+    """Raise `JobNotDueError` before the due time: the queue's timing is not exact."""
+    if now < due:
+        raise JobNotDueError((due - now).total_seconds())
 
 
 class DeliveryWorker:
@@ -121,9 +116,12 @@ class DeliveryWorker:
         task = DeliveryTask.model_validate(job.payload)
         attempts = await self._log.of_target(task.tenant, task.target)
         in_series = [each for each in attempts if each.series == task.series and each.status != "queued"]
-        if is_delivery_settled(task, attempts, in_series):
+        last = in_series[-1] if in_series else None
+        # Nothing is left to do if the series has ended, or if a later redelivery has replaced it.
+        if any(each.series > task.series for each in attempts) or (last and last.status != "waiting"):
             return
-        self._refuse_early(in_series)
+        if last and last.next_at:
+            refuse_early(last.next_at, self._clock())
         try:
             request = await self._store.get(Request, task.tenant, task.request_id)
         except NotFoundError:
@@ -143,12 +141,12 @@ class DeliveryWorker:
             return await self._retry_unknown(task, number)
         if not task.series and await self._endpoint_state.is_off(receiver.state_key, receiver.address):
             why = "the endpoint replied 410 Gone; request a redelivery to try it again"
-            return await self._give_up(task, receiver.host, "disabled", why)
+            return await self._log_attempt(task, task.attempt(receiver.host, self._clock(), "disabled", error=why))
         at = self._clock()
         result = await self._client.call(receiver, task.event, webhook_body(task.type, task.happened_at, request))
         if result.is_delivered or result.code == GONE:
             await self._endpoint_state.set_off(receiver.state_key, receiver.address, off=result.code == GONE)
-        await self._record(task, receiver.host, at, result, self._next_step(number, receiver.max_tries, result))
+        await self._record(task, receiver.host, at, result, number, receiver.max_tries)
 
     async def _mail(self, task: DeliveryTask, request: Request, number: int) -> None:
         mailbox = self._settings.mail.mailbox(task.endpoint) if self._settings.mail else None
@@ -156,29 +154,28 @@ class DeliveryWorker:
             return await self._retry_unknown(task, number)
         host = f"mail to {mailbox.name}"
         if request.is_final and request.status != "expired":
-            return await self._give_up(task, host, "failed", "the request ended before the mail could be sent")
+            why = "the request ended before the mail could be sent"
+            return await self._log_attempt(task, task.attempt(host, self._clock(), "failed", error=why))
         at = self._clock()
         result = await self._mailer.send(mailbox, task.event, task.type, request)
-        await self._record(task, host, at, result, self._next_step(number, None, result))
+        await self._record(task, host, at, result, number, None)
 
     async def _record(
-        self, task: DeliveryTask, host: str, at: datetime, result: DeliveryResult, next_step: DeliveryNextStep
+        self, task: DeliveryTask, host: str, at: datetime, result: DeliveryResult, number: int, max_tries: int | None
     ) -> None:
         failpoint("deliver.after_call")
-        next_at = self._clock() + timedelta(seconds=next_step.wait) if next_step.wait is not None else None
+        status, wait = self._next_step(number, max_tries, result)
+        next_at = None if wait is None else self._clock() + timedelta(seconds=wait)
         details = {"code": result.code, "error": result.error, "seconds": result.seconds, "next_at": next_at}
-        await self._log_attempt(task, task.attempt(host, at, next_step.status, **details))
-        if next_step.wait is not None:
-            raise JobNotDueError(next_step.wait)
+        await self._log_attempt(task, task.attempt(host, at, status, **details))
+        if wait is not None:
+            raise JobNotDueError(wait)
 
     async def _retry_unknown(self, task: DeliveryTask, number: int) -> None:
         # Another process may know this receiver: giving up here would lose deliveries that only this process cannot
         # make.
         result = DeliveryResult(0.0, error=UNKNOWN_RECEIVER)
-        await self._record(task, "", self._clock(), result, self._next_step(number, None, result))
-
-    async def _give_up(self, task: DeliveryTask, host: str, status: DeliveryStatus, why: str) -> None:
-        await self._log_attempt(task, task.attempt(host, self._clock(), status, error=why))
+        await self._record(task, "", self._clock(), result, number, None)
 
     async def _log_attempt(self, task: DeliveryTask, attempt: LoggedAttempt) -> None:
         await self._log.add(task.tenant, task.request_id, attempt)
@@ -186,31 +183,19 @@ class DeliveryWorker:
             # The request was erased during the call, and the server's reply may contain personal data.
             await self._log.forget(task.tenant, task.request_id)
 
-    def _refuse_early(self, in_series: Sequence[LoggedAttempt]) -> None:
-        due = in_series[-1].next_at if in_series else None
-        seconds_left = (due - self._clock()).total_seconds() if due else 0
-        # The queue's timing is not exact: it may call early, or repeat a call.
-        if seconds_left > 0:
-            raise JobNotDueError(seconds_left)
-
-    def _next_step(self, number: int, max_attempts: int | None, result: DeliveryResult) -> DeliveryNextStep:
+    def _next_step(
+        self, number: int, max_tries: int | None, result: DeliveryResult
+    ) -> tuple[DeliveryStatus, float | None]:
+        """Return the status after an attempt, and the seconds until the next one; None without one."""
         schedule = self._settings.schedule
         if result.is_delivered:
-            return DeliveryNextStep("delivered")
+            return "delivered", None
         if result.code == GONE:
-            return DeliveryNextStep("gone")
-        if result.is_final or number >= min(max_attempts or len(schedule), len(schedule)):
-            return DeliveryNextStep("failed")
+            return "gone", None
+        if result.is_final or number >= min(max_tries or len(schedule), len(schedule)):
+            return "failed", None
         wait = schedule[number] * (1 + random.uniform(0, self._settings.jitter))
-        return DeliveryNextStep("waiting", max(wait, min(result.retry_after or 0, LONGEST_WAIT)))
-
-
-def is_delivery_settled(
-    task: DeliveryTask, attempts: Sequence[LoggedAttempt], in_series: Sequence[LoggedAttempt]
-) -> bool:
-    """Return whether nothing is left to do: the series has ended, or a later redelivery replaced it."""
-    is_replaced = any(each.series > task.series for each in attempts)
-    return is_replaced or bool(in_series and in_series[-1].status != "waiting")
+        return "waiting", max(wait, min(result.retry_after or 0, LONGEST_WAIT))
 
 
 class EventFollower:
@@ -234,7 +219,6 @@ class EventFollower:
     async def _follow(self) -> None:
         """Read the store up to the newest event, then take what the feed reads."""
         self._new = []
-        await self._begin()
         await self._catch_up()
         while True:
             events, self._new = self._new[:BATCH], self._new[BATCH:]
@@ -248,19 +232,16 @@ class EventFollower:
         self._new += events
         self._wakeup.set()
 
-    async def _begin(self) -> None:
+    async def _catch_up(self) -> None:
         store = self._backend.store
         self._saved = self._position = await store.cursor(self._cursor)
-        if self._position != START:
-            return
-        oldest = self._clock() - INITIAL_LOOKBACK
-        while (events := await store.events(self._position, BATCH)) and events[-1].at < oldest:
-            self._position = events[-1].position
-        await self._save_cursor()
-
-    async def _catch_up(self) -> None:
+        if self._position == START:
+            oldest = self._clock() - INITIAL_LOOKBACK
+            while (events := await store.events(self._position, BATCH)) and events[-1].at < oldest:
+                self._position = events[-1].position
+            await self._save_cursor()
         has_more = True
-        while has_more and (events := await self._backend.store.events(self._position, BATCH)):
+        while has_more and (events := await store.events(self._position, BATCH)):
             has_more = len(events) == BATCH
             await self._submit(events)
 
@@ -317,8 +298,7 @@ class WaitingErasures:
     def of(self, event: Event, request: Request) -> Iterator[Job]:
         """Return the job for an ended review that erasures wait for."""
         if event.type in FINAL_EVENTS and request.waiting_erasures:
-            key = f"erase:{request.tenant}/{request.id}"
-            yield Job(key=key, kind=ERASE, partition_key=key, payload={"tenant": request.tenant, "request": request.id})
+            yield job_of_request(ERASE, request)
 
     async def finish(self, job: Job) -> None:
         """Finish the erasures, or raise `JobNotDueError` if one cannot be done now."""
@@ -342,10 +322,7 @@ class Reminders:
     def of(self, event: Event, request: Request) -> Iterator[Job]:
         """Return the job for a request with a due time."""
         if event.type == "request.created" and request.due_at and not request.is_final:
-            key = f"remind:{request.tenant}/{request.id}"
-            yield Job(
-                key=key, kind=REMIND, partition_key=key, payload={"tenant": request.tenant, "request": request.id}
-            )
+            yield job_of_request(REMIND, request)
 
     async def remind(self, job: Job) -> None:
         """Record a reminder, or raise `JobNotDueError` until it is due; skip ended or reminded requests."""
@@ -355,12 +332,14 @@ class Reminders:
         except NotFoundError:
             return
         if request.due_at and not request.is_final and not request.reminded_at:
-            seconds_left = (
-                reminder_time(request.created_at, request.due_at, self._before) - inbox.clock()
-            ).total_seconds()
-            if seconds_left > 0:
-                raise JobNotDueError(seconds_left)
+            refuse_early(reminder_time(request.created_at, request.due_at, self._before), inbox.clock())
             await inbox.remind(request.id)
+
+
+def job_of_request(kind: str, request: Request) -> Job:
+    """Return the job of a kind for a request; there is at most one."""
+    key = f"{kind}:{request.tenant}/{request.id}"
+    return Job(key=key, kind=kind, partition_key=key, payload={"tenant": request.tenant, "request": request.id})
 
 
 def reminder_time(asked: datetime, due: datetime, before: float) -> datetime:
@@ -376,9 +355,6 @@ GRACE_SECONDS = 5.0
 """Seconds for which calls in progress may continue at shutdown."""
 
 
-NOT_ATTEMPTED = {"status": "queued", "code": None, "error": None, "seconds": None, "next_at": None}
-
-
 class Deliveries:
     """Makes deliveries, and reports their results."""
 
@@ -392,9 +368,8 @@ class Deliveries:
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
         is_empty = self.settings.is_empty
-        follower = EventFollower(
-            self._backend, self._feed, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR
-        )
+        cursor = ASKED_CURSOR if is_empty else CURSOR
+        follower = EventFollower(self._backend, self._feed, self._clock, self._jobs_of, cursor)
         follow_task = asyncio.create_task(follower.run())
         try:
             async with WebhookClient(self.settings, self._clock) as client:
@@ -447,12 +422,11 @@ class Deliveries:
         if not attempts:
             raise NotFoundError("delivery", id)
         request = await self._backend.store.get(Request, tenant, target.request_id)
-        queued = attempts[-1].model_copy(
-            update={**NOT_ATTEMPTED, "at": self._clock(), "by": by, "series": len(attempts)}
-        )
+        shared = attempts[-1].model_dump(include={"event", "type", "happened_at", "endpoint"})
+        shared |= {"version": target.version, "series": len(attempts)}
+        task = DeliveryTask(tenant=tenant, request_id=target.request_id, **shared)
+        queued = task.attempt(attempts[-1].host, self._clock(), "queued", by=by)
         await self._log.add(tenant, target.request_id, queued)
-        shared = {name: getattr(queued, name) for name in ("event", "type", "happened_at", "endpoint", "series")}
-        task = DeliveryTask(tenant=tenant, request_id=target.request_id, version=target.version, **shared)
         await self._backend.jobs.submit(task.job(request))
         return Delivery.of([*attempts, queued])
 
@@ -476,8 +450,7 @@ class Deliveries:
         mail = self.settings.mail
         if not mail or type not in MAIL_EVENTS or (request.is_final and type != "request.expired"):
             return ()
-        absences = await self._inbox.for_tenant(request.tenant).absences.active()
-        return mail.recipients(request, absences)
+        return mail.recipients(request, await self._inbox.for_tenant(request.tenant).absences.active())
 
 
 @asynccontextmanager

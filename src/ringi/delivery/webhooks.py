@@ -18,7 +18,7 @@ import httpx
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import Clock
-from ringi.delivery.addresses import NO_ADDRESS, Address, AddressResolver, RefusedAddressError, find_tls_error
+from ringi.delivery.addresses import NO_ADDRESS, AddressResolver, RefusedAddressError, find_tls_error
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers
@@ -193,22 +193,16 @@ class WebhookClient:
         addresses = await self._addresses.resolve(url.host, port, is_unencrypted=url.scheme != "https")
         own = {"content-type": "application/json", "user-agent": USER_AGENT, "host": url.netloc.decode()}
         headers = {**receiver.headers, **own, **signature_headers(receiver.secrets, id, self._clock(), body)}
-        return await self._first_reply(url, addresses, headers, body)
-
-    async def _first_reply(
-        self, url: httpx.URL, addresses: list[Address], headers: dict[str, str], body: bytes
-    ) -> tuple[httpx.Response, bytes]:
+        extensions = {"sni_hostname": url.host}
         failure: Exception = OSError("the name has no address")
         for address in addresses:
             pinned = url.copy_with(host=str(address))
-            extensions = {"sni_hostname": url.host}
             request = self._client.build_request("POST", pinned, headers=headers, content=body, extensions=extensions)
             try:
                 response = await self._client.send(request, stream=True)
+                return response, await read_rest_of_reply(response)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
-                continue
-            return response, await read_rest_of_reply(response)
         raise failure
 
 
