@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from ag_ui.core import (
+    BaseEvent,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
     RunFinishedEvent,
@@ -165,9 +166,8 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return context._replace(
-                error=agui_event_json(RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
-            )
+            end = RunErrorEvent(message=str(error), code=http_status_of_error(error)[1])
+            return context._replace(error=agui_event_json(end))
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -178,9 +178,9 @@ class AguiRoutes:
         caller = context.caller
         found = [(entry, await self._request(caller, thread, entry)) for entry in resume]
         asked = [(entry, request) for entry, request in found if request]
-        stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
-        if stale:
-            raise ConflictError.ended(stale.id, stale.status)
+        for _, request in asked:
+            if request.run_id != thread.run_id:
+                raise ConflictError.ended(request.id, request.status)
         answers = [answer_from_agui(request, entry) for entry, request in asked]
         ids = {entry.interrupt_id for entry in resume}
         after, pause_ids = await newest_pause_that_asks(self._backend, thread, ids)
@@ -214,15 +214,13 @@ class AguiRoutes:
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: StreamConnection, context: AguiContext) -> None:
-        connection.goodbye = encode_agui_event(
-            agui_event_json(RunErrorEvent(message="the server is stopping", code="unavailable")), 0
-        )
+        connection.goodbye = encode_agui_events(RunErrorEvent(message="the server is stopping", code="unavailable"))
         if context.thread_id:
             await self._send_history(connection, context)
         elif context.thread:
             await self._send_run(connection, context, context.thread)
         elif context.error:
-            await connection.write(encode_agui_event(context.error, 0))
+            await connection.write(encode_agui_events(context.error))
         connection.goodbye = b""
         connection.end()
 
@@ -239,36 +237,32 @@ class AguiRoutes:
                 if item.number <= context.after:
                     continue
                 has_begun = True
-                await connection.write(encode_agui_event(with_run_id(event, context.run_id), item.number))
+                data = plain_json_bytes(with_run_id(event, context.run_id))
+                await connection.write(encode_sse(data, id=str(item.number)))
                 await self._correct(connection, context, thread, message, item)
                 if event["type"] in ENDS:
                     return
-        await connection.write(
-            b"".join(encode_agui_event(event, 0) for event in cancellation_events(thread.id, context.run_id, has_begun))
-        )
+        await connection.write(encode_agui_events(*cancellation_events(thread.id, context.run_id, has_begun)))
 
     async def _send_history(self, connection: StreamConnection, context: AguiContext) -> None:
         """Send the history, then the live run from its beginning to its end or its newest pause."""
         thread, about = context.thread, {"thread_id": context.thread_id, "run_id": context.run_id}
-        runs = (
-            (await newest_runs_before_item(self._backend.stream, thread.key, self._settings.max_list, None))[0]
-            if thread
-            else []
-        )
-        is_live = thread is not None and thread.is_live
-        if thread and thread.run and is_live:
+        runs = await self._runs(thread, None) if thread else []
+        if thread and thread.run and thread.is_live:
             messages = [message.model_dump() for message in run_user_messages(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
-        values = [agui_event_json(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
+        values = [StateSnapshotEvent(snapshot=thread.values)] if thread and thread.values else []
         snapshot = messages_snapshot_event(runs, ImageLocation(context.base, context.thread_id))
-        await connection.write(
-            b"".join(encode_agui_event(event, 0) for event in (agui_event_json(begin), snapshot, *values))
-        )
+        await connection.write(encode_agui_events(begin, snapshot, *values))
         end = agui_event_json(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
-        if thread and is_live:
+        if thread and thread.is_live:
             end = await self._send_live(connection, context, thread)
-        await connection.write(encode_agui_event(with_run_id(end, context.run_id), 0))
+        await connection.write(encode_agui_events(with_run_id(end, context.run_id)))
+
+    async def _runs(self, thread: Thread, before: int | None) -> Sequence[RunHistory]:
+        size = self._settings.max_list
+        return (await newest_runs_before_item(self._backend.stream, thread.key, size, before))[0]
 
     async def _send_live(self, connection: StreamConnection, context: AguiContext, thread: Thread) -> AguiEvent:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
@@ -283,10 +277,9 @@ class AguiRoutes:
                     return item.event
                 pause = item.event if interrupts_of_pause(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
-                    await connection.write(encode_agui_event(item.event, 0))
+                    await connection.write(encode_agui_events(item.event))
                     await self._correct(connection, context, thread, message, item)
-        (end,) = cancellation_events(thread.id, context.run_id, has_begun=True)
-        return end
+        return agui_event_json(cancellation_events(thread.id, context.run_id, has_begun=True)[0])
 
     async def _correct(
         self,
@@ -300,27 +293,25 @@ class AguiRoutes:
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
         about = item.event.get("messageId", superseded_message_id(item.event)) if is_over else None
         if about in message.superseded - message.open_texts:
-            size = self._settings.max_list
-            runs, _ = await newest_runs_before_item(self._backend.stream, thread.key, size, item.number + 1)
-            await connection.write(
-                encode_agui_event(messages_snapshot_event(runs, ImageLocation(context.base, thread.id)), 0)
-            )
+            runs = await self._runs(thread, item.number + 1)
+            snapshot = messages_snapshot_event(runs, ImageLocation(context.base, thread.id))
+            await connection.write(encode_agui_events(snapshot))
 
     async def _bind_calls(self, context: AguiContext, message: ChatMessageBuilder, event: AguiEvent) -> AguiEvent:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
         interrupts = interrupts_of_pause(event)
         if not interrupts:
             return event
-        found = await readable_requests_by_id(
-            self._backend.store, context.caller.tenant, [each["id"] for each in interrupts]
-        )
-        readable = {id: request for id, request in found.items() if may_read(context.caller, request)}
+        ids = [each["id"] for each in interrupts]
+        found = await readable_requests_by_id(self._backend.store, context.caller.tenant, ids)
         bound_interrupts = []
         for each in interrupts:
-            request = readable.get(each["id"])
-            call = message.gated_call(request) if request else None
-            each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": context.others_text}
-            bound_interrupts.append({**each, "toolCallId": call} if call else each)
+            if (request := found.get(each["id"])) and may_read(context.caller, request):
+                call = message.gated_call(request)
+                bound_interrupts.append({**each, "toolCallId": call} if call else each)
+            else:
+                hidden = {"id": each["id"], "reason": HIDDEN_REASON, "message": context.others_text}
+                bound_interrupts.append(hidden)
         return {**event, "outcome": {**event["outcome"], "interrupts": bound_interrupts}}
 
 
@@ -384,11 +375,11 @@ def with_run_id(event: AguiEvent, run_id: str) -> AguiEvent:
     return {**event, "runId": run_id, **input}
 
 
-def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[AguiEvent]:
+def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[BaseEvent]:
     """Return the final events of a run that was canceled while it waited, or before it began."""
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
-    return [agui_event_json(end)] if has_begun else [agui_event_json(begin), agui_event_json(end)]
+    return [end] if has_begun else [begin, end]
 
 
 def repeat_open_questions(pause: AguiEvent, context: AguiContext) -> bytes:
@@ -396,21 +387,20 @@ def repeat_open_questions(pause: AguiEvent, context: AguiContext) -> bytes:
     begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
     left = [each for each in interrupts_of_pause(pause) if each["id"] in (context.still_open or ())]
     end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
-    return encode_agui_event(agui_event_json(begin), 0) + encode_agui_event(end, 0)
+    return encode_agui_events(begin, end)
 
 
-def agui_event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> AguiEvent:
+def agui_event_json(event: BaseEvent | AguiEvent) -> AguiEvent:
     """Return an event as JSON data."""
-    return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return event if isinstance(event, dict) else event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def encode_agui_event(event: AguiEvent, number: int) -> bytes:
-    """Return an event as a server-sent event; an event outside the thread's stream has no number."""
-    return (
-        encode_sse(plain_json_bytes(event), id=str(number)) if number else b"data: " + plain_json_bytes(event) + b"\n\n"
-    )
+def encode_agui_events(*events: BaseEvent | AguiEvent) -> bytes:
+    """Return events as server-sent events without a number, because they are not in the thread's stream."""
+    return b"".join(b"data: " + plain_json_bytes(agui_event_json(event)) + b"\n\n" for event in events)
 
 
+AGENT_PATH = [parameter("agent", "path")]
 AGUI: dict[str, Any] = {"body": "AguiTurn", "title": "AG-UI"}
 RUN = "Send a message or answer open interrupts, and follow the run as AG-UI events"
 CONNECT = "Get a thread's history, then follow its live run as AG-UI events"
@@ -418,9 +408,7 @@ EXTENSION = Extension(
     AguiRoutes,
     inputs=(AguiTurn,),
     operations={
-        "/agui/{agent}": {"post": stream_docs("agui_run", RUN, "chat", [parameter("agent", "path")], **AGUI)},
-        "/agui/{agent}/connect": {
-            "post": stream_docs("agui_connect", CONNECT, "chat", [parameter("agent", "path")], **AGUI)
-        },
+        "/agui/{agent}": {"post": stream_docs("agui_run", RUN, "chat", AGENT_PATH, **AGUI)},
+        "/agui/{agent}/connect": {"post": stream_docs("agui_connect", CONNECT, "chat", AGENT_PATH, **AGUI)},
     },
 )
