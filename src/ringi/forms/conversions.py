@@ -41,11 +41,8 @@ _WIDGETS = {
     "choice": ("select", "radio"),
     "choices": ("multiselect", "checkbox"),
     "number": ("number", "slider"),
-    "date": ("date",),
-    "datetime": ("datetime",),
-    "boolean": ("boolean",),
-    "attachment": ("attachment",),
 }
+"""The field types of a shape that has several."""
 _WORDS = {"label": "title", "help": "description", "default": "default", "placeholder": "x-placeholder"}
 _LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
 _BOUNDS = {"min": "minimum", "max": "maximum"}
@@ -59,24 +56,15 @@ _DAY_BOUNDS = (
 _FILES = {"media_types": "x-media-types", "max_size": "x-max-size"}
 _FORMATS = {"date": "date", "date-time": "datetime"}
 """Maps the format of text in a JSON Schema to a form's field type."""
-_ROOT = {
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "title",
-    "description",
-    "$schema",
-    "$defs",
-    "definitions",
-}
+_OBJECT = {"properties", "required", "additionalProperties"}
+_ROOT = _OBJECT | {"type", "title", "description", "$schema", "$defs", "definitions"}
 _REMEDIES = {
     "exclusiveMinimum": "use an inclusive minimum, ge in pydantic",
     "exclusiveMaximum": "use an inclusive maximum, le in pydantic",
     "format": "use plain text, 'date' or 'date-time'",
     "pattern": "check it after the answer",
 }
-_OF_FILE = {"format", "properties", "required", "additionalProperties"}
+_OF_FILE = _OBJECT | {"format"}
 """The fixed keywords of a file's schema besides its type."""
 _NOT_BLANK = r"\S"
 _REMARKS = {"$comment", "deprecated", "readOnly", "writeOnly", "examples"}
@@ -264,12 +252,10 @@ class _Reader:
         if kind == "object" and self.rest.get("format") == "attachment":
             self.rest = {key: value for key, value in self.rest.items() if key not in _OF_FILE}
             return "attachment"
-        shape = {"string": "text", "number": "number", "boolean": "boolean"}.get(str(kind))
-        if shape is None:
-            self._refuse(
-                "", f"{_kind(kind)} does not fit a form: use text, number, date, datetime, boolean or fixed choices"
-            )
-        return shape
+        if kind in ("string", "number", "boolean"):
+            return "text" if kind == "string" else str(kind)
+        what = {"object": "an object", "None": "anything", "null": "nothing"}.get(str(kind), safe_repr(kind))
+        self._refuse("", f"{what} does not fit a form: use text, number, date, datetime, boolean or fixed choices")
 
     def _text(self, found: JsonObject, required: bool, widget: object) -> None:
         found |= self._take(_LENGTHS)
@@ -306,13 +292,12 @@ class _Reader:
         found |= {} if step is None else {"step": step}
 
     def _widget(self, shape: str, widget: object, found: JsonObject) -> str:
-        allowed = _WIDGETS[shape]
+        allowed = _WIDGETS.get(shape, (shape,))
         if widget is None:
             return str(found.get("type", allowed[0]))
         if widget not in allowed:
-            self._refuse(
-                "x-widget", f"{safe_repr(widget)} cannot show this type: use {' or '.join(map(repr, allowed))}"
-            )
+            why = f"{safe_repr(widget)} cannot show this type: use {' or '.join(map(repr, allowed))}"
+            self._refuse("x-widget", why)
         return str(widget)
 
     def _refuse(self, keyword: str, message: str) -> NoReturn:
@@ -320,16 +305,11 @@ class _Reader:
 
 
 def _besides_null(schema: JsonObject) -> tuple[str, JsonObject] | None:
-    for keyword in ("anyOf", "oneOf", "allOf"):
+    for keyword, most in (("anyOf", 2), ("oneOf", 2), ("allOf", 1)):
         parts = schema.get(keyword)
-        if isinstance(parts, list):
+        if isinstance(parts, list) and len(parts) <= most:
             others = [part for part in parts if part != {"type": "null"}]
-            if (
-                len(others) == 1
-                and len(parts) <= (1 if keyword == "allOf" else 2)
-                and isinstance(others[0], dict)
-                and "const" not in others[0]
-            ):
+            if len(others) == 1 and isinstance(others[0], dict) and "const" not in others[0]:
                 return keyword, others[0]
     return None
 
@@ -367,7 +347,3 @@ def _round_bounds(schema: JsonObject) -> None:
     lows += [math.floor(schema.pop("exclusiveMinimum")) + 1] if "exclusiveMinimum" in schema else []
     highs += [math.ceil(schema.pop("exclusiveMaximum")) - 1] if "exclusiveMaximum" in schema else []
     schema |= ({"minimum": max(lows)} if lows else {}) | ({"maximum": min(highs)} if highs else {})
-
-
-def _kind(kind: object) -> str:
-    return {"object": "an object", "None": "anything", "null": "nothing"}.get(str(kind), safe_repr(kind))
