@@ -125,25 +125,17 @@ class CallerAccess:
     async def find(self, id: str) -> ThreadTarget:
         """Return the target of a thread id, and record the served request; raises `NotFoundError`."""
         found = await self.look(id)
-        self.record_served(id, found.waiting)
+        self._served.record(self.caller.tenant, self._token, id, found.waiting)
         return found
 
     async def look(self, id: str) -> ThreadTarget:
         """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST_PREFIX):
             request = await inbox_for(self._components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
-            return ThreadTarget(
-                id,
-                None,
-                request,
-                None if request.is_final or not is_request_served_to(self.caller, request) else request,
-            )
+            is_waiting = not request.is_final and is_request_served_to(self.caller, request)
+            return ThreadTarget(id, None, request, request if is_waiting else None)
         thread = await self._thread(id)
         return ThreadTarget(id, thread, None, await self._waiting(thread) if thread else None)
-
-    def record_served(self, id: str, waiting: Request | None) -> None:
-        """Record the request that the caller is shown on a thread."""
-        self._served.record(self.caller.tenant, self._token, id, waiting)
 
     async def search(self, criteria: ThreadSearch) -> list[JsonObject]:
         """Return threads, newest first; an unknown assistant has none."""
@@ -164,7 +156,7 @@ class CallerAccess:
             found = await self._threads(criteria, graph, end)
         page = found[criteria.offset : end]
         for each in page:
-            self.record_served(each.id, each.waiting)
+            self._served.record(self.caller.tenant, self._token, each.id, each.waiting)
         return [each.view for each in page]
 
     async def state(self, id: str) -> JsonObject:
@@ -172,10 +164,8 @@ class CallerAccess:
         found = await self.find(id)
         if found.thread is None:
             assert found.request
-            at = found.request.ended_at or found.request.created_at
-            return langgraph_thread_state(
-                id, langgraph_request_values(found.request), found.request.id, at, found.waiting
-            )
+            values, at = langgraph_request_values(found.request), found.request.ended_at or found.request.created_at
+            return langgraph_thread_state(id, values, found.request.id, at, found.waiting)
         values = await self.values(found.thread)
         checkpoint = found.waiting.id if found.waiting else f"{found.thread.run_id}.{found.thread.version}"
         return langgraph_thread_state(id, values, checkpoint, found.thread.updated_at, found.waiting)
@@ -186,9 +176,8 @@ class CallerAccess:
 
     async def values(self, thread: Thread) -> JsonObject:
         """Return the visible state of an agent, with the messages of the thread."""
-        runs, _ = await newest_runs_before_item(
-            self._components.backend.stream, thread.key, self._components.settings.max_list, None
-        )
+        stream, size = self._components.backend.stream, self._components.settings.max_list
+        runs, _ = await newest_runs_before_item(stream, thread.key, size, None)
         messages = [langchain_message(message) for message in messages_of_runs(runs, self.image_location(thread))]
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
@@ -206,17 +195,13 @@ class CallerAccess:
         """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
         require_person(self.caller)
         request, digest = await self._served_request(id, None)
-        inbox = self._components.inbox
-        if "reject" in request.allowed:
-            answer = Answer(decision="reject", digest=digest, message=RESOLVED)
-            ending = inbox_for(inbox, self.caller, require_answerable).answer(
-                request.id, answer, by=self.caller.decider, channel=CHANNEL
-            )
-        else:
-            ending = inbox_for(inbox, self.caller, require_cancellable).cancel(
-                request.id, RESOLVED, by=self.caller.actor
-            )
-        return await self._thread(id), await ending
+        thread, can_reject = await self._thread(id), "reject" in request.allowed
+        check = require_answerable if can_reject else require_cancellable
+        inbox = inbox_for(self._components.inbox, self.caller, check)
+        if not can_reject:
+            return thread, await inbox.cancel(request.id, RESOLVED, by=self.caller.actor)
+        answer = Answer(decision="reject", digest=digest, message=RESOLVED)
+        return thread, await inbox.answer(request.id, answer, by=self.caller.decider, channel=CHANNEL)
 
     async def _served_request(self, id: str, checkpoint: JsonObject | None) -> tuple[Request, str]:
         """Return the request of an answer, and the digest with which it was served."""
@@ -236,9 +221,8 @@ class CallerAccess:
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST_PREFIX):
             return None
-        return require_readable_thread(
-            self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
-        )
+        thread = await self._components.backend.store.get(Thread, self.caller.tenant, id)
+        return require_readable_thread(self.caller, thread)
 
     async def _requests(self, search: ThreadSearch, end: int) -> FoundThreads:
         pending = {"interrupted": ("pending",), "idle": ("completed", "cancelled", "expired"), None: ()}
@@ -278,9 +262,8 @@ class CallerAccess:
         # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
         if not thread.is_live or self._components.runner is None:
             return None
-        asked = [
-            each for each in await self._components.runner.pending(thread) if is_request_served_to(self.caller, each)
-        ]
+        pending = await self._components.runner.pending(thread)
+        asked = [each for each in pending if is_request_served_to(self.caller, each)]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
 
 

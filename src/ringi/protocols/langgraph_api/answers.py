@@ -62,10 +62,9 @@ def answer_from_langchain(request: Request, decision: JsonObject) -> JsonObject:
             return approval_of_served_content(request)
         case "edit":
             action = edited_call_from_client(decision.get("edited_action"), "name", f"{RESUME}.edited_action")
-            is_question = ANSWER in action["args"] and not interrupt_arguments(request)
-            return (
-                answer_from_text(request, action["args"][ANSWER]) if is_question else edit_from_client(request, action)
-            )
+            if ANSWER in action["args"] and not interrupt_arguments(request):
+                return answer_from_text(request, action["args"][ANSWER])
+            return edit_from_client(request, action)
         case "reject":
             return {"decision": "reject", "message": client_text_or_none(decision.get("message"))}
         case other:

@@ -170,7 +170,7 @@ class RunInput(StrictModel):
     if_not_exists: Annotated[Any, only_empty_or("create")] = None
 
     @property
-    def modes(self) -> set[str]:
+    def modes(self) -> frozenset[str]:
         """The requested stream modes."""
         modes = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
-        return set(modes or ["values"])
+        return frozenset(modes or ["values"])

@@ -102,9 +102,8 @@ class LangGraphRoutes:
         except NotFoundError:
             await refuse_hidden_thread(self._components.backend.store, access.caller, id)
             graph, now = str((body.metadata or {}).get("graph_id") or ""), self._components.inbox.clock()
-            return langgraph_json_reply(
-                langgraph_thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now)
-            )
+            thread = langgraph_thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now)
+            return langgraph_json_reply(thread)
         if body.if_exists != "do_nothing":
             what = f"thread {id!r} exists: give another thread_id, or if_exists 'do_nothing'"
             raise RefusalError(409, "exists", what)
@@ -160,20 +159,17 @@ class LangGraphRoutes:
             raise InvalidError.of("command", "only resume, or goto '__end__', is supported")
         else:
             thread = await self._start(http, access, id, graph, body)
-            return StartedRun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
-        is_run = thread is not None and answered_request.run_id == thread.run_id
+            return StartedRun(access, id, graph, str(thread.run_id), body.modes, thread)
+        run = thread if thread is not None and answered_request.run_id == thread.run_id else None
         run_id = answered_request.run_id or answered_request.id
-        return StartedRun(
-            access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered_request
-        )
+        return StartedRun(access, id, graph, run_id, body.modes, run, answered_request)
 
     async def _start(
         self, http: HttpRequest, access: CallerAccess, id: str, graph: str, body: models.RunInput
     ) -> Thread:
         if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
-            raise InvalidError.of(
-                "assistant_id", f"{ALL_REQUESTS!r} is not an agent: send command.resume, or name an agent"
-            )
+            why = f"{ALL_REQUESTS!r} is not an agent: send command.resume, or name an agent"
+            raise InvalidError.of("assistant_id", why)
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
         parse_body(models.NewThread, {"thread_id": id})
@@ -187,11 +183,8 @@ class LangGraphRoutes:
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
     async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
-        started: StartedRun = scope[STREAM_CONTEXT]
-        max_runs = self._components.settings.max_list
-        return StreamOpening(
-            lambda connection: send_langgraph_run(connection, self._components.backend, started, max_runs)
-        )
+        about = self._components.backend, scope[STREAM_CONTEXT], self._components.settings.max_list
+        return StreamOpening(lambda connection: send_langgraph_run(connection, *about))
 
     def _access(self, http: HttpRequest) -> CallerAccess:
         return CallerAccess(self._components, self._auth, self._served, HttpRequest(api_key_as_bearer(http.scope)))

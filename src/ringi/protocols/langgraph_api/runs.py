@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from ringi.base.canonical_json import JsonObject
 from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -54,9 +53,8 @@ async def send_langgraph_run(
     """Send all remaining events."""
     await connection.write(encode_langgraph_event("metadata", {"run_id": started.run_id, "attempt": 1}))
     if started.thread is None:
-        await connection.write(
-            encode_langgraph_event("values", (await started.access.state(started.thread_id))["values"])
-        )
+        state = await started.access.state(started.thread_id)
+        await connection.write(encode_langgraph_event("values", state["values"]))
     else:
         if "events" in started.modes:
             # Agent Inbox shows the run as started when it receives a node.
@@ -120,9 +118,8 @@ class LangGraphRunSender:
     async def _encode(self, event: AguiEvent) -> list[bytes]:
         modes = self._started.modes
         if event["type"] == "RUN_ERROR":
-            return [
-                encode_langgraph_event("error", {"error": event.get("code") or "Error", "message": event["message"]})
-            ]
+            error = {"error": event.get("code") or "Error", "message": event["message"]}
+            return [encode_langgraph_event("error", error)]
         if event["type"] == "RUN_FINISHED":
             return [await self._values_with_request()]
         if event["type"] == "TEXT_MESSAGE_CONTENT" and modes & {"messages", "messages-tuple"}:
@@ -135,15 +132,13 @@ class LangGraphRunSender:
 
     async def _values_with_request(self) -> bytes:
         """Return the values with the reader's current request, and record that it was served."""
-        found = await self._started.access.look(self._started.thread_id)
-        waiting = found.waiting
-        if self._started.answered_request and waiting and waiting.id == self._started.answered_request.id:
-            waiting = None
-        asked = {"__interrupt__": [langgraph_interrupt(waiting, langchain_review_request(waiting))]} if waiting else {}
-        return self._values(asked)
+        waiting = (await self._started.access.look(self._started.thread_id)).waiting
+        answered_request = self._started.answered_request
+        if waiting is None or (answered_request and waiting.id == answered_request.id):
+            return self._values()
+        return self._values(__interrupt__=[langgraph_interrupt(waiting, langchain_review_request(waiting))])
 
-    def _values(self, asked: JsonObject | None = None) -> bytes:
+    def _values(self, **asked: object) -> bytes:
         messages = [langchain_message(message) for message in self._transcript.messages]
-        return encode_langgraph_event(
-            "values", {**self._state, **({"messages": messages} if messages else {}), **(asked or {})}
-        )
+        visible = {"messages": messages} if messages else {}
+        return encode_langgraph_event("values", {**self._state, **visible, **asked})

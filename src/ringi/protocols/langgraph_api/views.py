@@ -67,9 +67,8 @@ def request_as_langgraph_thread(request: Request) -> JsonObject:
     times = {"created_at": request.created_at, "updated_at": request.ended_at or request.created_at}
     status = "idle" if request.is_final else "interrupted"
     waiting = None if request.is_final else request
-    return langgraph_thread_json(
-        f"{REQUEST_PREFIX}{request.id}", ALL_REQUESTS, status, langgraph_request_values(request), waiting, **times
-    )
+    id, values = f"{REQUEST_PREFIX}{request.id}", langgraph_request_values(request)
+    return langgraph_thread_json(id, ALL_REQUESTS, status, values, waiting, **times)
 
 
 def langgraph_request_values(request: Request) -> JsonObject:
@@ -232,9 +231,8 @@ def form_accepts_defaults(request: Request) -> bool:
 def display_blocks_as_text(request: Request) -> Iterator[str]:
     """Yield the display blocks as text, and the URLs of images."""
     for each in request.display or ():
-        yield titled_json_block(
-            display_block_summary(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True)
-        )
+        content = each.model_dump(mode="json", exclude={"data"}, exclude_none=True)
+        yield titled_json_block(display_block_summary(each), content)
     if any(each.type == "image" for each in request.display or ()):
         yield f"Images are displayed only on Ringi's own page: /r/{request.id}"
 
