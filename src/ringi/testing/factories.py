@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ringi.contracts.store import Store
+from ringi.contracts.store import R, Store
 from ringi.domain.ask import Action, Answer, Ask, Continuation, Decision
 from ringi.domain.journal import Journal
 from ringi.domain.record import Event
@@ -83,6 +83,15 @@ async def store_request(store: Store, id: str = "request-1", **arguments: Any) -
         id: The id of the request.
         arguments: Other arguments of `a_request`.
     """
-    request, event = a_request(id, **arguments)
-    await store.put(request, event)
-    return request
+    return await store_change(store, a_request(id, **arguments))
+
+
+async def store_change(store: Store, change: tuple[R, Event]) -> R:
+    """Store a record with its event, and return the record.
+
+    Args:
+        store: The store.
+        change: The record and the event.
+    """
+    await store.put(*change)
+    return change[0]

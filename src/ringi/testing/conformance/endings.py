@@ -16,7 +16,7 @@ from ringi.domain.urgency import cursor_after_urgent_request
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.lists import paged_request_ids
-from ringi.testing.factories import answer_to, store_request
+from ringi.testing.factories import answer_to, store_change, store_request
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 ENDED: dict[str, Any] = {"tenant": "tenant-1", "order": "ended"}
@@ -29,9 +29,7 @@ async def ended_ids(store: Store, **query: object) -> list[str]:
 
 async def store_ended_request(store: Store, name: str, after: timedelta, **fields: Any) -> Request:
     """Store a request that was cancelled so long after noon."""
-    ended, event = (await store_request(store, name, **fields)).cancelled("ann", NOON + after, None)
-    await store.put(ended, event)
-    return ended
+    return await store_change(store, (await store_request(store, name, **fields)).cancelled("ann", NOON + after, None))
 
 
 async def ended_pages(store: Store, size: int, **query: object) -> list[str]:

@@ -14,7 +14,7 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.privacy.redaction import redacted_event_payload, request_without_content
 from ringi.testing.clock import NOON
-from ringi.testing.factories import a_request, answer_to, store_request
+from ringi.testing.factories import a_request, answer_to, store_change, store_request
 
 ERASURE = Erased(at=NOON, by="root", rule="request")
 SECRET = "Zwetschge 4711 秘密の"
@@ -23,9 +23,8 @@ SECRET = "Zwetschge 4711 秘密の"
 async def store_completed(store: Store, id: str = "request-1", **ask: object) -> Request:
     """Store an answered request."""
     asked = await store_request(store, id, **{"title": f"Refund {SECRET}?", **ask})
-    answered, event = asked.completed(answer_to(asked, message=SECRET), by="ann", channel="test", now=NOON)
-    await store.put(answered, event)
-    return answered
+    answer = answer_to(asked, message=SECRET)
+    return await store_change(store, asked.completed(answer, by="ann", channel="test", now=NOON))
 
 
 async def erase_content(store: Store, request: Request) -> Request:
@@ -75,7 +74,10 @@ class ErasuresConformance:
         ]
         assert await store.events(tenant="tenant-1") == events
         assert await store.events(record_id="erased") == events[2:5]
-        assert await all_events(store) == events
+        read: list[Event] = []
+        while page := await store.events(read[-1].position if read else "", 1):
+            read += page
+        assert read == events
         assert await store.events(events[2].position) == events[3:]
 
     async def test_the_chain_of_what_is_left_holds(self, store: Store) -> None:
@@ -150,11 +152,3 @@ class ErasuresConformance:
 
         assert await store.find(Request, Query(tenant="tenant-1", text="Zwetschge")) == []
         assert await verify_store(store) == (60, [])
-
-
-async def all_events(store: Store) -> list[Event]:
-    """Return all events, read one at a time."""
-    found: list[Event] = []
-    while page := await store.events(found[-1].position if found else "", 1):
-        found += page
-    return found

@@ -14,6 +14,7 @@ from ringi.contracts.store import Store
 from ringi.domain.record import START, CutPage, Event
 from ringi.errors import ConflictError, InvalidError
 from ringi.testing.clock import NOON
+from ringi.testing.conformance.journals import results_of_rivals
 from ringi.testing.factories import a_request, a_thread, store_request
 
 WRITERS, EACH = 8, 15
@@ -173,14 +174,9 @@ class EventsConformance:
             await store_request(store, f"request-{n}")
         positions = [event.position for event in await store.events()]
 
-        async def moves(n: int) -> bool:
-            try:
-                await (store, other)[n % 2].move_cursor("webhooks", START, positions[n])
-            except ConflictError:
-                return False
-            return True
+        moves = [(store, other)[n % 2].move_cursor("webhooks", START, each) for n, each in enumerate(positions)]
 
-        won = await asyncio.gather(*(moves(n) for n in range(10)))
+        won = await results_of_rivals(moves)
 
         assert won.count(True) == 1
         assert await store.cursor("webhooks") == positions[won.index(True)]

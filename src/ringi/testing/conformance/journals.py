@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Iterable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from ringi.audit.verify import verify_store
 from ringi.contracts.store import Store
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, Record, cursor_after_record
+from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
 from ringi.testing.clock import NOON
-from ringi.testing.factories import a_journal, a_thread, store_request
+from ringi.testing.factories import a_journal, a_thread, store_change, store_request
 
 SECOND = timedelta(seconds=1)
 SECRET = "Zwetschge 4711 秘密の"
@@ -24,9 +26,7 @@ SECRET = "Zwetschge 4711 秘密の"
 
 async def store_journal(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1", second: int = 0) -> Journal:
     """Put a new journal into the store and return it."""
-    journal, event = a_journal(id, tenant=tenant, at=NOON + second * SECOND)
-    await store.put(journal, event)
-    return journal
+    return await store_change(store, a_journal(id, tenant=tenant, at=NOON + second * SECOND))
 
 
 def journal_with_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
@@ -35,13 +35,17 @@ def journal_with_number(journal: Journal, number: int, by: str = "ann") -> tuple
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
 
 
-async def try_to_store_record(store: Store, record: Record, event: Event | None) -> bool:
-    """Store a record and return whether that was allowed."""
-    try:
-        await store.put(record, event)
-    except ConflictError:
-        return False
-    return True
+async def results_of_rivals(attempts: Iterable[Coroutine[Any, Any, None]]) -> list[bool]:
+    """Make several attempts at once, and return which of them succeed; the others conflict."""
+
+    async def succeeds(attempt: Coroutine[Any, Any, None]) -> bool:
+        try:
+            await attempt
+        except ConflictError:
+            return False
+        return True
+
+    return await asyncio.gather(*map(succeeds, attempts))
 
 
 async def journal_ids(store: Store, **query: str) -> list[str]:
@@ -68,8 +72,7 @@ class JournalsConformance:
     async def test_entries_add_up_to_the_state_and_the_trail_tells_each(self, store: Store) -> None:
         journal = await store_journal(store)
         for number in (3, 4):
-            journal, event = journal_with_number(journal, number)
-            await store.put(journal, event)
+            journal = await store_change(store, journal_with_number(journal, number))
 
         stored = await store.get(Journal, "tenant-1", "journal-1")
         events = await store.events(tenant="tenant-1", record_id="journal-1")
@@ -84,9 +87,7 @@ class JournalsConformance:
         journal = await store_journal(store)
         rivals = [journal_with_number(journal, number) for number in range(10)]
 
-        won = await asyncio.gather(
-            *(try_to_store_record((store, other)[n % 2], *rival) for n, rival in enumerate(rivals))
-        )
+        won = await results_of_rivals((store, other)[n % 2].put(*rival) for n, rival in enumerate(rivals))
 
         assert won.count(True) == 1
         assert await other.get(Journal, "tenant-1", "journal-1") == rivals[won.index(True)][0]
@@ -125,8 +126,7 @@ class JournalsConformance:
 
     async def test_one_id_may_be_of_a_journal_a_request_and_a_thread(self, store: Store) -> None:
         journal, asked = await store_journal(store, "same"), await store_request(store, "same")
-        thread, event = a_thread("same")
-        await store.put(thread, event)
+        thread = await store_change(store, a_thread("same"))
 
         assert await store.get(Journal, "tenant-1", "same") == journal
         assert await store.get(Request, "tenant-1", "same") == asked

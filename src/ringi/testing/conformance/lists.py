@@ -16,7 +16,7 @@ from ringi.domain.thread import Failure, Thread
 from ringi.domain.urgency import cursor_after_urgent_request
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to, store_request
+from ringi.testing.factories import CONTINUATION, a_thread, answer_to, store_change, store_request
 
 SECOND = timedelta(seconds=1)
 WITHOUT_GROUPS = Viewer(name="eve")
@@ -150,8 +150,7 @@ class ListsConformance:
 
     async def test_kinds_of_records_have_lists_of_their_own(self, store: Store) -> None:
         await store_request(store)
-        thread, event = a_thread()
-        await store.put(thread, event)
+        thread = await store_change(store, a_thread())
 
         assert await store.find(Thread, Query(tenant="tenant-1")) == [thread]
         assert await matching_request_ids(store, tenant="tenant-1") == ["request-1"]
@@ -184,8 +183,7 @@ class ListsConformance:
         fields: dict[str, Any] = {"kind": "finish", "priority": "high", "assignee": "ann", "thread_id": "thread-7"}
         fields |= {"action": Action("pay", {"order": "1182"}), "tier": "high", "groups": ["legal"]}
         asked = await store_request(store, by="agent-7", at=NOON + SECOND, **fields)
-        done, event = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
-        await store.put(done, event)
+        done = await store_change(store, asked.completed(answer_to(asked), by="ann", channel="test", now=NOON))
 
         assert await store.find(Request, Query(tenant=tenant, **query)) == [done]
         assert await store.count(Request, Query(tenant=tenant, **query)) == 1
@@ -193,8 +191,7 @@ class ListsConformance:
 
     async def test_a_change_moves_a_record_to_its_new_list(self, store: Store) -> None:
         asked = await store_request(store, assignee="ann")
-        moved, event = asked.reassigned("ann", NOON, "bob", ["boss"])
-        await store.put(moved, event)
+        await store.put(*asked.reassigned("ann", NOON, "bob", ["boss"]))
 
         assert await matching_request_ids(store, tenant="tenant-1", assignee="ann") == []
         assert await matching_request_ids(store, tenant="tenant-1", assignee="bob") == ["request-1"]
@@ -222,11 +219,9 @@ class ListsConformance:
         for name, assignee in (("assigned", "ann"), ("claimed", None), ("both", "ann"), ("released", None)):
             asked = await store_request(store, name, assignee=assignee)
             if name != "assigned":
-                asked, event = asked.claimed("ann", NOON, SECOND)
-                await store.put(asked, event)
+                asked = await store_change(store, asked.claimed("ann", NOON, SECOND))
             if name == "released":
-                released, after = asked.released("ann", NOON)
-                await store.put(released, after)
+                await store.put(*asked.released("ann", NOON))
         await store_request(store, "bobs", assignee="bob")
 
         assert await matching_request_ids(store, tenant="tenant-1", assigned_or_claimed_by="ann") == [
@@ -402,8 +397,7 @@ class ListsConformance:
             await store.put(*a_thread(name))
         held, event = (await store.get(Thread, "tenant-1", "failed")).acquired("worker", NOON, 30 * SECOND)
         await store.put(held, event)
-        failed, event = held.failed(held, NOON, Failure(message="no", code="bug"))
-        await store.put(failed, event)
+        failed = await store_change(store, held.failed(held, NOON, Failure(message="no", code="bug")))
 
         assert await store.find(Thread, Query(tenant="tenant-1", statuses=("error",))) == [failed]
         assert await store.find(Thread, Query(tenant="theirs", statuses=("error",))) == []
@@ -416,8 +410,7 @@ class ListsConformance:
     async def test_unleased_is_what_runs_without_a_worker(self, store: Store) -> None:
         for name in ("waiting", "held", "done"):
             await store.put(*a_thread(name))
-        held, event = (await store.get(Thread, "tenant-1", "held")).acquired("worker", NOON, 30 * SECOND)
-        await store.put(held, event)
+        await store.put(*(await store.get(Thread, "tenant-1", "held")).acquired("worker", NOON, 30 * SECOND))
         done, event = (await store.get(Thread, "tenant-1", "done")).acquired("worker", NOON, 30 * SECOND)
         await store.put(done, event)
         await store.put(*done.finished(done, NOON, {}))
@@ -430,18 +423,15 @@ class ListsConformance:
         assert await unleased(30) == ["held", "waiting"]
 
     async def test_a_renewed_lease_counts(self, store: Store) -> None:
-        thread, event = a_thread()
-        await store.put(thread, event)
-        held, event = thread.acquired("worker", NOON, 30 * SECOND)
-        await store.put(held, event)
+        thread = await store_change(store, a_thread())
+        held = await store_change(store, thread.acquired("worker", NOON, 30 * SECOND))
         await store.put(*held.renewed(held, NOON + 20 * SECOND, 30 * SECOND))
 
         assert await store.find(Thread, Query(unleased_at=NOON + 40 * SECOND)) == []
 
     async def test_a_time_far_away_is_kept_to_the_microsecond(self, store: Store) -> None:
         at = NOON.replace(year=9999, microsecond=999_999)
-        asked, event = a_request(at=at)
-        await store.put(asked, event)
+        asked = await store_request(store, at=at)
 
         assert await matching_request_ids(store, before=cursor_after_record(asked)) == []
         assert (await store.events())[0].at == at
