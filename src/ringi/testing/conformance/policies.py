@@ -94,8 +94,7 @@ class PolicyConformance:
             made: Agent = getattr(self, kind)(turns, effects, policy)
             return made
 
-        first = agent(turns, [])
-        async with agent_asking_on_store(url, first) as (_, [asked]):
+        async with agent_asking_on_store(url, agent(turns, [])) as (_, [asked]):
             pass
         restored.keep()
 

@@ -47,8 +47,7 @@ class RemovedGateConformance:
     @pytest.mark.parametrize("decision", ["reject", "respond", "cancel"])
     async def test_a_refused_call_whose_gate_was_removed_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
-        first = self.agent([[Refund()], "Sorry."], effects)
-        async with agent_asking_on_store(url, first) as (_, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (_, [request]):
             pass
 
         async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:

@@ -71,8 +71,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
         effects = Effects()
-        agent = self.agent([[Refund()], "Done."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             assert request.action
             assert (request.action.name, request.action.args) == ("refund", {"order": 7, "amount": 30})
             assert set(request.allowed) == set(self.decisions)
@@ -88,8 +87,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         if "edit" not in self.decisions:
             pytest.skip("this framework cannot run a call with other arguments")
         effects = Effects()
-        agent = self.agent([[Refund()], "Done."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             await run.respond(request, "edit", args={"order": 7, "amount": 5})
 
             assert (await run.rest()).status == "done"
@@ -98,8 +96,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     @pytest.mark.parametrize("decision", ["reject", "respond"])
     async def test_a_refused_call_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
-        agent = self.agent([[Refund()], "Sorry."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
             await run.respond(request, decision, message="It is too old.")
 
             assert (await run.rest()).status == "done"
@@ -121,8 +118,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_a_call_whose_request_is_canceled_does_not_run(self, url: str) -> None:
         effects = Effects()
-        agent = self.agent([[Refund()], "Sorry."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
             await run.inbox.cancel(request.id, by="bob")
 
             assert (await run.rest()).status == "done"
@@ -130,8 +126,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
         effects = Effects()
-        agent = self.agent([[Refund()], "Sorry."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
             with pytest.raises(ConflictError) as refused:
@@ -218,8 +213,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:
         turns: list[ModelTurn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
         store = RestorablePath(url, tmp_path)
-        first = self.agent(turns, [])
-        async with agent_asking_on_store(url, first) as (_, [asked]):
+        async with agent_asking_on_store(url, self.agent(turns, [])) as (_, [asked]):
             pass
         store.keep()
 
@@ -260,8 +254,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_of_many_answers_at_once_the_first_counts(self, url: str) -> None:
         effects = Effects()
-        agent = self.agent([[Refund()], "Done."], effects)
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             decisions = ("approve", "reject", "approve", "reject")
 
             answers = [run.respond(request, decision) for decision in decisions]
@@ -274,8 +267,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
     async def test_another_worker_resumes_the_run(self, url: str) -> None:
         effects = Effects()
-        first = self.agent([[Refund()], "Done."], effects)
-        async with agent_asking_on_store(url, first) as (_, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (_, [request]):
             pass
         async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
             await inbox.respond(request, "approve", by="bob")
@@ -361,8 +353,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert "4000-1234" not in caplog.text
 
     async def test_the_text_after_a_pause_is_streamed(self, url: str) -> None:
-        agent = self.agent([[Refund()], "All done."], [])
-        async with agent_asking_on_store(url, agent) as (run, [request]):
+        async with agent_asking_on_store(url, self.agent([[Refund()], "All done."], [])) as (run, [request]):
             before = len(await run.events())
 
             await run.respond(request, "approve")
