@@ -18,78 +18,48 @@ from urllib.parse import quote
 import httpx
 
 from ringi.base.alphabets import mixed_words, with_code_points
-from ringi.base.texts import Language, translate_sentences
+from ringi.base.texts import LANGUAGES, translate_sentences
 from ringi.delivery.addresses import find_tls_error
 from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.display import Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.request import Request
 
-TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "request.created": "A question waits for you",
-        "request.reassigned": "A question was passed on to you",
-        "request.escalated": "A question that nobody has answered now waits for you too",
-        "request.reminded": "A question still waits for you",
-        "request.expired": "A question has expired unanswered",
-        "asked": "Asked by",
-        "action": "What it would let happen",
-        "due": "Wanted by",
-        "until": "Answers count until",
-        "mixed": "Look-alike letters of another alphabet",
-        "shown": "On the page",
-        "table": "Table",
-        "image": "Image",
-        "code": "Code",
-        "diff": "Change",
-        "link": "Link",
-        "more": "{n} more on the page",
-        "open": "See the question",
-        "safe": "Opening the link decides nothing. You decide on the page, signed in.",
-    },
-    "ja": {
-        "request.created": "回答待ちの依頼があります",
-        "request.reassigned": "依頼が引き継がれました",
-        "request.escalated": "未回答の依頼があなたにも回ってきました",
-        "request.reminded": "依頼がまだ回答待ちです",
-        "request.expired": "依頼は回答のないまま期限切れになりました",
-        "asked": "依頼者",
-        "action": "実行される操作",
-        "due": "希望期日",
-        "until": "回答期限",
-        "mixed": "別の文字体系のよく似た文字",
-        "shown": "画面に表示",
-        "table": "表",
-        "image": "画像",
-        "code": "コード",
-        "diff": "変更点",
-        "link": "リンク",
-        "more": "ほか {n} 行は画面に表示",
-        "open": "依頼を見る",
-        "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
-    },
-    "zh": {
-        "request.created": "有一项请求等待您的答复",
-        "request.reassigned": "有一项请求转交给您",
-        "request.escalated": "一项无人答复的请求现在也等待您答复",
-        "request.reminded": "仍有一项请求等待您的答复",
-        "request.expired": "请求已过期，无人答复",
-        "asked": "提出者",
-        "action": "将要执行的操作",
-        "due": "希望答复时间",
-        "until": "答复截止时间",
-        "mixed": "来自其他字母表的形似字母",
-        "shown": "页面上显示",
-        "table": "表格",
-        "image": "图片",
-        "code": "代码",
-        "diff": "改动",
-        "link": "链接",
-        "more": "另有 {n} 行见页面",
-        "open": "查看请求",
-        "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
-    },
+TEXTS_BY_NAME: dict[str, tuple[str, str, str]] = {
+    "request.created": ("A question waits for you", "回答待ちの依頼があります", "有一项请求等待您的答复"),
+    "request.reassigned": ("A question was passed on to you", "依頼が引き継がれました", "有一项请求转交给您"),
+    "request.escalated": (
+        "A question that nobody has answered now waits for you too",
+        "未回答の依頼があなたにも回ってきました",
+        "一项无人答复的请求现在也等待您答复",
+    ),
+    "request.reminded": ("A question still waits for you", "依頼がまだ回答待ちです", "仍有一项请求等待您的答复"),
+    "request.expired": (
+        "A question has expired unanswered",
+        "依頼は回答のないまま期限切れになりました",
+        "请求已过期，无人答复",
+    ),
+    "asked": ("Asked by", "依頼者", "提出者"),
+    "action": ("What it would let happen", "実行される操作", "将要执行的操作"),
+    "due": ("Wanted by", "希望期日", "希望答复时间"),
+    "until": ("Answers count until", "回答期限", "答复截止时间"),
+    "mixed": ("Look-alike letters of another alphabet", "別の文字体系のよく似た文字", "来自其他字母表的形似字母"),
+    "shown": ("On the page", "画面に表示", "页面上显示"),
+    "table": ("Table", "表", "表格"),
+    "image": ("Image", "画像", "图片"),
+    "code": ("Code", "コード", "代码"),
+    "diff": ("Change", "変更点", "改动"),
+    "link": ("Link", "リンク", "链接"),
+    "more": ("{n} more on the page", "ほか {n} 行は画面に表示", "另有 {n} 行见页面"),
+    "open": ("See the question", "依頼を見る", "查看请求"),
+    "safe": (
+        "Opening the link decides nothing. You decide on the page, signed in.",
+        "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
+        "打开链接不会作出任何决定。请登录后在页面上决定。",
+    ),
 }
+"""Each text in English, Japanese and Chinese, as `LANGUAGES` orders them."""
+TEXTS = {language: {name: texts[n] for name, texts in TEXTS_BY_NAME.items()} for n, language in enumerate(LANGUAGES)}
 MOST_LINES = 20
 """Rows of a table, or lines of code or of a diff, in a mail; the page shows all."""
 MOST_CHARACTERS = 200
@@ -111,7 +81,7 @@ class Mailer:
         try:
             await asyncio.to_thread(self._send, compose_mail(self._settings, mailbox, id, type, request))
         except smtplib.SMTPAuthenticationError as refused:
-            code, error = (refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the password")
+            code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the password"
         except smtplib.SMTPResponseException as refused:
             code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the mail"
         except smtplib.SMTPRecipientsRefused as refused:
@@ -158,9 +128,8 @@ def compose_mail(settings: MailSettings, mailbox: Mailbox, id: str, type: str, r
     facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     sections = ["\n".join(mail_lines_of_block(block, texts)) for block in request.display or ()]
     mixed = mixed_words("\n".join([title, *(value for _, value in facts), *sections]))
-    facts.append(
-        (texts["mixed"], "; ".join(dict.fromkeys(f"{word.text}: {with_code_points(word.letters)}" for word in mixed)))
-    )
+    words = dict.fromkeys(f"{word.text}: {with_code_points(word.letters)}" for word in mixed)
+    facts.append((texts["mixed"], "; ".join(words)))
     lines = [f"{name}: {value}" for name, value in facts if value]
     blocks = "\n\n".join([f"{texts['shown']}:", *sections]) if sections else ""
     message = EmailMessage()
