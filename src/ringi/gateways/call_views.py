@@ -160,10 +160,8 @@ def _write(call: _Call) -> CallView | None:
     is_cell = "notebook" in call.tool
     before = "" if is_cell or call.folder is None else _content_below(call.folder, path) or ""
     place = _relative(path, call.folder)
-    if before or is_cell:
-        title = Sentence(code="edit_file", params={"path": _label(place, MAX_NAME)})
-    else:
-        title = Sentence(code="write_file", params={"path": _label(place, MAX_NAME)})
+    code = "edit_file" if before or is_cell else "write_file"
+    title = Sentence(code=code, params={"path": _label(place, MAX_NAME)})
     return _view(title, [_diff(_label(place, MAX_LABEL), before, content, call.room)])
 
 

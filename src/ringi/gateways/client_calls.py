@@ -221,12 +221,11 @@ class ClientAsker(InboxAsker):
         options: InboxOptions,
         base: str,
         attempt: str,
-        schema: dict[str, Any] | None = None,
-        on_wait: OnWait | None = None,
+        schema: dict[str, Any] | None,
+        on_wait: OnWait | None,
     ) -> None:
         super().__init__(AsyncExitStack(), options, base)
-        self._gate, self.base, self.attempt = gate, base, attempt
-        self._schema, self._on_wait = schema, on_wait
+        self._gate, self.base, self.attempt, self._schema, self._on_wait = gate, base, attempt, schema, on_wait
         self.by = f"{AGENT}{gate.session.client}"
 
     def asks(self) -> bool:

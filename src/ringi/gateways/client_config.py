@@ -8,6 +8,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,11 +69,8 @@ def change_json_config(path: Path, change: Callable[[ClientSettings], ClientSett
         SettingError: The file is not a JSON object: such a file is never written.
     """
     before = read_config_text(path)
-    settings = (
-        _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=refuse_repeated_json_keys))
-        if before
-        else {}
-    )
+    parse = partial(json.loads, object_pairs_hook=refuse_repeated_json_keys)
+    settings = _parsed(path, before, "JSON", parse) if before else {}
     after = change(json.loads(json.dumps(settings)))
     if after == settings:
         return FileChange(path, before, before)

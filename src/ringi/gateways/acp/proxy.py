@@ -212,10 +212,8 @@ class AcpProxy:
         # The SDK of agents sends null for what a schema leaves out.
         asked = ElicitationSchema.model_validate(params.get("requestedSchema"))
         message, schema = str(params.get("message")), asked.model_dump(mode="json", by_alias=True, exclude_none=True)
-        about = self._gate(session).session
-        return (
-            await ask_client_form(self._inbox, about, message, schema, source=self._agent, place=(uuid4().hex,))
-        ).json
+        about, place = self._gate(session).session, (uuid4().hex,)
+        return (await ask_client_form(self._inbox, about, message, schema, source=self._agent, place=place)).json
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -62,9 +62,8 @@ class HookEvent(NamedTuple):
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InvalidError.of(
-                "stdin", f"is not JSON ({error}): run this as a hook of {client}", "not_json"
-            ) from None
+            why = f"is not JSON ({error}): run this as a hook of {client}"
+            raise InvalidError.of("stdin", why, "not_json") from None
         if not isinstance(data, dict):
             raise InvalidError.of("stdin", f"{safe_repr(data)} is not an event of a hook of {client}")
         session = ClientSession(client, hook_event_text(data, "session_id"), hook_event_text(data, "cwd"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from mcp.server.context import ServerRequestContext
@@ -128,7 +129,8 @@ class AskTools:
         While the status is pending, call it again. Pending, rejected, cancelled and expired are no approval.
         """
         requests = self._requests_of(context.request_context)
-        return await state_or_tool_error(lambda: requests.wait(id, wait), requests)
+        with errors_of_tool():
+            return mcp_request_state(await requests.wait(id, wait), requests.address(id))
 
     async def cancel_request(
         self,
@@ -138,7 +140,10 @@ class AskTools:
     ) -> RequestState:
         """Cancel a request that you asked and no longer need."""
         requests = self._requests_of(context.request_context)
-        return await state_or_tool_error(lambda: cancel_or_return_ended(requests, id, reason), requests)
+        with errors_of_tool():
+            request = await requests.get(id)
+            request = request if request.is_final else await requests.cancel(id, reason)
+            return mcp_request_state(request, requests.address(id))
 
     async def _ask(
         self, context: Context[Any, Any], body: dict[str, Any], folder: str | None = None
@@ -146,7 +151,7 @@ class AskTools:
         requests = self._requests_of(context.request_context)
         session = ClientSession(mcp_client_name(context), requests.session or "", folder)
         origin = {"context": session.context, "thread_id": session.thread_id if requests.session else None}
-        try:
+        with errors_of_tool():
             check_json(body, field="arguments", max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
             ask = Ask.parse({**body, **origin})
             if ask.action:
@@ -156,8 +161,6 @@ class AskTools:
             # A client that returns from an elicitation repeats the whole call: the state names its request.
             id = ask.id or context.request_state or uuid.uuid4().hex
             request = await requests.submit(ask.model_copy(update={"id": id}))
-        except RingiError as error:
-            raise mcp_tool_error(error) from error
         return await state_after_elicitation(context, requests, request)
 
 
@@ -176,21 +179,6 @@ async def state_after_elicitation(
     return result if isinstance(result, InputRequiredResult) else mcp_request_state(result, address)
 
 
-async def state_or_tool_error(work: Callable[[], Awaitable[Request]], requests: McpRequests) -> RequestState:
-    """Return the state of the request that the work returns; an error of Ringi is one of the tool."""
-    try:
-        request = await work()
-    except RingiError as error:
-        raise mcp_tool_error(error) from error
-    return mcp_request_state(request, requests.address(request.id))
-
-
-async def cancel_or_return_ended(requests: McpRequests, id: str, reason: str | None) -> Request:
-    """Cancel a request; one that has ended is returned as it ended."""
-    request = await requests.get(id)
-    return request if request.is_final else await requests.cancel(id, reason)
-
-
 def mcp_client_name(context: Context[Any, Any]) -> str:
     """Return the name of the client, in the characters of an id."""
     info = context.session.client_params
@@ -198,11 +186,16 @@ def mcp_client_name(context: Context[Any, Any]) -> str:
     return name.replace(":", "-").strip("-._~@")[:MAX_CLIENT] or NO_CLIENT
 
 
-def mcp_tool_error(error: RingiError) -> ToolError:
-    """Return the error that tells a model what to correct."""
-    if isinstance(error, InvalidError):
-        return ToolError("; ".join(f"{each.field or 'arguments'}: {each.message}" for each in error.errors))
-    return ToolError(str(error))
+@contextmanager
+def errors_of_tool() -> Iterator[None]:
+    """Raise errors of Ringi as errors of the tool, which tell a model what to correct."""
+    try:
+        yield
+    except InvalidError as error:
+        why = "; ".join(f"{each.field or 'arguments'}: {each.message}" for each in error.errors)
+        raise ToolError(why) from error
+    except RingiError as error:
+        raise ToolError(str(error)) from error
 
 
 def strict_mcp_tool(function: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:

@@ -154,9 +154,7 @@ class GatedCalls:
         ends_at = time.monotonic() + self._wait
         for count in itertools.count(1):
             seconds = min(PROGRESS_SECONDS, ends_at - time.monotonic())
-            if await held.wait(max(0, seconds)):
-                return
-            if not held.has_begun and time.monotonic() >= ends_at:
+            if await held.wait(max(0, seconds)) or (not held.has_begun and time.monotonic() >= ends_at):
                 return
             await self._tell(held, context, count)
 
@@ -169,9 +167,8 @@ class GatedCalls:
         """Return the call that the client left and now repeats, or a new one."""
         now = time.monotonic()
         ended = [held for held in self._left if held.ended_at]
-        old = {id(held) for held in ended[:-MAX_RESULTS]}
-        old |= {id(held) for held in ended if now - held.ended_at > RESULT_SECONDS}
-        self._left = [held for held in self._left if id(held) not in old]
+        fresh = [held for held in ended[-MAX_RESULTS:] if now - held.ended_at <= RESULT_SECONDS]
+        self._left = [held for held in self._left if not held.ended_at or held in fresh]
         continues = params.get("requestState") is not None or params.get("inputResponses") is not None
         key = gated_call_key(params, params.get("requestState"))
         if not continues:
