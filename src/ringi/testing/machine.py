@@ -62,27 +62,23 @@ ASKS = st.builds(
     priority=st.sampled_from([None, "normal", "high"]),
 )
 TEXTS = ("返金", "refund", "ｒ1", "しま go", "40", "nowhere")
-FILTERS = st.one_of(
-    st.just({}),
-    st.fixed_dictionaries({"statuses": st.sampled_from([("pending",), ("completed", "expired"), ("cancelled",)])}),
-    st.fixed_dictionaries({"kind": st.sampled_from(["approval", "question"])}),
-    st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high"])}),
-    st.fixed_dictionaries({"assignee": PEOPLE}),
-    st.fixed_dictionaries({"assigned_or_claimed_by": PEOPLE}),
-    st.fixed_dictionaries(
-        {
-            "viewer": st.builds(
-                Viewer,
-                name=PEOPLE,
-                groups=st.sampled_from([(), ("boss",), ("legal", "boss")]),
-                deputy_for=st.sampled_from([(), (Viewer(name="ann", groups=("legal",)),)]),
-            )
-        }
+FILTER_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "statuses": st.sampled_from([("pending",), ("completed", "expired"), ("cancelled",)]),
+    "kind": st.sampled_from(["approval", "question"]),
+    "priority": st.sampled_from(["normal", "high"]),
+    "assignee": PEOPLE,
+    "assigned_or_claimed_by": PEOPLE,
+    "viewer": st.builds(
+        Viewer,
+        name=PEOPLE,
+        groups=st.sampled_from([(), ("boss",), ("legal", "boss")]),
+        deputy_for=st.sampled_from([(), (Viewer(name="ann", groups=("legal",)),)]),
     ),
-    st.fixed_dictionaries({"text": st.sampled_from(TEXTS)}),
-    st.just({"unexecuted": True}),
-    st.fixed_dictionaries({"ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)])}),
-)
+    "text": st.sampled_from(TEXTS),
+    "unexecuted": st.just(True),
+    "ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)]),
+}
+FILTERS = st.one_of(st.just({}), *(st.fixed_dictionaries({name: each}) for name, each in FILTER_VALUES.items()))
 QUERIES = st.builds(
     lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS
 )

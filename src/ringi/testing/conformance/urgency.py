@@ -191,14 +191,8 @@ class UrgencyConformance:
     @pytest.mark.parametrize(
         "cursor",
         [
-            *(
-                "nonsense",
-                "urgent:",
-                "urgent:1:due:2",
-                "urgent:1:soon:2:3:r",
-                "urgent:x:due:2:3:r",
-                "urgent:1:due:2:3:",
-            ),
+            *("nonsense", "urgent:", "urgent:1:due:2"),
+            *("urgent:1:soon:2:3:r", "urgent:x:due:2:3:r", "urgent:1:due:2:3:"),
             *("urgent:999999999999999999:due:2:3:r", "5:a:b", f"urgent:1:due:{'9' * 19}:3:r"),
             *("urgent:1:rank:32:3:r", "urgent:1:rank:-1:3:r", f"urgent:1:rank:{'9' * 18}:3:r"),
         ],
