@@ -117,14 +117,12 @@ class MailSettings(StrictModel):
             absences: The absences of its tenant.
         """
         of_tenant = [mailbox for mailbox in self.mailboxes if mailbox.tenant == request.tenant]
-        recipients = [mailbox for mailbox in of_tenant if mailbox.may_answer(request, absences)] or [
-            mailbox for mailbox in of_tenant if mailbox.admin
-        ]
+        recipients = [mailbox for mailbox in of_tenant if mailbox.may_answer(request, absences)]
+        recipients = recipients or [mailbox for mailbox in of_tenant if mailbox.admin]
         if not recipients:
             addressees = ", ".join(filter(None, (request.assignee, *request.groups))) or "everybody"
-            log.warning(
-                "nobody in RINGI_MAIL_TO may answer request %s, for %s; add them or an admin", request.id, addressees
-            )
+            what = "nobody in RINGI_MAIL_TO may answer request %s, for %s; add them or an admin"
+            log.warning(what, request.id, addressees)
         return recipients
 
     def mailbox(self, id: str) -> Mailbox | None:

@@ -126,10 +126,8 @@ def _endpoints(text: str) -> tuple[Endpoint, ...]:
             raise TypeError("it is not a list")
         endpoints = tuple(_endpoint(row) for row in rows)
     except (ValueError, TypeError, InvalidError) as error:
-        # The value holds secrets.
-        raise SettingError(
-            "RINGI_WEBHOOKS", "…", f"{error}; give a JSON list, or the path of a file with one"
-        ) from None
+        why = f"{error}; give a JSON list, or the path of a file with one"
+        raise SettingError("RINGI_WEBHOOKS", "…", why) from None  # The value holds secrets.
     names = [endpoint.name for endpoint in endpoints]
     if len(set(names)) < len(names):
         raise SettingError("RINGI_WEBHOOKS", ", ".join(names), "give each endpoint its own name")

@@ -29,9 +29,8 @@ def check_edited_arguments(schema: Schema | None, args: Mapping[str, object], ed
     """
     known = schema or {}
     names, others = schema_property_names(known), sorted(args.keys() - declared_properties(known))
-    if missing := [
-        FieldError(field_path("args", [name]), MISSING, "required") for name in others if name not in edited
-    ]:
+    missing = [FieldError(field_path("args", [name]), MISSING, "required") for name in others if name not in edited]
+    if missing:
         raise InvalidError(missing[:MAX_ERRORS])
     if names is not None and others:
         displayed = dict.fromkeys(others, True)

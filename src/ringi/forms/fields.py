@@ -251,9 +251,6 @@ class _Numeric(_Field):
             start = f" from {self.min}" if self.min else ""
             why = f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}"
             raise FieldValidationError("", why, "off_step", step=self.step)
-        return self._whole(number)
-
-    def _whole(self, number: int | float) -> int | float:
         # 5.0 and 5 are one JSON number; without this, an int field of a model would reject its own form's answer.
         if self.step is not None and self.step % 1 == 0 and number == int(number) and abs(number) < 2**53:
             return int(number)
@@ -322,9 +319,8 @@ class _Moment(_Field):
                 except ValueError as error:
                     raise FieldValidationError(part, str(error)) from None
         if len(bounds) == 2 and bounds["min"] > bounds["max"]:
-            raise FieldValidationError(
-                "min", f"{safe_repr(self.min)} is later than max {safe_repr(self.max)}: swap them"
-            )
+            why = f"{safe_repr(self.min)} is later than max {safe_repr(self.max)}: swap them"
+            raise FieldValidationError("min", why)
 
 
 class Date(_Moment):

@@ -60,9 +60,8 @@ class Form(StrictModel):
         seen: set[str] = set()
         for position, field in enumerate(self.fields):
             if field.name in seen:
-                raise FieldValidationError(
-                    f"fields[{position}].name", f"{safe_repr(field.name)} is the name of two fields: rename one"
-                )
+                why = f"{safe_repr(field.name)} is the name of two fields: rename one"
+                raise FieldValidationError(f"fields[{position}].name", why)
             seen.add(field.name)
         return self
 

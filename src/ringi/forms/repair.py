@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from ringi.base.validation import field_path, safe_repr
@@ -125,9 +126,5 @@ def _name_from_text(text: str) -> str:
 
 
 def _unique_name(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
+    names = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
