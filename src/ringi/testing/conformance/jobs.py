@@ -57,6 +57,12 @@ async def job_worker_running(
         await asyncio.gather(worker, return_exceptions=True)
 
 
+async def work_until(done: asyncio.Event, jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> None:
+    """Run a worker until an event, then shut it down gracefully."""
+    async with job_worker_running(jobs, handle, concurrency):
+        await done.wait()
+
+
 class JobsConformance:
     """Conformance tests of jobs. `jobs` is empty; `other` may be a second worker's instance on the same data."""
 
@@ -74,8 +80,7 @@ class JobsConformance:
         await other.submit(job_for_test("a"))
         handler = RecordingHandler()
 
-        async with job_worker_running(jobs, handler):
-            await handler.done.wait()
+        await work_until(handler.done, jobs, handler)
 
         assert handler.seen == [job_for_test("a")]
 
@@ -95,8 +100,7 @@ class JobsConformance:
         await jobs.submit(job_for_test("last"))
         handler = RecordingHandler(expected=2)
 
-        async with job_worker_running(jobs, handler, concurrency=1):
-            await handler.done.wait()
+        await work_until(handler.done, jobs, handler, concurrency=1)
 
         assert handler.keys == ["a", "last"]
 
@@ -219,8 +223,7 @@ class JobsConformance:
 
         for n in range(6 * MAX_CONCURRENT):
             await jobs.submit(job_for_test(f"job-{n}", concurrency_key="slow"))
-        async with job_worker_running(jobs, handle, 64):
-            await handler.done.wait()
+        await work_until(handler.done, jobs, handle, 64)
 
         assert handler.keys.index("job-0") < 4 * MAX_CONCURRENT
 
@@ -314,8 +317,7 @@ class JobsConformance:
 
         for n in range(6):
             await jobs.submit(job_for_test(f"job-{n}"))
-        async with job_worker_running(jobs, handle, concurrency=2):
-            await handler.done.wait()
+        await work_until(handler.done, jobs, handle, concurrency=2)
 
         assert most == 2
 
@@ -330,8 +332,7 @@ class JobsConformance:
             done.set()
 
         await jobs.submit(job_for_test("a"))
-        async with job_worker_running(jobs, handle):
-            await done.wait()
+        await work_until(done, jobs, handle)
 
         (first, began), (second, again), (third, ended) = tries
         assert (first, second, third) == (0, 1, 2)
@@ -406,8 +407,7 @@ class JobsConformance:
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
 
-        async with job_worker_running(other, handler):
-            await handler.done.wait()
+        await work_until(handler.done, other, handler)
 
         assert [(each.key, each.attempts) for each in handler.seen] == [("a", 1)]
 
@@ -421,8 +421,7 @@ class JobsConformance:
             done.set()
 
         await jobs.submit(job_for_test("a"))
-        async with job_worker_running(jobs, handle):
-            await done.wait()
+        await work_until(done, jobs, handle)
 
         assert called[1] - called[0] >= 0.29
 
@@ -436,8 +435,7 @@ class JobsConformance:
 
         await jobs.submit(job_for_test("later", partition_key="one"))
         await jobs.submit(job_for_test("now", partition_key="one"))
-        async with job_worker_running(jobs, handle):
-            await handler.done.wait()
+        await work_until(handler.done, jobs, handle)
 
         assert handler.keys == ["now"]
 
