@@ -195,9 +195,8 @@ class ListsConformance:
 
         assert await matching_request_ids(store, tenant="tenant-1", assignee="ann") == []
         assert await matching_request_ids(store, tenant="tenant-1", assignee="bob") == ["request-1"]
-        assert await matching_request_ids(store, tenant="tenant-1", viewer=Viewer(name="cat", groups=("boss",))) == [
-            "request-1"
-        ]
+        cat = Viewer(name="cat", groups=("boss",))
+        assert await matching_request_ids(store, tenant="tenant-1", viewer=cat) == ["request-1"]
 
     async def test_what_ended_leaves_the_list_of_what_is_pending(self, store: Store) -> None:
         asked = await store_request(store)
@@ -224,11 +223,8 @@ class ListsConformance:
                 await store.put(*asked.released("ann", NOON))
         await store_request(store, "bobs", assignee="bob")
 
-        assert await matching_request_ids(store, tenant="tenant-1", assigned_or_claimed_by="ann") == [
-            "claimed",
-            "both",
-            "assigned",
-        ]
+        mine = await matching_request_ids(store, tenant="tenant-1", assigned_or_claimed_by="ann")
+        assert mine == ["claimed", "both", "assigned"]
 
     async def test_only_what_ended_at_that_time_or_later_has_ended_since(self, store: Store) -> None:
         for n, name in enumerate(("before", "at", "after")):
@@ -241,11 +237,8 @@ class ListsConformance:
 
         assert await matching_request_ids(store, **since) == ["expired", "at", "after"]
         assert await matching_request_ids(store, **since, viewer=WITHOUT_GROUPS) == ["expired"]
-        assert await matching_request_ids(store, **since, viewer=Viewer(name="bob", groups=("finance", "legal"))) == [
-            "expired",
-            "at",
-            "after",
-        ]
+        bob = Viewer(name="bob", groups=("finance", "legal"))
+        assert await matching_request_ids(store, **since, viewer=bob) == ["expired", "at", "after"]
         assert await matching_request_ids(store, **since, statuses=("cancelled",)) == ["at", "after"]
 
     async def test_a_viewer_sees_what_is_open_to_all_assigned_or_offered_to_a_group(self, store: Store) -> None:
@@ -274,15 +267,12 @@ class ListsConformance:
         await store_request(store, "mine", by="ann", assignee="ann", groups=["legal", "finance"])
         await store_request(store, "passed-on", by="ann", assignee="bob")
         await store_request(store, "theirs", by="bob", assignee="bob")
-        seen: dict[str, Any] = {
-            "tenant": "tenant-1",
-            "viewer": Viewer(name="ann", groups=("legal", "finance", "legal")),
-        }
+        ann = Viewer(name="ann", groups=("legal", "finance", "legal"))
+        seen: dict[str, Any] = {"tenant": "tenant-1", "viewer": ann}
 
         assert await matching_request_ids(store, **seen) == ["passed-on", "ours", "mine"]
-        assert await matching_request_ids(store, **seen, statuses=("pending",), assigned_or_claimed_by="ann") == [
-            "mine"
-        ]
+        own = await matching_request_ids(store, **seen, statuses=("pending",), assigned_or_claimed_by="ann")
+        assert own == ["mine"]
         assert await matching_request_ids(store, **seen, assignee="bob") == ["passed-on"]
 
     async def test_no_name_passes_for_another(self, store: Store) -> None:
@@ -290,17 +280,14 @@ class ListsConformance:
         await store_request(store, "groups", groups=["to:ann", '", "to:ann', "all", "*"])
 
         assert await matching_request_ids(store, tenant="tenant-1", assignee="ann") == []
-        assert await matching_request_ids(store, tenant="tenant-1", viewer=Viewer(name="ann", groups=("ann", "x"))) == [
-            "all"
-        ]
+        ann = Viewer(name="ann", groups=("ann", "x"))
+        assert await matching_request_ids(store, tenant="tenant-1", viewer=ann) == ["all"]
 
     async def test_a_group_is_not_part_of_another_groups_name(self, store: Store) -> None:
         await store_request(store, groups=["legal-eu", 'quote"d', "a,b"])
 
-        assert (
-            await matching_request_ids(store, viewer=Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b")))
-            == []
-        )
+        parts = Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b"))
+        assert await matching_request_ids(store, viewer=parts) == []
         assert await matching_request_ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]
 
     async def test_counting_counts_all_pages(self, store: Store) -> None:
@@ -328,11 +315,10 @@ class ListsConformance:
         for seconds in (3, 1, 4, 2):
             await store_request(store, f"after-{seconds}", expires_in=seconds)
 
-        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND) == ["after-1", "after-2", "after-3"]
-        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND, limit=2) == ["after-1", "after-2"]
-        assert await matching_request_ids(store, expired_at=NOON + 3 * SECOND, tenant="tenant-1", limit=1) == [
-            "after-1"
-        ]
+        at = NOON + 3 * SECOND
+        assert await matching_request_ids(store, expired_at=at) == ["after-1", "after-2", "after-3"]
+        assert await matching_request_ids(store, expired_at=at, limit=2) == ["after-1", "after-2"]
+        assert await matching_request_ids(store, expired_at=at, tenant="tenant-1", limit=1) == ["after-1"]
 
     async def test_of_more_that_is_overdue_than_a_page_holds_each_tenant_has_a_share(self, store: Store) -> None:
         await store_request(store, "b", tenant="tenant-b", expires_in=9)
@@ -355,9 +341,8 @@ class ListsConformance:
 
         assert await matching_request_ids(store, unacknowledged=True) == ["ended"]
         assert sorted(await matching_request_ids(store, unsettled=True)) == ["ended", "pending", "stuck"]
-        assert sorted(
-            await matching_request_ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))
-        ) == ["ended", "stuck"]
+        cancelled = await matching_request_ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))
+        assert sorted(cancelled) == ["ended", "stuck"]
         assert await matching_request_ids(store, unsettled=True, thread_id="of nobody") == []
 
     async def test_unexecuted_is_what_was_approved_and_nobody_acknowledged(self, store: Store) -> None:

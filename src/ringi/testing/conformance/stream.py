@@ -121,16 +121,9 @@ class StreamConformance:
     async def test_items_are_replaced_at_once_and_the_numbering_goes_on(self, stream: Stream, other: Stream) -> None:
         await stream.append(KEY, stream_items_of_texts("a", "b", "c"), fence=2)
 
-        assert (
-            await other.replace(
-                KEY, [StreamItem({"text": "稟議\u0000"}, "node:7"), *stream_items_of_texts("d")], last=3
-            )
-            == 5
-        )
-        assert await stream.read(KEY) == [
-            StreamItem({"text": "稟議\u0000"}, "node:7", 4),
-            StreamItem({"text": "d"}, None, 5),
-        ]
+        own = {"text": "稟議\u0000"}
+        assert await other.replace(KEY, [StreamItem(own, "node:7"), *stream_items_of_texts("d")], last=3) == 5
+        assert await stream.read(KEY) == [StreamItem(own, "node:7", 4), StreamItem({"text": "d"}, None, 5)]
         assert await stream.append(KEY, stream_items_of_texts("e"), fence=2) == 6
         assert await read_stream_texts(other, after=4) == [(5, "d"), (6, "e")]
         assert await stream.replace(KEY, [], last=6) == 6
@@ -194,10 +187,8 @@ class StreamConformance:
         assert await stream.read(Key("a:b", "c")) == []
 
     async def test_appends_at_once_get_different_numbers_and_stay_whole(self, stream: Stream, other: Stream) -> None:
-        both = (stream, other)
-        await asyncio.gather(
-            *(both[n % 2].append(KEY, stream_items_of_texts(f"{n}a", f"{n}b"), fence=1) for n in range(20))
-        )
+        items = [stream_items_of_texts(f"{n}a", f"{n}b") for n in range(20)]
+        await asyncio.gather(*((stream, other)[n % 2].append(KEY, each, fence=1) for n, each in enumerate(items)))
 
         seen = await read_stream_texts(stream)
 
