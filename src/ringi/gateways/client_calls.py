@@ -248,22 +248,14 @@ class ClientAsker(InboxAsker):
         action, session = question.action, self._gate.session
         if action is None:
             return question
-        view = call_view(action.name, action.args, session.folder)
-        allowed = question.resolved_allowed
-        is_own_title = question.title != f"Run {action.name}?"
-        return question_with_schema(
-            question.model_copy(
-                update={
-                    "title": question.title if is_own_title else view.title,
-                    "wording": question.wording if is_own_title else view.wording,
-                    "display": view.display or None,
-                    "context": {**question.context, **session.context},
-                    "thread_id": session.thread_id,
-                    "allowed": allowed if self._gate.can_edit else tuple(each for each in allowed if each != "edit"),
-                }
-            ),
-            self._schema,
-        )
+        view, allowed = call_view(action.name, action.args, session.folder), question.resolved_allowed
+        if not self._gate.can_edit:
+            allowed = tuple(each for each in allowed if each != "edit")
+        more: dict[str, Any] = {"display": view.display or None, "thread_id": session.thread_id, "allowed": allowed}
+        more["context"] = {**question.context, **session.context}
+        if question.title == f"Run {action.name}?":
+            more |= {"title": view.title, "wording": view.wording}
+        return question_with_schema(question.model_copy(update=more), self._schema)
 
     async def check_pauses(self, *, is_gated: bool) -> None:
         await self._gate.check_pauses(is_gated=is_gated)

@@ -128,11 +128,9 @@ class Elicitation:
         # A person who declines the form in a client may still answer the request elsewhere.
         if result.action != "accept" or result.content is None:
             return
-        body: dict[str, Any]
+        body: dict[str, Any] = {"decision": "approve", "data": result.content}
         if self._request.kind == "question":
             body = {"decision": "respond", "message": result.content.get(KEY)}
-        else:
-            body = {"decision": "approve", "data": result.content}
         await self._requests.answer(self._request.id, Answer.parse({**body, "digest": self._request.digest}))
 
 

@@ -158,14 +158,10 @@ class McpHandler:
             await send(message)
 
         while len(sessions) >= MAX_OWN_SESSIONS and MCP_SESSION_ID_HEADER not in Headers(scope=scope):
-            await self._end_session(sessions.popitem(last=False)[0], scope)
+            headers = [(MCP_SESSION_ID_HEADER.encode(), sessions.popitem(last=False)[0].encode())]
+            end = {**scope, "method": "DELETE", "headers": headers}
+            await self._manager.handle_request(end, end_of_empty_body, send_nothing)
         await self._manager.handle_request(scope, receive, send_and_note)
-
-    async def _end_session(self, id: str, scope: Scope) -> None:
-        headers = [(MCP_SESSION_ID_HEADER.encode(), id.encode())]
-        await self._manager.handle_request(
-            {**scope, "method": "DELETE", "headers": headers}, end_of_empty_body, send_nothing
-        )
 
     async def _run(self) -> None:
         async with self._manager.run():
