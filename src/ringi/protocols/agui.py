@@ -239,7 +239,7 @@ class AguiRoutes:
                 has_begun = True
                 data = plain_json_bytes(with_run_id(event, context.run_id))
                 await connection.write(encode_sse(data, id=str(item.number)))
-                await self._correct(connection, context, thread, message, item)
+                await self._correct(connection, context, message, item)
                 if event["type"] in ENDS:
                     return
         await connection.write(encode_agui_events(*cancellation_events(thread.id, context.run_id, has_begun)))
@@ -278,23 +278,18 @@ class AguiRoutes:
                 pause = item.event if interrupts_of_pause(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
                     await connection.write(encode_agui_events(item.event))
-                    await self._correct(connection, context, thread, message, item)
+                    await self._correct(connection, context, message, item)
         return agui_event_json(cancellation_events(thread.id, context.run_id, has_begun=True)[0])
 
     async def _correct(
-        self,
-        connection: StreamConnection,
-        context: AguiContext,
-        thread: Thread,
-        message: ChatMessageBuilder,
-        item: StreamItem,
+        self, connection: StreamConnection, context: AguiContext, message: ChatMessageBuilder, item: StreamItem
     ) -> None:
         """Once a superseded text that was shown has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
         about = item.event.get("messageId", superseded_message_id(item.event)) if is_over else None
-        if about in message.superseded - message.open_texts:
-            runs = await self._runs(thread, item.number + 1)
-            snapshot = messages_snapshot_event(runs, ImageLocation(context.base, thread.id))
+        if context.thread and about in message.superseded - message.open_texts:
+            runs = await self._runs(context.thread, item.number + 1)
+            snapshot = messages_snapshot_event(runs, ImageLocation(context.base, context.thread.id))
             await connection.write(encode_agui_events(snapshot))
 
     async def _bind_calls(self, context: AguiContext, message: ChatMessageBuilder, event: AguiEvent) -> AguiEvent:

@@ -43,7 +43,10 @@ def answer_from_agent_inbox(request: Request, response: JsonObject) -> JsonObjec
     """Return Agent Inbox's `HumanResponse` as an answer."""
     match response.get("type"):
         case "accept":
-            refuse_other_args(request, response.get("args"))
+            content = request_as_interrupt_content(request)
+            if response.get("args") not in (None, {"action": content.action, "args": content.args}):
+                why = "the arguments differ from the displayed ones: load the thread again"
+                raise InvalidError.of(f"{RESUME}.args", why)
             return approval_of_served_content(request)
         case "edit":
             return edit_from_client(request, edited_call_from_client(response.get("args"), "action", f"{RESUME}.args"))
@@ -66,7 +69,10 @@ def answer_from_langchain(request: Request, decision: JsonObject) -> JsonObject:
                 return answer_from_text(request, action["args"][ANSWER])
             return edit_from_client(request, action)
         case "reject":
-            return {"decision": "reject", "message": client_text_or_none(decision.get("message"))}
+            message = decision.get("message")
+            if not isinstance(message, str | None):
+                raise InvalidError.of(f"{RESUME}.message", "send text")
+            return {"decision": "reject", "message": message or None}
         case other:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
@@ -103,25 +109,11 @@ def answer_from_text(request: Request, text: object) -> JsonObject:
     return {"decision": decision, "message": text}
 
 
-def refuse_other_args(request: Request, args: object) -> None:
-    """Raise `InvalidError` if the accepted arguments differ from the served ones."""
-    content = request_as_interrupt_content(request)
-    if args is not None and args != {"action": content.action, "args": content.args}:
-        raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
-
-
 def edited_call_from_client(call: object, name: str, field: str) -> JsonObject:
     """Return an edited call as its action and arguments."""
     if not isinstance(call, dict) or not isinstance(call.get(name), str) or not isinstance(call.get("args"), dict):
         raise InvalidError.of(field, f"send an object with {name} and args")
     return {"action": call[name], "args": call["args"]}
-
-
-def client_text_or_none(value: object) -> str | None:
-    """Return text, None for nothing; raises `InvalidError` for anything else."""
-    if value is not None and not isinstance(value, str):
-        raise InvalidError.of(f"{RESUME}.message", "send text")
-    return value or None
 
 
 def form_data_from_client(request: Request, answers: JsonObject) -> JsonObject:
