@@ -86,7 +86,7 @@ async def store_request(store: Store, id: str = "request-1", **arguments: Any) -
     return await store_change(store, a_request(id, **arguments))
 
 
-async def store_change(store: Store, change: tuple[R, Event]) -> R:
+async def store_change(store: Store, change: tuple[R, Event | None]) -> R:
     """Store a record with its event, and return the record.
 
     Args:

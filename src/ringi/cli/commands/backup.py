@@ -75,11 +75,10 @@ def restore(
         if old_store and is_empty:
             old_store.unlink()
             old_store = None
-    kept = str(old_store) if old_store else None
     text = cli_text("backed_up", file=target, count=count)
-    if kept:
-        text += cli_text("old_store", file=kept)
-    print_json_or_text({"file": str(target), "events": count, "kept": kept}, text, json_)
+    if old_store:
+        text += cli_text("old_store", file=old_store)
+    print_json_or_text({"file": str(target), "events": count, "kept": str(old_store) if old_store else None}, text, json_)
 
 
 def show_copy_progress(report: Report) -> copies.Progress:

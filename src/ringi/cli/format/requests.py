@@ -117,7 +117,9 @@ def _ending(request: Request, events: Sequence[Event]) -> str:
 def _deciders(request: Request, response: Response) -> str:
     """Return the names of all who decided, with those for whom deputies did."""
     digest = response.authorised_digest
-    votes = [vote for vote in request.votes if response.voters and vote.authorised_digest == digest]
+    votes: list[Vote | Response] = [
+        vote for vote in request.votes if response.voters and vote.authorised_digest == digest
+    ]
     return cli_text("and").join(map(_voter, votes or [response]))
 
 
@@ -193,7 +195,7 @@ def voting_text(request: Request) -> list[str]:
     parts = [cli_text("unanswerable")] if request.unanswerable else []
     parts += [held_answer_text(request), *(_vote(vote) for vote in request.votes)]
     stages: list[str] = []
-    for stage in request.missing:
+    for stage in request.missing or ():
         names = cli_text("or").join(map(escape_hidden_characters, stage.groups))
         stages.append(cli_text("votes_of" if stage.groups else "votes", count=stage.count, names=names))
     if stages:

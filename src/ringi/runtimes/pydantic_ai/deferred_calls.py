@@ -131,8 +131,8 @@ def deferred_call_for_tool(part: ToolCallPart, turn: str, rewrites: Rewrites | N
     """Return a call, with the arguments that its tool would get."""
     rewrite = (rewrites or {}).get(part.tool_call_id)
     args = rewrite.after if rewrite else parse_call_arguments(part.args)
-    shown = {"arguments": part.args} if args is None else args
-    return ToolCall(deferred_question_id(part, turn), part.tool_call_id, part.tool_name, shown)
+    args = {"arguments": part.args} if args is None else args
+    return ToolCall(deferred_question_id(part, turn), part.tool_call_id, part.tool_name, args)
 
 
 def deferred_call_results(

@@ -62,8 +62,8 @@ class PydanticAIOutputWriter:
     def tool_call(self, part: Any) -> None:
         """Write a call of a tool."""
         args = parse_call_arguments(part.args)
-        shown = {"arguments": part.args} if args is None else args
-        self._out.tool_call(part.tool_call_id, part.tool_name, storable_json_text(shown))
+        args = {"arguments": part.args} if args is None else args
+        self._out.tool_call(part.tool_call_id, part.tool_name, storable_json_text(args))
 
     def close(self) -> None:
         """End the messages that a model has not ended."""

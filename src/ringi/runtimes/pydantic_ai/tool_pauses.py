@@ -229,10 +229,10 @@ def gives_other_arguments(
 ) -> bool:
     """Return whether the framework gives a tool other arguments than `tool_args` for these, or refuses these."""
     try:
-        given = tool.args_validator.validate_python(args, context=ctx.validation_context)
+        validated = tool.args_validator.validate_python(args, context=ctx.validation_context)
     except ValidationError:
         return True
-    return arguments_without_defaults(given) != arguments_without_defaults(tool_args)
+    return arguments_without_defaults(validated) != arguments_without_defaults(tool_args)
 
 
 def arguments_without_defaults(value: Any) -> object:

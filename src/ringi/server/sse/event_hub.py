@@ -96,8 +96,10 @@ class EventHub:
 
     async def check(self, tenant: str, after: Position) -> None:
         """Raise `InvalidError` for an invalid or future position."""
-        read_next = partial(self._store.events, after, 1, tenant=tenant)
-        if not after or await self._single_flight.read((tenant, after), read_next):
+        if not after:
+            return
+        later = await self._single_flight.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
+        if later:
             return
         tail = await self._store.tail()
         while after != tail and not await self._store.events(after, 1):
