@@ -34,7 +34,7 @@ def decide_request(
     refuse_weak_sign_in(request, by)
     if answer.override:
         refuse_override(request, by)
-    refuse_other_people(request, by, f"{ONE_OF_THEM}, or a reason in `override`")
+    refuse_other_people(request, by, "give the name of one of them, and their groups, or a reason in `override`")
     data = check_answer_data(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
     others = tuple(each for each in request.votes if each.subject != by.identity)

@@ -160,8 +160,8 @@ def _write(call: _Call) -> CallView | None:
     is_cell = "notebook" in call.tool
     before = "" if is_cell or call.folder is None else _content_below(call.folder, path) or ""
     place = _relative(path, call.folder)
-    code = "edit_file" if before or is_cell else "write_file"
-    title = Sentence(code=code, params={"path": _label(place, MAX_NAME)})
+    named = {"path": _label(place, MAX_NAME)}
+    title = Sentence(code="edit_file" if before or is_cell else "write_file", params=named)
     return _view(title, [_diff(_label(place, MAX_LABEL), before, content, call.room)])
 
 

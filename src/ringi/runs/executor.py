@@ -209,8 +209,14 @@ def unread_answers_message(
         "started": ", ".join([*(f"step {step!r}" for step in steps), *error.started]) or "–",
         **dict.fromkeys(("tool", "step"), repr(error.place)),
     }
-    codes = {"ungated": "gate_missing", "changed": "call_changed", "skipped": "review_skipped"}
-    return reason_of(codes.get(error.cause, "answer_unread"), **values)
+    match error.cause:
+        case "ungated":
+            return reason_of("gate_missing", **values)
+        case "changed":
+            return reason_of("call_changed", **values)
+        case "skipped":
+            return reason_of("review_skipped", **values)
+    return reason_of("answer_unread", **values)
 
 
 def answers_read_by_agent(

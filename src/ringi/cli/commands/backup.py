@@ -78,7 +78,8 @@ def restore(
     text = cli_text("backed_up", file=target, count=count)
     if old_store:
         text += cli_text("old_store", file=old_store)
-    print_json_or_text({"file": str(target), "events": count, "kept": str(old_store) if old_store else None}, text, json_)
+    aside = str(old_store) if old_store else None
+    print_json_or_text({"file": str(target), "events": count, "kept": aside}, text, json_)
 
 
 def show_copy_progress(report: Report) -> copies.Progress:

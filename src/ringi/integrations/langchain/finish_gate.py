@@ -106,8 +106,8 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
                 raise SettingError(name, value, "use at least 1")
         self._max_rounds, self._anew = max_rounds, anew
         self._max_calls = max_calls or DEFAULT_CALLS
-        code = "call_limit" if max_calls else "default_call_limit"
-        self._call_limit = Sentence(code=code, params={"calls": self._max_calls})
+        params = {"calls": self._max_calls}
+        self._call_limit = Sentence(code="call_limit" if max_calls else "default_call_limit", params=params)
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
         """Return the list of middleware with the gate first; errors of the other middleware also lead to the gate.
@@ -209,11 +209,12 @@ class FinishGateQuestion:
         return verdict
 
     def _title(self) -> Sentence:
-        code, task = "stopped" if "reason" in self._context else "finished", " ".join(self._context["task"].split())
+        is_stopped, task = "reason" in self._context, " ".join(self._context["task"].split())
         if not task:
-            return Sentence(code=f"{code}_untitled")
-        used = len(sentences_text([Sentence(code=code, params={"task": ""})]))
-        return Sentence(code=code, params={"task": task[: MAX_TITLE - used]})
+            return Sentence(code="stopped_untitled" if is_stopped else "finished_untitled")
+        title = Sentence(code="stopped" if is_stopped else "finished", params={"task": ""})
+        used = len(sentences_text([title]))
+        return title.model_copy(update={"params": {"task": task[: MAX_TITLE - used]}})
 
     def _verdict(self, response: Response) -> FinishVerdict | None:
         if response.decision == "reject":
