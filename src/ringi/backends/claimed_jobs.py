@@ -94,7 +94,7 @@ class ClaimedJobs(Jobs):
 
     @abstractmethod
     async def _finish(self, job: Job) -> bool:
-        """Delete a finished job, and return whether its partition may have another one that is due."""
+        """Delete a finished job, and return whether another one of its partition or concurrency key may be due."""
 
     @abstractmethod
     async def _free(self, job: Job, seconds: float) -> None:
@@ -218,8 +218,8 @@ class ClaimedJobs(Jobs):
         except RingiError as error:
             log.warning("job %s will run again when its claim expires: %s", job.key, error)
             return True
-        # A claim at the same time may have found a newer job whose partition was still taken.
-        return has_more or bool(job.concurrency_key) or self._begun_claims > ended_claims
+        # A claim at the same time may have found a newer job whose partition or concurrency key was still taken.
+        return has_more or self._begun_claims > ended_claims
 
     async def _keep_renewing(self, pool: HandlerJobs) -> None:
         while True:

@@ -93,8 +93,9 @@ class Request(RequestData):
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
     ) -> Request:
+        known, own = type(ask).model_fields, cls.model_fields
         # An unknown field of the agent may have the name of a request's field: keep only fields with other names.
-        fields = {name: value for name, value in ask if (name in type(ask).model_fields) == (name in cls.model_fields)}
+        fields = {name: value for name, value in ask if (name in known) == (name in own)}
         client = ask.context.get(CLIENT)
         asker = client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by
         fields |= {
@@ -123,8 +124,9 @@ class Request(RequestData):
             template: The real request; nobody waits for the answer to the check.
             check: What is wrong with it.
         """
-        copied = template.model_dump(include={"starter", "asker_subject", "starter_subject", "agent", "unanswerable"})
-        asked = cls._new(ask, copied | {"check": check}, id, now, template.asked_by, template.tenant)
+        copied = ("starter", "asker_subject", "starter_subject", "agent", "unanswerable")
+        more = {name: getattr(template, name) for name in copied} | {"check": check}
+        asked = cls._new(ask, more, id, now, template.asked_by, template.tenant)
         return asked.created("created", template.asked_by or SYSTEM)
 
     @classmethod

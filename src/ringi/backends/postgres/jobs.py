@@ -26,6 +26,9 @@ RENEW = f"UPDATE jobs SET claimed_until = clock_timestamp() + $3::interval WHERE
 FINISH = f"""
 DELETE FROM jobs WHERE key IN ({OWN}) RETURNING key, EXISTS (
   SELECT FROM jobs AS other WHERE other.lane = jobs.lane AND other.key <> jobs.key AND other.run_at <= clock_timestamp()
+) OR EXISTS (
+  SELECT FROM jobs AS other WHERE other.concurrency_key = jobs.concurrency_key AND other.run_at <= clock_timestamp()
+  AND (other.claimed_until IS NULL OR other.claimed_until <= clock_timestamp())
 )
 """
 FREE = """

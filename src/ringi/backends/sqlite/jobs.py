@@ -64,7 +64,10 @@ SELECT kind, concurrency_key, sum(NOT running AND tries = 0), sum(running), sum(
 FROM (SELECT kind, concurrency_key, tries, coalesce(claimed_until > :now, 0) AS running FROM jobs)
 WHERE concurrency_key IS NOT NULL GROUP BY kind, concurrency_key
 """
-OTHERS = "SELECT 1 FROM jobs WHERE lane = ? AND key <> ? AND run_at <= ? LIMIT 1"
+OTHERS = """
+SELECT 1 FROM jobs WHERE (lane = :lane OR concurrency_key = :shared) AND run_at <= :now
+  AND (claimed_until IS NULL OR claimed_until <= :now) LIMIT 1
+"""
 FORGET = """
 DELETE FROM workers WHERE until <= :now AND name <> :worker AND (until <= :oldest OR offers = :offers)
 """
@@ -131,8 +134,8 @@ class SqliteJobs(ClaimedJobs):
     async def _finish(self, job: Job) -> bool:
         def change(connection: sqlite3.Connection) -> bool:
             connection.execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))
-            others = connection.execute(OTHERS, (job.partition_key, job.key, now_in_microseconds()))
-            return others.fetchone() is not None
+            about = {"lane": job.partition_key, "shared": job.concurrency_key, "now": now_in_microseconds()}
+            return connection.execute(OTHERS, about).fetchone() is not None
 
         return await self._database.write(change)
 

@@ -90,6 +90,8 @@ class LoadedRevocations:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
         if not self._is_loaded:
             raise UnavailableError("the revoked tokens have not been loaded yet")
+        if not self._marks and not self._revoked_until:
+            return False
         holders: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
         end = max(self._revoked_until.get(each, -math.inf) for each in holders)
         return metadata.at <= end or not self._marks.isdisjoint((metadata.mark, metadata.parent))
