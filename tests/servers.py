@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -103,6 +104,27 @@ class MortalPostgres:
     def close(self) -> None:
         """End it."""
         self._stack.close()
+
+
+@contextlib.contextmanager
+def pgbouncer(url: str, mode: str) -> Iterator[str]:
+    """Give the URL of a PgBouncer before a PostgreSQL, with Debian's settings but for those named here.
+
+    Args:
+        url: The server.
+        mode: The `pool_mode`: `session`, `transaction` or `statement`.
+    """
+    program = _first(_of_path("pgbouncer"), "PgBouncer (Debian's package pgbouncer)", "PATH", ["pgbouncer"])
+    server, port = urlsplit(url), free_port()
+    with _folder("ringi-pgbouncer-") as folder:
+        settings = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "any"}
+        settings |= {"pool_mode": mode, "default_pool_size": 100, "max_client_conn": 1000, "admin_users": "postgres"}
+        databases = f"postgres = host=127.0.0.1 port={server.port} user=postgres dbname={server.path[1:]}"
+        lines = ["[databases]", databases, "[pgbouncer]", *(f"{name} = {value}" for name, value in settings.items())]
+        (folder / "pgbouncer.ini").write_text("\n".join(lines) + "\n")
+        # It refuses to run as root.
+        with _running([program, folder / "pgbouncer.ini"], folder, _says("process up"), **_unprivileged()):
+            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
 
 
 def _copied(source: Path, target: Path) -> None:

@@ -131,7 +131,10 @@ class LangGraphRunSender:
         return []
 
     async def _values_with_request(self) -> bytes:
-        """Return the values with the reader's current request, and record that it was served."""
+        """Return the values with the reader's current request; it is served only once the thread is read.
+
+        Otherwise an answer that is sent twice would count for the next question.
+        """
         waiting = (await self._started.access.look(self._started.thread_id)).waiting
         answered_request = self._started.answered_request
         if waiting is None or (answered_request and waiting.id == answered_request.id):
