@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 import jwt
@@ -261,12 +261,12 @@ def load_signing_secret(path: Path) -> str:
     """Return the secret in a file; concurrent processes that create it get the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Only its owner can read a temporary file, under either name.
-        with NamedTemporaryFile("w", prefix=f".{path.name}-", dir=path.parent) as draft:
-            draft.write(secrets.token_hex(32))
-            draft.flush()
-            with suppress(FileExistsError):
-                path.hardlink_to(draft.name)
+        # Closed before it is linked: Windows locks open files.
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder, suppress(FileExistsError):
+            draft = Path(folder, path.name)
+            draft.touch(0o600)
+            draft.write_text(secrets.token_hex(32))
+            path.hardlink_to(draft)
     return path.read_text().strip()
 
 
