@@ -208,7 +208,8 @@ def test_a_stored_reason_is_recognized_with_its_values(code: str) -> None:
 
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
 @pytest.mark.parametrize(
-    "name", ["problems", "decision", "fields", "types", "sentences", "reasons", "names", "details"]
+    "name",
+    ["problems", "decision", "fields", "types", "sentences", "reasons", "names", "details", "answers", "sign_in"],
 )
 def test_the_languages_have_the_same_texts_with_the_same_placeholders(name: str, language: Language) -> None:
     english, other = section(name), section(name, language)

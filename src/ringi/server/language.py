@@ -7,39 +7,13 @@ from operator import itemgetter
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from ringi.base.texts import LANGUAGES, Language
-
-TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "approved": "Your answer is recorded.",
-        "edited": "Your changed answer is recorded.",
-        "rejected": "Your rejection is recorded.",
-        "voted": "Your vote is recorded. More people must agree.",
-        "held": "Your answer is recorded, and takes effect in a moment.",
-        "waits_for_others": "Another person still has to answer here.",
-    },
-    "ja": {
-        "approved": "回答を記録しました。",
-        "edited": "変更した回答を記録しました。",
-        "rejected": "「いいえ」という回答を記録しました。",
-        "voted": "投票を記録しました。ほかの人の同意も必要です。",
-        "held": "回答を記録しました。まもなく確定します。",
-        "waits_for_others": "ほかの人の回答を待っているものがあります。",
-    },
-    "zh": {
-        "approved": "已记录您的回答。",
-        "edited": "已记录您修改后的回答。",
-        "rejected": "已记录您的拒绝。",
-        "voted": "已记录您的投票，还需要其他人同意。",
-        "held": "已记录您的回答，稍后生效。",
-        "waits_for_others": "有一个问题正在等待其他人回答。",
-    },
-}
+from ringi.base.texts import LANGUAGES, Language, text_catalogue
 
 
 def server_texts_for_caller(scope: Scope) -> dict[str, str]:
     """Return the texts in the caller's preferred available language, else in English."""
-    return TEXTS[language_for(scope)]
+    texts: dict[str, str] = text_catalogue(language_for(scope))["answers"]
+    return texts
 
 
 def language_for(scope: Scope) -> Language:

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from ringi.base.bounded import Bounded
-from ringi.base.texts import error_code
+from ringi.base.texts import error_code, text_catalogue
 from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, server_base_path, set_session
@@ -171,35 +171,6 @@ class SignInRoutes:
         return self._own_address(http).startswith("https:")
 
 
-TEXTS = {
-    "en": {
-        "title": "You are not signed in",
-        "failed": "The sign-in did not succeed. Try again. If it fails again, give the text below to your "
-        "administrator.",
-        "stranger": "Your account may not use Ringi. Ask your administrator for access, and give them the text below.",
-        "unavailable": "Your organisation's sign-in cannot be reached. Try again in a moment.",
-        "again": "Try again",
-        "back": "Back to Ringi",
-    },
-    "ja": {
-        "title": "サインインしていません",
-        "failed": "サインインできませんでした。もう一度お試しください。"
-        "解決しない場合は、下のコードと時刻を管理者に伝えてください。",
-        "stranger": "このアカウントでは Ringi を利用できません。下のコードを添えて、管理者に利用を申請してください。",
-        "unavailable": "組織のサインインに接続できません。しばらくしてからもう一度お試しください。",
-        "again": "もう一度試す",
-        "back": "Ringi に戻る",
-    },
-    "zh": {
-        "title": "您尚未登录",
-        "failed": "登录未成功，请重试。如果仍然失败，请将下面的代码和时间告知管理员。",
-        "stranger": "您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的代码。",
-        "unavailable": "无法连接组织的登录服务，请稍后重试。",
-        "again": "重试",
-        "back": "返回 Ringi",
-    },
-}
-
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>{title} · Ringi</title>
@@ -218,7 +189,7 @@ def sign_in_error_response(http: HttpRequest, error: RingiError) -> HttpResponse
     if "text/html" not in http.headers.get("accept", ""):
         raise error
     language, base, problem = language_for(http.scope), server_base_path(http.scope), problem_response(error)
-    page = TEXTS[language]
+    page: dict[str, str] = text_catalogue(language)["sign_in"]
     why = page[{403: "stranger", 503: "unavailable"}.get(problem.status_code, "failed")]
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
     log.warning("sign-in failed (%s): %s", error_code(error), error)
