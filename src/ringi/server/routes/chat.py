@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from fastapi import FastAPI, Query
@@ -79,18 +80,24 @@ class ChatMessage(StrictModel):
         raise InvalidError.of("messages", f"the message does not show request {id!r}: send it as you received it")
 
 
+class StreamFormat(NamedTuple):
+    """What the query and the language of a caller select."""
+
+    hold: bool
+    """True to keep the stream open while only tool approvals are pending."""
+    sdk: Sdk
+    others_text: str
+    """The text stating that other people are asked."""
+
+
 class ChatContext(NamedTuple):
     """One run that a client follows."""
 
     caller: Principal
     thread: Thread
+    format: StreamFormat
     after: int = 0
     """The position up to which the client has received the stream."""
-    hold: bool = False
-    """True to keep the stream open while only tool approvals are pending."""
-    sdk: Sdk = NEWEST
-    others_text: str = ""
-    """The text stating that other people are asked."""
 
 
 class ChatRoutes:
@@ -114,63 +121,42 @@ class ChatRoutes:
         return StreamOpening(lambda connection: self._feed(connection, context))
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
-        caller, sdk = self._auth.caller(http.scope), ai_sdk_version(http.scope)
+        caller, format = self._auth.caller(http.scope), stream_format(http.scope)
         try:
             thread = await self._conversations.thread(caller, http.path_params["id"])
         except NotFoundError:
             # `useChat` requests the stream of a chat that has only just received its id, and treats 404 as a failure.
-            thread = None
-        if thread is None or not thread.is_live:
             return None
-        return ChatContext(
-            caller,
-            thread,
-            hold=wants_stream_held_open(http.scope),
-            sdk=sdk,
-            others_text=server_texts_for_caller(http.scope)["waits_for_others"],
-        )
+        return ChatContext(caller, thread, format) if thread and thread.is_live else None
 
     async def _turn(self, http: HttpRequest) -> ChatContext:
-        caller, sdk = self._auth.caller(http.scope), ai_sdk_version(http.scope)
+        caller, format = self._auth.caller(http.scope), stream_format(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parse_body(ChatTurn, body, extra="allow")
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
         thread = await self._conversations.thread(caller, turn.id)
         if newest.role == "user":
-            context = ChatContext(caller, await self._start(http, turn, newest, thread, http.query_params.get("agent")))
-        else:
-            context = await self._apply_approvals(caller, turn, newest, thread, channel_of(http.scope))
-        return context._replace(
-            hold=wants_stream_held_open(http.scope),
-            sdk=sdk,
-            others_text=server_texts_for_caller(http.scope)["waits_for_others"],
-        )
+            return ChatContext(caller, await self._start(http, turn, newest, thread), format)
+        # The message has answers; they are those of the caller, under the digest that was shown.
+        if thread is None or newest.id != thread.run_id:
+            what = f"message {newest.id!r} is not the newest of thread {turn.id!r}: reload the chat"
+            raise RefusalError(409, "not_newest", what)
+        after = (newest.metadata or {}).get("after")
+        if not isinstance(after, int):
+            raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
+        for approval in newest.approvals:
+            await self._answer(caller, turn.id, newest, approval, channel_of(http.scope))
+        return ChatContext(caller, thread, format, after)
 
-    async def _start(
-        self, http: HttpRequest, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, agent_name: str | None
-    ) -> Thread:
+    async def _start(self, http: HttpRequest, turn: ChatTurn, sent: ChatMessage, thread: Thread | None) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
         # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
         id = sent.id if is_first else f"{sent.id}~{uuid.uuid4().hex[:8]}"
-        agent_name = turn.agent or agent_name
+        agent_name = turn.agent or http.query_params.get("agent")
         agent = await choose_chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
         content = parse_user_message(sent.parts)
         poll, input = LongPoll(self._auth, self._streams, http.scope), user_text_as_run_input(content.text, id)
         return await self._conversations.begin(poll, thread, turn.id, agent, input, content.images)
-
-    async def _apply_approvals(
-        self, caller: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
-    ) -> ChatContext:
-        """Apply the answers in the message, as the caller and under the digest that was shown."""
-        if thread is None or message.id != thread.run_id:
-            what = f"message {message.id!r} is not the newest of thread {turn.id!r}: reload the chat"
-            raise RefusalError(409, "not_newest", what)
-        after = (message.metadata or {}).get("after")
-        if not isinstance(after, int):
-            raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
-        for approval in message.approvals:
-            await self._answer(caller, turn.id, message, approval, channel)
-        return ChatContext(caller, thread, after)
 
     async def _answer(
         self, caller: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
@@ -189,7 +175,7 @@ class ChatRoutes:
     async def _feed(self, connection: StreamConnection, context: ChatContext) -> None:
         connection.goodbye = STOPPING
         key, run_id = context.thread.key, str(context.thread.run_id)
-        message = ChatMessageBuilder(run_id, key.id, context.thread.agent, context.sdk)
+        message = ChatMessageBuilder(run_id, key.id, context.thread.agent, context.format.sdk)
         await connection.write(encode_parts([message.start()]))
         reason, after = "stop", context.after
         async for items in run_output(self._backend, key, run_id, connection.turns):
@@ -200,15 +186,14 @@ class ChatRoutes:
                 after = item.number
             if parts:
                 await connection.write(encode_parts(parts))
-            if not items and message.is_for_the_client and not context.hold:
+            if not items and message.is_for_the_client and not context.format.hold:
                 reason = "tool-calls"
-                await connection.write(encode_parts(message.waits_for_others(context.others_text, after)))
+                await connection.write(encode_parts(message.waits_for_others(context.format.others_text, after)))
                 break
         else:
             thread = await self._backend.store.get(Thread, *key)
-            await connection.write(
-                encode_parts([*await self._waiting_parts(context.caller, message), *message.end(thread)])
-            )
+            last = await self._request_parts(context.caller, message, list(message.waiting))
+            await connection.write(encode_parts([*last, *message.end(thread)]))
         # One before the pause: its requests are sent again with their results.
         await connection.write(encode_parts([message.finish(reason, after - 1)]) + DONE)
         connection.goodbye = b""
@@ -218,12 +203,9 @@ class ChatRoutes:
         self, caller: Principal, message: ChatMessageBuilder, event: dict[str, Any]
     ) -> list[MessagePart]:
         """Return the requests of a pause, followed by their results."""
-        if event["type"] == "RUN_STARTED":
-            return await self._waiting_parts(caller, message)
-        return await self._request_parts(caller, message, [interrupt["id"] for interrupt in interrupts_of_pause(event)])
-
-    async def _waiting_parts(self, caller: Principal, message: ChatMessageBuilder) -> list[MessagePart]:
-        return await self._request_parts(caller, message, list(message.waiting))
+        paused = [interrupt["id"] for interrupt in interrupts_of_pause(event)]
+        ids = list(message.waiting) if event["type"] == "RUN_STARTED" else paused
+        return await self._request_parts(caller, message, ids)
 
     async def _request_parts(
         self, caller: Principal, message: ChatMessageBuilder, ids: Sequence[str]
@@ -246,19 +228,14 @@ def may_answer_request(caller: Principal, request: Request) -> bool:
     return caller.role == "admin" or (caller.role == "person" and is_theirs_to_answer(caller, request))
 
 
-def ai_sdk_version(scope: Scope) -> Sdk:
-    """Return the major version of the AI SDK that the caller names, or raise `InvalidError`."""
-    version_name = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
-    known = {str(version): version for version in get_args(Sdk)}
+def stream_format(scope: Scope) -> StreamFormat:
+    """Return the format of the stream, or raise `InvalidError` for an unknown version of the AI SDK."""
+    query, known = QueryParams(scope["query_string"]), {str(version): version for version in get_args(Sdk)}
+    version_name = query.get("sdk") or str(NEWEST)
     if version_name not in known:
         raise InvalidError.of("sdk", f"{version_name!r} is not a supported version: choose {', '.join(known)}")
-    version: Sdk = known[version_name]
-    return version
-
-
-def wants_stream_held_open(scope: Scope) -> bool:
-    """Return whether the caller requests that the stream stay open in every pause."""
-    return QueryParams(scope["query_string"]).get("hold") == "true"
+    others_text = server_texts_for_caller(scope)["waits_for_others"]
+    return StreamFormat(query.get("hold") == "true", known[version_name], others_text)
 
 
 router = router_of("chat")
@@ -295,35 +272,27 @@ def chat_run_view(run: RunHistory, thread: Thread, requests: dict[str, Request],
     for event in run.events:
         parts += message.add(event)
         for id in (interrupt["id"] for interrupt in interrupts_of_pause(event)):
-            parts += (
-                message.show_request(requests[id], can_answer=False) if id in requests else message.hide_request(id)
-            )
+            request = requests.get(id)
+            parts += message.show_request(request, can_answer=False) if request else message.hide_request(id)
     if run.id != thread.run_id or not thread.is_live:
         parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
-    messages = [
-        {"id": each["id"], "role": "user", "parts": user_message_parts(each, base, thread.id)}
-        for each in run.user_messages
-    ]
+    messages = [user_message(each, base, thread.id) for each in run.user_messages]
     return ChatRun(id=run.id, messages=messages, parts=list(merge_text_deltas(parts)))
 
 
-def user_message_parts(message: dict[str, Any], base: str, thread_id: str) -> list[MessagePart]:
-    """Return a user message as parts: its text, if any, and its images."""
+def user_message(message: dict[str, Any], base: str, thread_id: str) -> dict[str, Any]:
+    """Return a user message; its parts are its text, if any, and its images."""
     text = [{"type": "text", "text": message["content"]}] if message["content"] else []
-    return text + [
-        image_as_ai_sdk_part(base, thread_id, file) for file in images_named_by_message(message.get("metadata"))
-    ]
+    files = images_named_by_message(message.get("metadata"))
+    parts = text + [image_as_ai_sdk_part(base, thread_id, file) for file in files]
+    return {"id": message["id"], "role": "user", "parts": parts}
 
 
 def merge_text_deltas(parts: Iterable[MessagePart]) -> Iterable[MessagePart]:
     """Yield the parts, with the deltas of one text merged into one part."""
-    last: MessagePart | None = None
-    for part in parts:
-        if last and part["type"] == last["type"] == "text-delta" and part["id"] == last["id"]:
-            last = {**last, "delta": last["delta"] + part["delta"]}
-            continue
-        if last:
-            yield last
-        last = part
-    if last:
-        yield last
+    for id, group in groupby(parts, lambda part: part["id"] if part["type"] == "text-delta" else None):
+        if id is None:
+            yield from group
+        else:
+            deltas = list(group)
+            yield {**deltas[0], "delta": "".join(each["delta"] for each in deltas)}

@@ -11,14 +11,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parse_body
-from ringi.server.auth.authenticator import (
-    COOKIE,
-    Authenticator,
-    Principal,
-    VerifiedToken,
-    server_base_path,
-    set_session,
-)
+from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, server_base_path, set_session
 from ringi.server.auth.links import PREFIX, SignInLinks
 from ringi.server.auth.revocations import Revocation
 from ringi.server.callers import AnyCaller
@@ -81,18 +74,15 @@ class SessionRoutes:
         """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
         self._auth.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         if everywhere:
-            await self._revoke(self._auth.verified_token(http.scope, is_open_to_auditors=True))
+            verified = self._auth.verified_token(http.scope, is_open_to_auditors=True)
+            caller, revocations = verified.principal, self._auth.revocations
+            # A server with a fast clock may have just issued the caller's own token.
+            until = max(revocations.now(), verified.metadata.at if verified.metadata else 0)
+            revocation = Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
+            await revocations.revoke(revocation)
         response = HttpResponse(status_code=204)
         response.delete_cookie(COOKIE, path=f"{server_base_path(http.scope)}/", httponly=True, samesite="strict")
         return response
-
-    async def _revoke(self, verified: VerifiedToken) -> None:
-        caller, revocations = verified.principal, self._auth.revocations
-        # A server with a fast clock may have just issued the caller's own token.
-        until = max(revocations.now(), verified.metadata.at if verified.metadata else 0)
-        await revocations.revoke(
-            Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
-        )
 
     async def info(self, caller: AnyCaller) -> HttpResponse:
         """Return the version and the settings that the page displays."""
