@@ -29,7 +29,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.middleware import WRITES, AuditorReadLog, SecurityMiddleware
 from ringi.server.openapi import openapi_document, openapi_operation_id
 from ringi.server.routes import chat as chats
-from ringi.server.routes import files, legal_holds, operations, people, requests
+from ringi.server.routes import operations, people, requests
 from ringi.server.routes.chat import ChatRoutes
 from ringi.server.routes.events import EventRoutes
 from ringi.server.routes.health import HealthRoutes
@@ -46,12 +46,9 @@ from ringi.server.sse.thread_hub import ThreadHub
 
 log = logging.getLogger(__name__)
 MCP_SESSION = "mcp-session-id"
-ROUTERS = (
-    # Before the verbs: `/v1/requests/counts` is no id.
-    *(requests.router, chats.router, operations.router, operations.deliveries),
-    *(legal_holds.router, files.router, people.router),
-)
-"""The routes that need nothing but the caller and the components."""
+ROUTERS = (requests.router, chats.router, operations.router, operations.deliveries, people.router)
+"""The routes that need nothing but the caller and the components; they come before the verbs, because the `counts` of
+`/v1/requests/counts` is no id."""
 COMPRESSED_FROM, COMPRESSION = 2_000, 1
 """The size in bytes from which a reply is compressed, and the level. On a list, higher levels save a tenth of the bytes
 for twice the time or more."""
@@ -80,10 +77,8 @@ class App:
         threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
         chat = ChatRoutes(components, auth, self._streams, limits)
         verbs = VerbRoutes(components, auth, self._streams, limits)
-        session, sign_in = (
-            SessionRoutes(auth, SignInLinks(components.keys, backend), settings),
-            SignInRoutes(auth, settings, provider),
-        )
+        session = SessionRoutes(auth, SignInLinks(components.keys, backend), settings)
+        sign_in = SignInRoutes(auth, settings, provider)
         health = HealthRoutes(components, self._streams)
         self.api = api_without_routes(extensions)
         self.api.state.components, self.api.state.auth = components, auth
@@ -102,10 +97,8 @@ class App:
         # Inside the guard, which hands event streams its own `send`: they are never compressed.
         compressed = GZipMiddleware(self.api, minimum_size=COMPRESSED_FROM, compresslevel=COMPRESSION)
         self._shortcut = RouteShortcut(verbs.hottest, compressed)
-        self._guard, self._proxy = (
-            allow_configured_origins(SecurityMiddleware(self._handle, settings, AuditorReadLog(backend)), settings),
-            settings.proxy,
-        )
+        guard = SecurityMiddleware(self._handle, settings, AuditorReadLog(backend))
+        self._guard, self._proxy = allow_configured_origins(guard, settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.
@@ -115,12 +108,11 @@ class App:
             receive: The function that returns the parts of the body.
             send: The function that sends the parts of the reply.
         """
-        if self._proxy and scope["type"] == "http":
-            scope = self._proxy.with_original_scheme(scope)
         await self._revocations.begin()
-        if self._bearers and scope["type"] == "http":
-            await self._bearers.authenticate(scope)
         if scope["type"] == "http":
+            scope = self._proxy.with_original_scheme(scope) if self._proxy else scope
+            if self._bearers:
+                await self._bearers.authenticate(scope)
             await self._auth.load_absences(scope)
         await self._guard(scope, receive, send)
 
@@ -165,11 +157,8 @@ class App:
     async def close(self) -> None:
         """End all streams and long polls immediately, with a `closing` event, and refuse new ones."""
         self._streams.close()
-        await self._statistics.close()
-        await self._revocations.close()
-        await self._absences.close()
-        await self._threads.close()
-        await self._events.close()
+        for each in (self._statistics, self._revocations, self._absences, self._threads, self._events):
+            await each.close()
 
 
 def api_without_routes(extensions: Sequence[Extension] = ()) -> FastAPI:

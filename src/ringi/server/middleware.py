@@ -25,8 +25,8 @@ from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import problem_response
 from ringi.server.refusals import MalformedError, RefusalError
+from ringi.server.schemas import MAX_BODY
 from ringi.server.settings import ServerSettings
-from ringi.server.uploads import MAX_BODY
 
 LOG = "access-log"
 """The id of the journal, in each tenant."""

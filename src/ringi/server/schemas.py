@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
@@ -25,15 +25,18 @@ from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
 from ringi.domain.voting import Tier
+from ringi.files.images import MAX_IMAGES
+from ringi.forms import field_parts
 from ringi.forms.field_parts import Upload
 from ringi.privacy.candidates import Erasure, Sweep
 from ringi.runs.operations import Trouble
 from ringi.server.identity import Role
-from ringi.server.uploads import AttachedFile, NewRun
 from ringi.statistics.figures import OverviewFigures
 from ringi.statistics.report import OversightReport
 
 T = TypeVar("T")
+MAX_BODY = field_parts.MAX_ENCODED + 8 * 1024
+"""Maximum bytes of a call that attaches the largest file."""
 
 
 def absent_if_none() -> Any:
@@ -159,6 +162,28 @@ class BulkAnswer(StrictModel):
     """Several answers; each is accepted or refused independently."""
 
     items: Annotated[list[BulkItem], Field(min_length=1)]
+
+
+class ImageUpload(StrictModel):
+    """An image of a message."""
+
+    name: Annotated[str, Field(max_length=1_000)] = "image"
+    data: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+
+
+class NewRun(StrictModel):
+    """The agent, input and images of a new run."""
+
+    agent: Name
+    input: dict[str, Any] = {}
+    images: Annotated[list[ImageUpload], Field(max_length=MAX_IMAGES)] = []
+    """Images of the newest message; the agent must accept images."""
+
+
+_file_fields: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(field_parts.AttachedFile).items()}
+AttachedFile: type[BaseModel] = create_model(
+    "AttachedFile", __doc__="An attached file, as the answer's data contains it.", **_file_fields
+)
 
 
 class ChatTurn(StrictModel):

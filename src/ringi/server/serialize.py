@@ -24,7 +24,7 @@ from ringi.domain.thread import ModelCalls
 from ringi.domain.urgency import UrgentQuery
 from ringi.forms.field_parts import AttachedFile
 from ringi.privacy.candidates import Erasure
-from ringi.server import schemas, uploads
+from ringi.server import schemas
 from ringi.server.prices import Prices
 from ringi.server.schemas import AuditEvent
 
@@ -145,7 +145,7 @@ PUBLIC_FORMS: dict[Any, PublicForm] = {
     memories.Memory: _form(schemas.MemoryView, memory_view),
     Page[memories.Memory]: _page(schemas.MemoryPage, memory_view),
     Erasure: _form(Erasure),
-    AttachedFile: _form(uploads.AttachedFile, lambda file: uploads.AttachedFile(**file)),
+    AttachedFile: _form(schemas.AttachedFile, lambda file: schemas.AttachedFile(**file)),
 }
 """The public form of each result: the server does not start with a verb whose result has none."""
 

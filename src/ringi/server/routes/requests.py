@@ -1,4 +1,4 @@
-"""What concerns several requests at once, and the precedents of one; the verbs are in the table of operations."""
+"""What concerns several requests at once, precedents and legal holds; the verbs are in the table of operations."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from ringi.domain.precedent import MOST_READ, precedent_of_request
 from ringi.domain.request import Request
 from ringi.domain.urgency import TIERS
 from ringi.errors import InvalidError, RingiError
+from ringi.inbox import legal_holds
 from ringi.inbox.inbox import StoreInbox
 from ringi.server.auth.authenticator import Principal, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_routine_request, visible_query
-from ringi.server.callers import AnyCaller, Components, PersonCaller
-from ringi.server.calls import http_status_after_answer, json_body, reply
+from ringi.server.callers import AdminCaller, AnyCaller, Components, PersonCaller
+from ringi.server.calls import http_status_after_answer, json_body, json_response, reply
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.problems import http_status_of_error, problem_document_of_error
-from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, Totals
-from ringi.server.serialize import public_request
+from ringi.server.schemas import Amounts, BulkItem, BulkOutcome, BulkResult, Count, Counts, LegalHold, Totals
+from ringi.server.serialize import public_request, request_json
 
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
+HOLD_PATH = "/v1/requests/{id}/legal-hold"
 COUNTED = 999
 """Maximum count of requests; a higher number is reported as more."""
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
@@ -97,6 +99,21 @@ async def precedent(caller: AnyCaller, components: Components, id: str) -> HttpR
         filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
         ended = await components.requests_to_count(inbox, visible_query(caller).model_copy(update=filters))
     return reply(precedent_of_request(request, ended, inbox.clock()))
+
+
+@router.post(HOLD_PATH, **route_docs("Request", body="LegalHold"))
+async def hold(http: HttpRequest, caller: AdminCaller, components: Components, id: str) -> HttpResponse:
+    """Set a legal hold: no erasure removes the request or its thread. Admins only."""
+    reason = parse_body(LegalHold, await json_body(http, max_depth=components.settings.max_depth)).reason
+    inbox = inbox_for(components.inbox, caller)
+    return json_response(request_json(await legal_holds.set_hold(inbox, id, caller.actor, reason)))
+
+
+@router.delete(HOLD_PATH, **route_docs("Request"))
+async def lift(caller: AdminCaller, components: Components, id: str) -> HttpResponse:
+    """Lift a legal hold; without one, nothing changes. Admins only."""
+    inbox = inbox_for(components.inbox, caller)
+    return json_response(request_json(await legal_holds.lift_hold(inbox, id, caller.actor)))
 
 
 def bulk_answer_items(body: Any, limit: int) -> list[dict[str, Any]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Path, Query
 from pydantic import BeforeValidator
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
@@ -17,7 +18,7 @@ from ringi.domain.ask import Id, parse_body
 from ringi.domain.record import CutPage, Key, cursor_after_record
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
-from ringi.files.images import NewImage
+from ringi.files.images import Images, NewImage
 from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator_error, require_readable_thread
@@ -29,11 +30,10 @@ from ringi.server.message_parts import decode_base64_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
 from ringi.server.routes.requests import Cursor, blank_filter_to_none
-from ringi.server.schemas import OperatorReason
+from ringi.server.schemas import NewRun, OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
-from ringi.server.uploads import NewRun
 
 if TYPE_CHECKING:
     from ringi.runs.runner import Runner
@@ -67,6 +67,8 @@ class ThreadRoutes:
         add("/v1/threads/{id}", self.get, methods=["GET"], **route_docs("Thread"))
         add("/v1/threads/{id}/runs", self.start, methods=["POST"], **route_docs("RunStarted", 202, body="NewRun"))
         add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **route_docs("Thread", body="Operation"))
+        image = route_docs(None, file="image/*")
+        add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **image)
         stream, allowed = EventStream(self._auth, self._streams, self._open), POSITION_PARAMETERS | {"follow"}
         api.router.routes.append(StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=allowed))
 
@@ -130,6 +132,16 @@ class ThreadRoutes:
         reason = parse_body(OperatorReason, await json_body(http, max_depth=self._settings.max_depth)).reason
         thread = await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
         return await self._reply_with(caller, runner, thread)
+
+    async def image(self, caller: AnyCaller, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
+        """Return an image of a message; browsers may display it inline, because only images are stored."""
+        backend, images = self._components.backend, Images(self._components.backend.stream)
+        thread = require_readable_thread(caller, await backend.store.get(Thread, caller.tenant, id))
+        if number not in (thread.images or ()):
+            raise NotFoundError("image", f"{id}/{number}")
+        file = await images.find(thread.key, number)
+        headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(file['name'], safe='')}"}
+        return HttpResponse(await images.content(thread.key, file), 200, headers, file["media_type"])
 
     async def _reply_with(self, caller: Principal, runner: Runner, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
