@@ -13,18 +13,17 @@ from starlette.requests import Request as HttpRequest
 from ringi.errors import RingiError
 from ringi.inbox.operations import Callers
 from ringi.server.auth.authenticator import Principal
-from ringi.server.auth.permissions import ROLES
+from ringi.server.auth.permissions import require_role
 from ringi.server.components import ServerComponents
 
 
 def one_of(callers: Callers) -> Any:
     """Return the dependency of a route that only these roles may call; a wrong query is refused before a role."""
-    refuse = ROLES[callers]
 
     async def caller(http: HttpRequest) -> Principal:
         found: Principal = http.app.state.auth.caller(http.scope)
         try:
-            refuse(found)
+            require_role(found, callers)
         except RingiError:
             refuse_wrong_query(http)
             raise

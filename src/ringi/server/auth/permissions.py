@@ -155,38 +155,20 @@ def require_person(caller: Principal) -> None:
         raise ForbiddenError("an auditor reads everything and changes nothing: use the token of a person")
 
 
-def refuse_agents(caller: Principal) -> None:
-    """Raise `ForbiddenError` for an agent: it reads only its own requests and threads."""
-    if caller.role == "agent":
+def require_role(caller: Principal, callers: Callers) -> None:
+    """Raise `ForbiddenError` unless the caller is one of those that the table of operations names."""
+    if callers == "people":
+        require_person(caller)
+    if callers == "readers" and caller.role == "agent":  # It reads only its own requests and threads.
         raise ForbiddenError("an agent's token cannot read this: use the token of a person")
-
-
-def refuse_all_but_auditors(caller: Principal) -> None:
-    """Raise `ForbiddenError` unless the caller reads everything of the tenant: an auditor or an admin."""
-    if caller.role not in READS_ALL:
+    if callers == "auditors" and caller.role not in READS_ALL:
         raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
-
-
-def refuse_all_but_admins(caller: Principal) -> None:
-    """Raise `ForbiddenError` unless the caller is an operator."""
-    if caller.role != "admin":
+    if callers == "admins" and caller.role != "admin":
         raise ForbiddenError(
             "only an admin may retry or abandon runs, pause agents, end absences, redeliver, or erase: contact an admin"
         )
 
 
-def allow_every_caller(caller: Principal) -> None:
-    """Allow every caller: the records decide."""
-
-
-ROLES: dict[Callers, Callable[[Principal], None]] = {
-    "anybody": allow_every_caller,
-    "people": require_person,
-    "readers": refuse_agents,
-    "auditors": refuse_all_but_auditors,
-    "admins": refuse_all_but_admins,
-}
-"""The rules for callers, as the table of operations names them."""
 RECORDS: dict[Records, CallerCheck | None] = {
     "any": None,
     "readable": require_readable,

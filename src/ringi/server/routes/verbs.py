@@ -28,19 +28,11 @@ from ringi.domain.urgency import urgent_query
 from ringi.errors import InvalidError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import Attachments, file_numbers_in_answer
 from ringi.inbox import tracing
-from ringi.inbox.api import Inbox, Memories, Suggestions
+from ringi.inbox.api import Inbox, Suggestions
 from ringi.inbox.inbox import StoreInbox
 from ringi.inbox.operations import TABLE, Operation
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
-from ringi.server.auth.permissions import (
-    READS_ALL,
-    RECORDS,
-    ROLES,
-    inbox_for,
-    may_read,
-    require_readable,
-    require_rule_maker,
-)
+from ringi.server.auth.permissions import READS_ALL, RECORDS, inbox_for, may_read, require_role, require_rule_maker
 from ringi.server.calls import http_status_after_answer, json_body, json_response, refuse_unknown_parameters, reply
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits, submit_for_caller
@@ -103,7 +95,6 @@ class VerbRoutes:
             Inbox.events: self._events,
             Suggestions.list: self._suggestions,
             Suggestions.accept: self._accept,
-            Memories.list: self._memories,
         }
 
     def add_to(self, api: FastAPI) -> None:
@@ -121,18 +112,18 @@ class VerbRoutes:
         The order of its refusals is part of the contract: 401, 422 of the query, 403 of the role, 422 of the body, then
         404 and 403 of the record.
         """
-        handle, refuse, check = self._handlers.get(row.verb, perform), ROLES[row.callers], RECORDS[row.records]
+        handle, check = self._handlers.get(row.verb, perform), RECORDS[row.records]
         if row.reply not in (*PUBLIC_FORMS, bytes, NoneType):
             raise TypeError(f"{row.place}: {row.reply} has no public form: add it to `serialize.PUBLIC_FORMS`")
         fields = row.parameters.model_fields if row.parameters else ()
         known = frozenset(name for name in fields if f"{{{name}}}" not in row.path)
-        max_depth = self._settings.max_depth
+        max_depth, max_list = self._settings.max_depth, self._settings.max_list
 
         async def answer(http: HttpRequest) -> HttpResponse:
             caller = self._auth.caller(http.scope)
             refuse_unknown_parameters(http.scope, known)
-            parameters = parameters_of(row.parameters, http) if row.parameters else None
-            refuse(caller)
+            parameters = parameters_of(row.parameters, http, max_list) if row.parameters else None
+            require_role(caller, row.callers)
             tenant = self._components.inbox
             inbox = inbox_for(tenant, caller, check) if check else tenant.for_tenant(caller.tenant)
             return await handle(VerbCall(row, http, caller, parameters, inbox, max_depth))
@@ -146,8 +137,7 @@ class VerbRoutes:
 
     async def _find(self, call: VerbCall) -> HttpResponse:
         wanted = call.parameters
-        size = min(wanted.limit, self._settings.max_list)
-        query = readable_requests_query(call.caller, wanted, limit=size, cursor=wanted.cursor)
+        query = readable_requests_query(call.caller, wanted, limit=wanted.limit, cursor=wanted.cursor)
         if query.order != "urgent":
             return response_of(call.row, await call.inbox.page(query))
         query = query.model_copy(update={"now": call.inbox.clock()})
@@ -201,14 +191,12 @@ class VerbRoutes:
         return HttpResponse(await call.inbox.attachment(call.id, number), 200, headers, stored.file["media_type"])
 
     async def _events(self, call: VerbCall) -> HttpResponse:
-        wanted = call.parameters
-        if wanted.request_id is not None:
-            await call.inbox.get(wanted.request_id)
-        size, position = min(wanted.limit, self._settings.max_list), position_of_event_id(wanted.after) or START
-        events = await call.inbox.store.events(
-            position, size, tenant=call.inbox.tenant, record_id=wanted.request_id, max_bytes=MAX_PAGE_BYTES
-        )
-        items = list(map(audit_event, await self._visible(call.caller, events, wanted.request_id)))
+        wanted, tenant = call.parameters, call.inbox.tenant
+        id, size, position = wanted.request_id, wanted.limit, position_of_event_id(wanted.after) or START
+        if id is not None:
+            await call.inbox.get(id)
+        events = await call.inbox.store.events(position, size, tenant=tenant, record_id=id, max_bytes=MAX_PAGE_BYTES)
+        items = list(map(audit_event, await self._visible(call.caller, events, id)))
         has_more = len(events) == size or isinstance(events, CutPage)
         return reply(AuditPage(items=items, next=events[-1].position if has_more else None))
 
@@ -224,17 +212,12 @@ class VerbRoutes:
 
     async def _suggestions(self, call: VerbCall) -> HttpResponse:
         # An auditor reads all; others those that they may switch on.
-        check = require_readable if call.caller.role == "auditor" else require_rule_maker
-        found = await inbox_for(self._components.inbox, call.caller, check).suggestions.list()
-        return response_of(call.row, found)
+        allowed = inbox_for(self._components.inbox, call.caller, require_rule_maker)
+        inbox = call.inbox if call.caller.role == "auditor" else allowed
+        return response_of(call.row, await inbox.suggestions.list())
 
     async def _accept(self, call: VerbCall) -> HttpResponse:
         return response_of(call.row, await call.perform(channel=channel_of(call.http.scope)))
-
-    async def _memories(self, call: VerbCall) -> HttpResponse:
-        size = min(call.parameters.limit, self._settings.max_list)
-        page = await call.inbox.memories.list(call.caller.name, limit=size, cursor=call.parameters.cursor or None)
-        return response_of(call.row, page)
 
 
 async def perform(call: VerbCall) -> HttpResponse:
@@ -249,13 +232,17 @@ def response_of(row: Operation, result: Any) -> HttpResponse:
     return json_response(PUBLIC_FORMS[row.reply].write(result), row.statuses[0])
 
 
-def parameters_of(model: type[BaseModel], http: HttpRequest) -> BaseModel:
-    """Return the checked parameters of a call."""
+def parameters_of(model: type[BaseModel], http: HttpRequest, max_list: int) -> BaseModel:
+    """Return the checked parameters of a call; no limit is above that of the server, and an empty cursor is none."""
     query = http.query_params
-    values = {name: query.getlist(name) if name == "status" else query[name] for name in query}
+    values = {name: query.getlist(name) if name == "status" else query[name] for name in query if name != "cursor"}
+    if query.get("cursor"):
+        values["cursor"] = query["cursor"]
     in_path = {name: value for name, value in http.path_params.items() if name != "id"}
     try:
-        return model.model_validate({**values, **in_path})
+        found = model.model_validate({**values, **in_path})
     except ValidationError as error:
         wrong: list[Any] = [{**each, "loc": ("query", *each["loc"])} for each in error.errors(include_url=False)]
         raise RequestValidationError(wrong) from None
+    limit = getattr(found, "limit", None)
+    return found.model_copy(update={"limit": min(limit, max_list)}) if limit else found
