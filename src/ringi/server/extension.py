@@ -37,11 +37,6 @@ LANGGRAPH_API = EntryPoint("langgraph", "ringi.protocols.langgraph_api.routes:EX
 MCP = EntryPoint("mcp", "ringi.gateways.mcp.routes:EXTENSION", GROUP)
 
 
-def no_example_agents(model: Any) -> list[Agent]:
-    """Return no example agents."""
-    return []
-
-
 @dataclass(frozen=True)
 class Extension:
     """What a protocol or an application adds to the server: routes, their OpenAPI description, and example agents."""
@@ -54,7 +49,7 @@ class Extension:
     """The models of replies."""
     operations: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """The OpenAPI descriptions of routes that stream, by path: those of the others come from `add_to`."""
-    agents: Callable[[Any], list[Agent]] = no_example_agents
+    agents: Callable[[Any], list[Agent]] = lambda model: []
     """Creates the example agents of `ringi demo` with a chat model of LangChain, or with a scripted one for None."""
 
 

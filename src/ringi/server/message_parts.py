@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -24,6 +23,8 @@ MAX_ENCODED_IMAGES = MAX_IMAGES * MAX_ENCODED
 DATA_URL = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100}){0,4};base64,", re.I)
 OWN_IMAGE = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
 FOREIGN_URL = "images are not fetched from URLs: send the bytes, as base64 or as a data: URL"
+IMAGE_TYPES = ("file", "image", "binary", "image_url")
+"""Of the AI SDK and LangChain; of AG-UI and LangChain; of AG-UI before 1.0; and of LangChain, in OpenAI's format."""
 MessagePart = dict[str, Any]
 
 
@@ -44,13 +45,13 @@ class ImageSource(NamedTuple):
     url: object = None
 
 
-def image_source_of_ai_sdk_file(part: MessagePart) -> ImageSource:
-    """Return the source of the AI SDK's `file`; LangChain has a part of the same name."""
-    return ImageSource(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
-
-
-def image_source_of_media_part(part: MessagePart) -> ImageSource:
-    """Return the source of an `image` of AG-UI or LangChain, or of AG-UI's `binary` before 1.0."""
+def image_source(part: MessagePart) -> ImageSource:
+    """Return the source of an image in a part, whose type is one of `IMAGE_TYPES`."""
+    if part["type"] == "file":
+        return ImageSource(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
+    if part["type"] == "image_url":
+        value = part.get("image_url")
+        return ImageSource(url=value.get("url") if isinstance(value, dict) else value)
     source, metadata = part.get("source"), part.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
     name = part.get("filename") or about.get("filename") or about.get("name")
@@ -61,32 +62,18 @@ def image_source_of_media_part(part: MessagePart) -> ImageSource:
     return ImageSource(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
 
 
-def image_source_of_image_url(part: MessagePart) -> ImageSource:
-    """Return the source of LangChain's `image_url`, in OpenAI's format."""
-    value = part.get("image_url")
-    return ImageSource(url=value.get("url") if isinstance(value, dict) else value)
-
-
-SOURCE_PARSERS: dict[str, Callable[[MessagePart], ImageSource]] = {
-    "file": image_source_of_ai_sdk_file,
-    "image": image_source_of_media_part,
-    "binary": image_source_of_media_part,
-    "image_url": image_source_of_image_url,
-}
-
-
 def parse_user_message(content: object) -> UserMessage:
     """Return the content of a message, which is text or a list of parts; raise `InvalidError` for anything else."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
     # Before any of them is decoded, or read from the store.
-    refuse_many_images(sum(isinstance(kind, str) and kind in SOURCE_PARSERS for kind in kinds))
+    refuse_many_images(sum(kind in IMAGE_TYPES for kind in kinds))
     texts, images = list[str](), list[NewImage | str]()
     for part, kind in zip(parts, kinds, strict=True):
         if kind == "text" and isinstance(part.get("text"), str):
             texts.append(part["text"])
-        elif isinstance(kind, str) and kind in SOURCE_PARSERS:
-            images.append(parse_image(SOURCE_PARSERS[kind](part)))
+        elif kind in IMAGE_TYPES:
+            images.append(parse_image(image_source(part)))
         else:
             raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not supported: send text or images")
     text = "\n".join(texts).strip()

@@ -154,7 +154,7 @@ class Keys:
             groups: The groups of the caller.
             expires_in: Seconds until the token expires; None means never.
             now: The issue time in seconds since 1970, by the clock of revocations; by default the current time.
-            **more: Further claims.
+            **more: Further claims; None leaves one out.
 
         Raises:
             SettingError: The role or the name is invalid.
@@ -174,11 +174,10 @@ class Keys:
             "groups": list(groups),
             # Not in whole seconds: a sign-in right after a revocation must not be revoked.
             "iat": time.time() if now is None else now,
+            "exp": None if expires_in is None else int(time.time() + expires_in),
             **more,
         }
-        if expires_in is not None:
-            claims["exp"] = int(time.time() + expires_in)
-        return jwt.encode(claims, self._secret, ALGORITHM)
+        return jwt.encode({name: value for name, value in claims.items() if value is not None}, self._secret, ALGORITHM)
 
     def derive(self, purpose: str) -> str:
         """Return a derived secret, so that a signature for one purpose is invalid for another.
@@ -313,8 +312,7 @@ class Authenticator:
             tenant = self._verified_token(scope).principal.tenant
         except RingiError:
             return  # The route refuses the call.
-        if not self.absences.is_fresh(tenant):
-            await self.absences.load(tenant)
+        await self.absences.load(tenant)
 
     def verified_token(self, scope: Scope, *, is_open_to_auditors: bool = False) -> VerifiedToken:
         """Return the verified token of the caller; the errors are those of `caller`.
@@ -417,7 +415,6 @@ class Authenticator:
         caller = verified.principal
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
         claims |= {"auth_time": verified.signed_in_at, "acr": verified.acr}
-        claims = {name: value for name, value in claims.items() if value is not None}
         claims |= {"tenant": caller.tenant, "role": caller.role, "name": caller.name, "groups": caller.groups}
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
@@ -457,10 +454,8 @@ class Authenticator:
         Args:
             token: The verified token; one without metadata cannot be revoked.
         """
-        caller = token.principal
-        return token.metadata is not None and self.revocations.is_revoked(
-            caller.tenant, caller.name, caller.role, token.metadata
-        )
+        caller, metadata = token.principal, token.metadata
+        return metadata is not None and self.revocations.is_revoked(caller.tenant, caller.name, caller.role, metadata)
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
         """Check that no page of another site sends a write; reads pass.

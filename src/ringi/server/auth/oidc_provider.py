@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jwt
 from starlette.types import Scope
@@ -41,17 +41,10 @@ ACCESS_CLAIMS = {"scope", "scp", "azpacr", "appidacr"}
 """What only access tokens have; the last two of Entra, for programs without a scope."""
 ID_CLAIMS = {"nonce", "at_hash", "c_hash", "s_hash"}
 """What ID tokens have, and of unmarked access tokens none. Older versions of Keycloak put a nonce into both."""
+USERINFO = "userinfo_endpoint"
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", USERINFO)
+"""The endpoints that are used; the last is optional."""
 CODE_REFUSED = "the provider refused the code"
-
-
-class OidcEndpoints(NamedTuple):
-    """The endpoints of the provider."""
-
-    supports_basic: bool
-    authorization: str
-    token: str
-    keys: str
-    userinfo: str | None = None
 
 
 class OidcProvider:
@@ -63,19 +56,25 @@ class OidcProvider:
         except ModuleNotFoundError as error:
             raise_missing_extra("signing in with OpenID Connect", error)
         self._settings = settings
-        self._endpoints: OidcEndpoints | None = None
+        self._metadata: dict[str, Any] = {}
         self._metadata_at = self._keys_at = self._unknown_key_at = -FRESH_SECONDS
         self._keys: dict[str | None, Key] = {}
 
-    async def endpoints(self) -> OidcEndpoints:
-        """Return the endpoints that the provider publishes."""
-        if not self._endpoints or time.monotonic() - self._metadata_at > FRESH_SECONDS:
+    async def metadata(self) -> dict[str, Any]:
+        """Return the metadata that the provider publishes; raise `RefusalError` if an endpoint is missing or unsafe."""
+        if time.monotonic() - self._metadata_at > FRESH_SECONDS:
             issuer = self._settings.issuer
-            metadata = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-            if metadata.get("issuer") != issuer:
-                raise oidc_unavailable_error(issuer, f"its issuer is {metadata.get('issuer')!r}")
-            self._endpoints, self._metadata_at = oidc_endpoints_from_metadata(issuer, metadata), time.monotonic()
-        return self._endpoints
+            found = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+            if found.get("issuer") != issuer:
+                raise oidc_unavailable_error(issuer, f"its issuer is {found.get('issuer')!r}")
+            try:
+                for name in ENDPOINTS:
+                    if name != USERINFO or found.get(name):
+                        safe_server_url(name, str(found[name]))
+            except (KeyError, SettingError) as error:
+                raise oidc_unavailable_error(issuer, f"its metadata are incomplete or unsafe: {error}") from error
+            self._metadata, self._metadata_at = found, time.monotonic()
+        return self._metadata
 
     async def authorization_url(
         self,
@@ -98,11 +97,12 @@ class OidcProvider:
             acr_values: The ways to sign in that are asked for, best first.
         """
         # Some providers know only one of `max_age` and `prompt`. A parameter that is None is left out.
-        endpoints, prompt = await self.endpoints(), "login" if max_age == 0 else None
+        metadata, prompt = await self.metadata(), "login" if max_age == 0 else None
         more = {"nonce": nonce, "max_age": max_age, "prompt": prompt, "acr_values": " ".join(acr_values) or None}
-        async with self._client(endpoints) as client:
+        async with self._client(metadata) as client:
+            url = metadata["authorization_endpoint"]
             address, _ = client.create_authorization_url(
-                endpoints.authorization, state=state, code_verifier=verifier, redirect_uri=redirect_uri, **more
+                url, state=state, code_verifier=verifier, redirect_uri=redirect_uri, **more
             )
             return str(address)
 
@@ -111,10 +111,10 @@ class OidcProvider:
         import httpx2
         from authlib.common.errors import AuthlibBaseError
 
-        endpoints = await self.endpoints()
-        url = endpoints.token
+        metadata = await self.metadata()
+        url = metadata["token_endpoint"]
         try:
-            async with self._client(endpoints) as client:
+            async with self._client(metadata) as client:
                 tokens = await client.fetch_token(
                     url, grant_type="authorization_code", code=code, code_verifier=verifier, redirect_uri=redirect_uri
                 )
@@ -164,7 +164,7 @@ class OidcProvider:
 
     async def _complete(self, claims: dict[str, Any], access_token: str | None) -> dict[str, Any]:
         """Return claims supplemented by the required claims of UserInfo; the token's own claims take precedence."""
-        url = (await self.endpoints()).userinfo
+        url = (await self.metadata()).get(USERINFO)
         if not url or not access_token or self._settings.required_claims.issubset(claims):
             return claims
         userinfo = await self._read(url, headers={"authorization": f"Bearer {access_token}"})
@@ -200,7 +200,7 @@ class OidcProvider:
     async def _read_keys(self) -> None:
         from joserfc import jwk
 
-        keys = (await self._read((await self.endpoints()).keys)).get("keys", [])
+        keys = (await self._read((await self.metadata())["jwks_uri"])).get("keys", [])
         usable = [key for key in keys if oidc_key_type(key) in KEY_ALGORITHMS and key.get("use", "sig") == "sig"]
         self._keys = {key.get("kid"): jwk.import_key(key) for key in usable}
         if len(usable) == 1:
@@ -208,11 +208,12 @@ class OidcProvider:
             self._keys[None] = next(iter(self._keys.values()))
         self._keys_at = time.monotonic()
 
-    def _client(self, endpoints: OidcEndpoints) -> Any:
+    def _client(self, metadata: dict[str, Any]) -> Any:
         from authlib.integrations.httpx_client import AsyncOAuth2Client
 
-        settings = self._settings
-        method = "client_secret_basic" if endpoints.supports_basic else "client_secret_post"
+        settings, basic = self._settings, "client_secret_basic"
+        is_basic = basic in metadata.get("token_endpoint_auth_methods_supported", [basic])
+        method = basic if is_basic else "client_secret_post"
         return AsyncOAuth2Client(
             settings.client_id,
             settings.client_secret,
@@ -268,19 +269,6 @@ def oidc_unavailable_error(url: str, reason: object) -> RefusalError:
     return RefusalError(503, "unavailable", what, retry_after=5)
 
 
-def oidc_endpoints_from_metadata(issuer: str, metadata: dict[str, Any]) -> OidcEndpoints:
-    """Return the endpoints that a provider publishes; raise `RefusalError` if one is missing or unsafe."""
-    methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-    names = ["authorization_endpoint", "token_endpoint", "jwks_uri"]
-    if metadata.get("userinfo_endpoint"):
-        names.append("userinfo_endpoint")
-    try:
-        urls = [safe_server_url(name, str(metadata[name])) for name in names]
-        return OidcEndpoints("client_secret_basic" in methods, *urls)
-    except (KeyError, SettingError) as error:
-        raise oidc_unavailable_error(issuer, f"its metadata are incomplete or unsafe: {error}") from error
-
-
 def oidc_key_type(key: dict[str, Any]) -> str:
     """Return the curve of a published key, else its type."""
     return str(key.get("crv") or key.get("kty"))
@@ -324,14 +312,12 @@ class OidcBearerTokens:
         """Record in the scope the person that a provider token names, or the error that refuses it."""
         try:
             token = bearer_token(scope)
-            if token and self._is_from_provider(token):
+            if token and (token in self._cache or self._is_from_provider(token)):
                 scope[BEARER] = await self._read(token)
         except RingiError as error:
             scope[BEARER] = error
 
     def _is_from_provider(self, token: str) -> bool:
-        if token in self._cache:
-            return True
         try:
             claims = jwt.decode(token, options={"verify_signature": False})
         except (jwt.PyJWTError, ValueError):

@@ -27,7 +27,6 @@ class EventRoutes:
 
     def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, hub: EventHub) -> None:
         self._components, self._auth, self._streams, self._hub = components, auth, streams, hub
-        self._settings = components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -43,7 +42,7 @@ class EventRoutes:
         self, caller: AuditorCaller, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
     ) -> HttpResponse:
         """List what auditors read, oldest first; for auditors and admins."""
-        size, position = min(limit, self._settings.max_list), position_of_event_id(after) or START
+        size, position = min(limit, self._components.settings.max_list), position_of_event_id(after) or START
         store = self._components.backend.store
         events = await store.events(position, size, tenant=caller.tenant, record_id=LOG)
         found = await store.get_many(Journal, [Key(caller.tenant, LOG)])

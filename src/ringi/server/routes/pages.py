@@ -44,12 +44,11 @@ class PageRoutes:
     async def page(self, http: HttpRequest, status: int = 200) -> HttpResponse:
         """Return the page."""
         try:
-            text = await to_thread.run_sync((self._static / "index.html").read_text, "utf-8")
+            built = await to_thread.run_sync((self._static / "index.html").read_text, "utf-8")
         except FileNotFoundError as error:
             raise HTTPException(503, REMEDY) from error
-        return HTMLResponse(
-            page_with_base_path(text, escape(server_base_path(http.scope))), status, {"cache-control": "no-cache"}
-        )
+        text = page_with_base_path(built, escape(server_base_path(http.scope)))
+        return HTMLResponse(text, status, {"cache-control": "no-cache"})
 
     async def not_found(self, http: HttpRequest, error: Exception) -> HttpResponse:
         """Return the page, which says that there is nothing here, to a browser; a problem document to a program."""
