@@ -498,15 +498,8 @@ def cookie_token(headers: Headers) -> str | None:
 
 def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
     """Set the page's cookie: scripts cannot read it, and other sites cannot send it."""
-    response.set_cookie(
-        COOKIE,
-        token,
-        round(seconds),
-        path=f"{server_base_path(scope)}/",
-        secure=is_https or scope["scheme"] == "https",
-        httponly=True,
-        samesite="strict",
-    )
+    path, is_https = f"{server_base_path(scope)}/", is_https or scope["scheme"] == "https"
+    response.set_cookie(COOKIE, token, round(seconds), path=path, secure=is_https, httponly=True, samesite="strict")
 
 
 def server_base_path(scope: Scope) -> str:

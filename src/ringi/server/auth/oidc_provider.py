@@ -77,13 +77,7 @@ class OidcProvider:
         return self._metadata
 
     async def authorization_url(
-        self,
-        redirect_uri: str,
-        state: str,
-        nonce: str,
-        verifier: str,
-        max_age: int | None = None,
-        acr_values: Sequence[str] = (),
+        self, redirect_uri: str, state: str, nonce: str, verifier: str, max_age: int | None, acr_values: Sequence[str]
     ) -> str:
         """Return the authorization URL for a person.
 

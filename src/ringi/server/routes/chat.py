@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
@@ -31,6 +31,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import MessagePart, image_as_ai_sdk_part, parse_user_message
 from ringi.server.openapi import route_docs, router_of
 from ringi.server.refusals import RefusalError
+from ringi.server.routes.requests import Limit
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, ChatMessageBuilder, Sdk, encode_parts
 from ringi.server.sse.conversation import (
@@ -243,12 +244,7 @@ router = router_of("chat")
 
 @router.get("/v1/chat/{id}", **route_docs("Chat"))
 async def get(
-    http: HttpRequest,
-    caller: AnyCaller,
-    components: Components,
-    id: str,
-    limit: Annotated[int, Query(ge=1)] = 50,
-    cursor: str | None = None,
+    http: HttpRequest, caller: AnyCaller, components: Components, id: str, limit: Limit = 50, cursor: str | None = None
 ) -> HttpResponse:
     """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
     store, stream = components.backend.store, components.backend.stream

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import FastAPI, Query
+from fastapi import FastAPI
 from starlette.responses import Response as HttpResponse
 from starlette.types import Scope
 
@@ -17,6 +15,7 @@ from ringi.server.calls import StrictPlainRoute, reply
 from ringi.server.components import ServerComponents
 from ringi.server.middleware import LOG
 from ringi.server.openapi import route_docs
+from ringi.server.routes.requests import Limit
 from ringi.server.schemas import Access, AccessPage
 from ringi.server.sse.event_hub import ALL, EventHub, position_of_event_id
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
@@ -38,9 +37,7 @@ class EventRoutes:
             StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], allowed=POSITION_PARAMETERS),
         ]
 
-    async def access_log(
-        self, caller: AuditorCaller, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
-    ) -> HttpResponse:
+    async def access_log(self, caller: AuditorCaller, after: str | None = None, limit: Limit = 100) -> HttpResponse:
         """List what auditors read, oldest first; for auditors and admins."""
         size, position = min(limit, self._components.settings.max_list), position_of_event_id(after) or START
         store = self._components.backend.store

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
 
-from fastapi import Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
@@ -20,6 +18,7 @@ from ringi.server.auth.permissions import inbox_for, visible_query
 from ringi.server.callers import AdminCaller, AnyCaller, AuditorCaller, Components, ReaderCaller
 from ringi.server.calls import json_body, reply
 from ringi.server.openapi import route_docs, router_of
+from ringi.server.routes.requests import Limit
 from ringi.server.schemas import DeliveryPage, EndpointCountsPage, OperatorReason, TroublePage
 from ringi.server.serialize import thread_view
 
@@ -29,7 +28,7 @@ deliveries = router_of("deliveries")
 
 @router.get("/v1/operations", name="find", **route_docs("TroublePage"))
 async def troubles(
-    caller: ReaderCaller, components: Components, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    caller: ReaderCaller, components: Components, limit: Limit = 50, cursor: str | None = None
 ) -> HttpResponse:
     """List the runs that need an operator: failed runs first, then runs with stranded requests."""
     size, runner, store = min(limit, components.settings.max_list), components.runner, components.backend.store

@@ -36,6 +36,8 @@ SINCE = "Count also the requests that ended since this time, such as midnight in
 HOLD_PATH = "/v1/requests/{id}/legal-hold"
 COUNTED = 999
 """Maximum count of requests; a higher number is reported as more."""
+Limit = Annotated[int, Query(ge=1)]
+"""The maximum length of a page, as a query parameter."""
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
 

@@ -100,16 +100,9 @@ class SignInRoutes:
             return sign_in_error_response(http, error)
         response = RedirectResponse(url, 302)
         cookie = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
+        path, is_https = server_base_path(http.scope) + PATH, self._is_https(http)
         # Lax: the callback is initiated by the provider's site, which does not send strict cookies.
-        response.set_cookie(
-            COOKIE,
-            cookie,
-            ATTEMPT_SECONDS,
-            path=server_base_path(http.scope) + PATH,
-            secure=self._is_https(http),
-            httponly=True,
-            samesite="lax",
-        )
+        response.set_cookie(COOKIE, cookie, ATTEMPT_SECONDS, path=path, secure=is_https, httponly=True, samesite="lax")
         return response
 
     async def finish(

@@ -29,7 +29,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_base64_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import MalformedError
-from ringi.server.routes.requests import Cursor, blank_filter_to_none
+from ringi.server.routes.requests import Cursor, Limit, blank_filter_to_none
 from ringi.server.schemas import NewRun, OperatorReason
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, StreamOpening, Streams, last_event_id
@@ -99,7 +99,7 @@ class ThreadRoutes:
         caller: AnyCaller,
         status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_filter_to_none)] = None,
         agent: Annotated[str | None, Query()] = None,
-        limit: Annotated[int, Query(ge=1)] = 50,
+        limit: Limit = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may read, newest first; a page may be shorter than its limit."""
