@@ -72,6 +72,4 @@ def served_extensions(*, has_agents: bool) -> list[Extension]:
     served = [*built_in_protocols(), LANGGRAPH_API.load()]
     if find_spec("mcp_types"):
         served.append(MCP.load())
-    if not has_agents or not find_spec("langgraph"):
-        return served
-    return [*installed_extensions(), *served]
+    return [*installed_extensions(), *served] if has_agents and find_spec("langgraph") else served

@@ -166,9 +166,8 @@ def verb_parameter_docs(row: Operation) -> list[dict[str, Any]]:
         place = "path" if f"{{{name}}}" in row.path else "query"
         own = {"name": name, "required": name in schema.get("required", ()), "in": place}
         described = {"description": each["description"]} if "description" in each else {}
-        found.append(
-            {**own, **described, "schema": {key: each[key] for key in each if (key, each[key]) != ("default", None)}}
-        )
+        shape = {key: each[key] for key in each if (key, each[key]) != ("default", None)}
+        found.append({**own, **described, "schema": shape})
     return found
 
 

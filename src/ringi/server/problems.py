@@ -22,14 +22,11 @@ from ringi.server.refusals import RefusalError, UnauthenticatedError
 MEDIA_TYPE = "application/problem+json"
 SPREAD_SECONDS = 2
 """Maximum jitter of `Retry-After` in seconds: callers refused together would otherwise return together."""
-CONFLICTS = (
-    *("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "under_review"),
-    *("different", "busy", "conflict"),
-)
 STATUSES = {
     **dict.fromkeys(("forbidden", "fresh_sign_in", "not_authorised"), 403),
     "not_found": 404,
-    **dict.fromkeys(CONFLICTS, 409),
+    **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "under_review"), 409),
+    **dict.fromkeys(("different", "busy", "conflict"), 409),
     "invalid": 422,
     "limit": 429,
     **dict.fromkeys(("missing_extra", "unsupported"), 501),
