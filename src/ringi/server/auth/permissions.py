@@ -159,11 +159,13 @@ def require_role(caller: Principal, callers: Callers) -> None:
     """Raise `ForbiddenError` unless the caller is one of those that the table of operations names."""
     if callers == "people":
         require_person(caller)
-    if callers == "readers" and caller.role == "agent":  # It reads only its own requests and threads.
-        raise ForbiddenError("an agent's token cannot read this: use the token of a person")
-    if callers == "auditors" and caller.role not in READS_ALL:
-        raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
-    if callers == "admins" and caller.role != "admin":
+    elif callers == "readers":
+        if caller.role == "agent":  # It reads only its own requests and threads.
+            raise ForbiddenError("an agent's token cannot read this: use the token of a person")
+    elif callers == "auditors":
+        if caller.role not in READS_ALL:
+            raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
+    elif callers != "anybody" and caller.role != "admin":
         raise ForbiddenError(
             "only an admin may retry or abandon runs, pause agents, end absences, redeliver, or erase: contact an admin"
         )
