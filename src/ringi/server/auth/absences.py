@@ -22,20 +22,7 @@ log = logging.getLogger(__name__)
 NOBODY: tuple[Viewer, ...] = ()
 
 
-class ChangeSignal(Wakeup):
-    """Also tells at once, before a waiter runs, that something has changed."""
-
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        super().__init__()
-        self._on_change = on_change
-
-    def set(self, items: Sequence[StreamItem] = ()) -> None:
-        """Report the change, and wake the waiter."""
-        self._on_change()
-        super().set(items)
-
-
-class AbsenceTable:
+class AbsenceTable(Wakeup):
     """The absences of the tenants that have called, read again after each change.
 
     An answer reads the store, so the table only decides what is listed.
@@ -46,6 +33,7 @@ class AbsenceTable:
     """
 
     def __init__(self, backend: Backend, on_change: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
         self._store, self._notifier, self._clock = backend.store, backend.notifier, backend.clock
         self._on_change = on_change
         self._read_at: dict[str, float] = {}
@@ -72,10 +60,9 @@ class AbsenceTable:
     async def load(self, tenant: str) -> None:
         """Read the absences of a tenant."""
         if self._following is None:
-            wakeup = ChangeSignal(self._forget)
             # Subscribed before the first read: a change after it is noticed.
-            await self._notifier.subscribe(ABSENCES, wakeup).__aenter__()
-            self._following = asyncio.create_task(self._follow(wakeup))
+            await self._notifier.subscribe(ABSENCES, self).__aenter__()
+            self._following = asyncio.create_task(self._follow())
         for _ in range(2):  # A read in progress may be older than the newest change.
             if not self.is_fresh(tenant):
                 await self._flight.read(tenant, partial(self._read, [tenant]))
@@ -87,14 +74,16 @@ class AbsenceTable:
         await self._flight.close()
         await cancel_all(self._following)
 
-    async def _follow(self, wakeup: Wakeup) -> None:
-        while True:
-            await wakeup.wait(None)
-            await self._read(list(self._tenants))
-
-    def _forget(self) -> None:
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Forget at once, before a call reads it, that the table is fresh, and wake the reader."""
         self._changes += 1
         self._read_at.clear()
+        super().set(items)
+
+    async def _follow(self) -> None:
+        while True:
+            await self.wait(None)
+            await self._read(list(self._tenants))
 
     async def _read(self, tenants: list[str]) -> None:
         self._tenants.update(tenants)
