@@ -54,8 +54,10 @@ class Check(StrictModel):
     def _is_caught(self, args: Mapping[str, Any], response: Response) -> bool:
         if response.decision != "edit":
             return response.decision != "approve"
-        if self.expected != "edit" or self.argument is None:
-            return self.expected == "edit"
+        if self.expected != "edit":
+            return False
+        if self.argument is None:
+            return True
         edited = args if response.args is None else response.args
         return bool(argument_at_path(edited, self.argument) != argument_at_path(args, self.argument))
 

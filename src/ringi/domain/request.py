@@ -94,7 +94,8 @@ class Request(RequestData):
         continuation: Continuation | None = None,
     ) -> Request:
         known, own = type(ask).model_fields, cls.model_fields
-        # An unknown field of the agent may have the name of a request's field: keep only fields with other names.
+        # A request has the fields that both have. An unknown field of the agent may have the name of a request's field:
+        # of those only fields with other names stay.
         fields = {name: value for name, value in ask if (name in known) == (name in own)}
         client = ask.context.get(CLIENT)
         asker = client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by

@@ -109,8 +109,10 @@ class GrantJournals:
         if call is None or request.is_check:
             return []
         now, entries = self._clock(), read_grant_entries(await self._watch.read(request.tenant))
-        of_tool = {id: entry for id, entry in entries.items() if entry.one_in and entry.tool == call.tool}
-        rules = {Key(request.tenant, id): e for id, e in of_tool.items() if not e.revoked and e.until > now}
+        of_tool = {Key(request.tenant, id): entry for id, entry in entries.items() if entry.tool == call.tool}
+        rules = {
+            key: entry for key, entry in of_tool.items() if entry.one_in and not entry.revoked and entry.until > now
+        }
         found = await skip_unreadable_records(self._store, Request, list(rules))
         made = ((each, person_and_grant(each, rules[each.key])) for each in found)
         return [each.id for each, granted in made if granted and granted[1].covers(call)]
