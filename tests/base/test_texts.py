@@ -38,7 +38,7 @@ from ringi.runs.context import UndecidedError
 from ringi.runs.run import run_failure_of_error
 from ringi.server.problems import INTERNAL, STATUSES
 
-FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "field_error_if": 3}
+FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2}
 """The calls that name the code of a field's error, and the position of the code."""
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0, "ForbiddenError": 1, "ConflictError": 1, "UnavailableError": 2}
 """The calls that name the code of a problem, and its position."""

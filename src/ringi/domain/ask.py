@@ -336,11 +336,6 @@ def unstorable_numbers(model: StrictModel) -> list[FieldError]:
     return [FieldError(".".join(path), why, "not_finite") for path in non_finite_paths(model)]
 
 
-def field_error_if(is_wrong: object, field: str, message: str, code: str = "invalid") -> FieldError | None:
-    """Return the error if the condition is true."""
-    return FieldError(field, message, code) if is_wrong else None
-
-
 class Answer(StrictModel):
     """A person's answer: the decision, its data, and the digest of the request that the person saw."""
 
@@ -487,9 +482,8 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
         known = sorted(name for name in field_names(model) if name != "policy")
         return FieldError(field, f"is not a known field: {_use(field, known)}", "unexpected")
     if error["type"] in NOT_OF_A_SHAPE and (shape := SHAPES.get(field)):
-        return FieldError(
-            field, f"must be {shape}, not {safe_repr(error['input'])}: change it", *pydantic_error_rule(error)
-        )
+        why = f"must be {shape}, not {safe_repr(error['input'])}: change it"
+        return FieldError(field, why, *pydantic_error_rule(error))
     shape = SHAPES.get(str(steps[0])) if error["type"] in BELOW_A_SHAPE and len(steps) > 1 else None
     return FieldError(field, f"{error['msg']}: send {shape}" if shape else error["msg"], *pydantic_error_rule(error))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from ringi.base.texts import reason_of
-from ringi.domain.ask import AGREEING, Answer, Response, buttons_with_values, field_error_if, unstorable_numbers
+from ringi.domain.ask import AGREEING, Answer, Response, buttons_with_values, unstorable_numbers
 from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
@@ -275,48 +275,32 @@ def check_answer_data(request: RequestData, answer: Answer) -> dict[str, Any] | 
     if answer.decision not in request.allowed:
         why = f"{answer.decision!r} is not allowed here: choose {', '.join(request.allowed)}"
         raise InvalidError.of("decision", why, "decision_not_allowed")
-    if errors := [error for error in _misfits(request, answer) if error]:
+    if errors := list(_misfits(request, answer)):
         raise InvalidError(errors)
     if answer.decision == "edit" and answer.args is not None and request.action:
         check_edited_arguments(request.action.args_schema, request.action.args, answer.args)
     return _checked_data(request, answer)
 
 
-def _misfits(request: RequestData, answer: Answer) -> list[FieldError | None]:
+def _misfits(request: RequestData, answer: Answer) -> Iterator[FieldError]:
     edits, has_form = answer.decision == "edit", bool(request.form) or request.data_schema is not None
     task = (answer.data or {}).get("task")
     says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
-    return [
-        *(unstorable_numbers(answer) if answer.data or answer.args else ()),
-        field_error_if(
-            answer.args is not None and not (edits and request.action),
-            "args",
-            "are accepted only with the decision edit on an action: remove them",
-            "unexpected",
-        ),
-        field_error_if(
-            edits and request.action and not has_form and answer.args is None,
-            "args",
-            "are missing: send all arguments, as edited",
-            "required",
-        ),
-        field_error_if(
-            edits and not request.action and not answer.data, "data", "is missing: send the edited data", "required"
-        ),
-        field_error_if(
-            answer.decision == "reject" and answer.data,
-            "data",
-            "is not accepted with a rejection: send a message instead",
-            "unexpected",
-        ),
-        field_error_if(says_nothing, "message", "is required: write a message", "message_required"),
-        field_error_if(
-            request.kind == "finish" and edits and not (isinstance(task, str) and task.strip()),
-            "data.task",
-            "is required: enter the new task as text",
-            "task_required",
-        ),
-    ]
+    if answer.data or answer.args:
+        yield from unstorable_numbers(answer)
+    if answer.args is not None and not (edits and request.action):
+        why = "are accepted only with the decision edit on an action: remove them"
+        yield FieldError("args", why, "unexpected")
+    if edits and request.action and not has_form and answer.args is None:
+        yield FieldError("args", "are missing: send all arguments, as edited", "required")
+    if edits and not request.action and not answer.data:
+        yield FieldError("data", "is missing: send the edited data", "required")
+    if answer.decision == "reject" and answer.data:
+        yield FieldError("data", "is not accepted with a rejection: send a message instead", "unexpected")
+    if says_nothing:
+        yield FieldError("message", "is required: write a message", "message_required")
+    if request.kind == "finish" and edits and not (isinstance(task, str) and task.strip()):
+        yield FieldError("data.task", "is required: enter the new task as text", "task_required")
 
 
 def _checked_data(request: RequestData, answer: Answer) -> dict[str, Any] | None:

@@ -74,9 +74,7 @@ MOST_TRIES = 100
 ADDRESS = re.compile(r"https?://[!-~]{1,1990}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 VALUE = re.compile(r"[\t -~]{0,2000}")
-OURS = frozenset(
-    {"host", "connection", "content-length", "content-type", "transfer-encoding", "upgrade", "expect", "te"}
-)
+OURS = {"host", "connection", "content-length", "content-type", "transfer-encoding", "upgrade", "expect", "te"}
 
 
 def check_webhook_url(url: str) -> str:

@@ -6,9 +6,9 @@ A grant itself is in the answer of its request: it is in force only if that requ
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -271,7 +271,7 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
     limits = {"until": grant.until, "max_uses": grant.max_uses, "one_in": grant.one_in}
     entry = GrantEntry(tool=grant.tool, digest=grant.digest, **limits)
     about = {"do": "grant", "request": id, "digest": grant.digest, "until": grant.until}
-    return _written(journal, about, {**entries, id: entry}, by, now)
+    return journal.written(about, {GRANTS: {**entries, id: entry}}, by=by, now=now)
 
 
 def with_grant_use(journal: Journal, id: str, digest: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
@@ -289,7 +289,8 @@ def with_grant_use(journal: Journal, id: str, digest: str, by: str, now: datetim
     if entry is None or entry.digest != digest or entry.status(now) != "active":
         return journal, None
     used = entry.model_copy(update={"uses": entry.uses + 1})
-    return _written(journal, {"do": "use", "request": id, "number": used.uses}, {**entries, id: used}, by, now)
+    about = {"do": "use", "request": id, "number": used.uses}
+    return journal.written(about, {GRANTS: {**entries, id: used}}, by=by, now=now)
 
 
 def with_grant_revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal, Event | None]:
@@ -310,7 +311,7 @@ def with_grant_revoked(journal: Journal, id: str, by: str, now: datetime) -> tup
     if entries[id].revoked:
         return journal, None
     after = {**entries, id: entries[id].model_copy(update={"revoked": True})}
-    return _written(journal, {"do": "revoke", "request": id}, after, by, now)
+    return journal.written({"do": "revoke", "request": id}, {GRANTS: after}, by=by, now=now)
 
 
 def with_refuted_rules_ended(
@@ -331,10 +332,4 @@ def with_refuted_rules_ended(
         return journal, None
     over = {id: entries[id].model_copy(update={"revoked": True, "refuted_by": request}) for id in ended}
     about = {"do": "refute", "rules": ended, "request": request}
-    return _written(journal, about, {**entries, **over}, by, now)
-
-
-def _written(
-    journal: Journal, entry: dict[str, Any], entries: Mapping[str, GrantEntry], by: str, now: datetime
-) -> tuple[Journal, Event]:
-    return journal.written(entry, {GRANTS: entries}, by=by, now=now)
+    return journal.written(about, {GRANTS: {**entries, **over}}, by=by, now=now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import StringConstraints, ValidationError
 
@@ -138,7 +138,7 @@ def with_pause(journal: Journal, new: NewPause, id: str, by: str, now: datetime)
         return journal, None
     pause = Pause(id=id, agent=new.agent, reason=new.reason, by=by, since=now, until=new.until)
     entry = {"pause": id, "agent": new.agent, "until": new.until, "reason": new.reason}
-    return journal.written(entry, pause_journal_state([*pauses, pause]), by=by, now=now)
+    return journal.written(entry, {PAUSES: [*pauses, pause]}, by=by, now=now)
 
 
 def find_same_pause(pauses: Sequence[Pause], new: NewPause, by: str) -> Pause | None:
@@ -163,9 +163,4 @@ def without_pause(journal: Journal, id: str, by: str, now: datetime) -> tuple[Jo
     left = [each for each in pauses if each.id != id]
     if len(left) == len(pauses):
         raise NotFoundError("pause", id)
-    return journal.written({"resume": id}, pause_journal_state(left), by=by, now=now)
-
-
-def pause_journal_state(pauses: Sequence[Pause]) -> dict[str, Any]:
-    """Return the state of a journal with these pauses."""
-    return {PAUSES: [pause.model_dump(mode="json") for pause in pauses]}
+    return journal.written({"resume": id}, {PAUSES: left}, by=by, now=now)

@@ -355,9 +355,8 @@ class RequestData(Record):
         more = [each for step in self.escalation[: self.escalated] for each in step.to]
         groups = {each.removeprefix(GROUP) for each in more if each.startswith(GROUP)}
         voters = {name for stage in self.quorum for name in stage.groups}
-        people = {each for each in more if not each.startswith(GROUP)}
-        own = {self.assignee} if self.assignee else set()
-        return frozenset(own | people), frozenset({*self.groups, *groups, *voters})
+        people = {each for each in (self.assignee, *more) if each and not each.startswith(GROUP)}
+        return frozenset(people), frozenset({*self.groups, *groups, *voters})
 
     @property
     def next_time(self) -> datetime | None:
@@ -423,10 +422,7 @@ class RequestData(Record):
         Args:
             can_be_answered: Whether somebody who is known here can answer the request.
         """
-        can_be_answered = can_be_answered or self.is_final
-        if self.unanswerable is not can_be_answered:
-            return self, None
-        return self.marked(can_be_answered).model_copy(update={"version": self.version + 1}), None
+        return self._without_event(unanswerable=not (can_be_answered or self.is_final))
 
     def _revealed(self, response: Any) -> dict[str, Any]:
         """Return what the end of a check changes: people learn that it was one, and its answer authorizes nothing."""
@@ -481,9 +477,7 @@ class RequestData(Record):
         Args:
             is_held: True to set the hold.
         """
-        if self.legal_hold == is_held:
-            return self, None
-        return self.model_copy(update={"legal_hold": is_held, "version": self.version + 1}), None
+        return self._without_event(legal_hold=is_held)
 
     def with_waiting_erasure(self, new: WaitingErasure) -> tuple[Self, None]:
         """Return the next version of this review with one more erasure to do at its end, without an event.
@@ -499,9 +493,13 @@ class RequestData(Record):
         )
         if (new.request, new.person) not in [(each.request, each.person) for each in waiting]:
             waiting += (new,)
-        if self.is_final or waiting == self.waiting_erasures:
+        return self._without_event(waiting_erasures=self.waiting_erasures if self.is_final else waiting)
+
+    def _without_event(self, **change: object) -> tuple[Self, None]:
+        """Return the next version with a field outside of the hash chain changed; the same version if it is not."""
+        if all(getattr(self, name) == value for name, value in change.items()):
             return self, None
-        return self.model_copy(update={"waiting_erasures": waiting, "version": self.version + 1}), None
+        return self.model_copy(update={**change, "version": self.version + 1}), None
 
     def refuse_closed(self, by: str, now: datetime) -> None:
         """Check that this person may still change the request.

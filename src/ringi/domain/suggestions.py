@@ -129,11 +129,6 @@ class CallArgumentsRow(NamedTuple):
     args: Args
     keys: dict[str, bytes]
 
-    @classmethod
-    def of(cls, args: Args) -> CallArgumentsRow:
-        """Return the row of a call."""
-        return cls(args, {name: canonical(value) for name, value in args.items()})
-
 
 class ConditionBox(NamedTuple):
     """Conditions on all arguments of a call."""
@@ -226,7 +221,8 @@ def _of_group(group: Sequence[DecidedCall], replay: Sequence[DecidedCall]) -> Co
     approved = [each for each in decisions if each.is_approved]
     if len(decisions) < FEWEST or len(approved) < LEAST_SHARE * len(decisions):
         return None
-    rows = {each.request: CallArgumentsRow.of(each.call.args) for each in group}
+    keys = {each.request: {name: canonical(value) for name, value in each.call.args.items()} for each in group}
+    rows = {each.request: CallArgumentsRow(each.call.args, keys[each.request]) for each in group}
     newer, older = group[: len(group) // 2], group[len(group) // 2 :]
     before, box = _box_of(older, rows), _box_of(group, rows)
     if before is None or box is None or not _holds_elsewhere(group, rows):

@@ -61,6 +61,10 @@ class ModelCalls(StrictModel):
         return ModelCalls(model=self.model, seconds=round(self.seconds + other.seconds, 3), **sums)
 
 
+Usage = tuple[ModelCalls, ...]
+"""The calls of models by a run."""
+
+
 class Run(StrictModel):
     """One input to the agent and everything that follows from it, pauses included."""
 
@@ -128,7 +132,7 @@ class Thread(Record):
     """The attempts not counted because the store was unavailable; reset to None at each pause."""
     images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty)
     """The numbers of the images in its messages. An unlisted image belongs to a run that never started."""
-    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty)
+    usage: Usage | None = Field(default=None, exclude_if=is_empty)
     """The calls of models by the newest run. Renewals of the lease write it too, so only some events contain it."""
 
     @classmethod
@@ -266,9 +270,7 @@ class Thread(Record):
         after, event = self.changed("acquired", owner, now, **held)
         return after.model_copy(update={"lease_until": now + lease}), event
 
-    def renewed(
-        self, held: Self, now: datetime, lease: timedelta, usage: tuple[ModelCalls, ...] = ()
-    ) -> tuple[Self, None]:
+    def renewed(self, held: Self, now: datetime, lease: timedelta, usage: Usage = ()) -> tuple[Self, None]:
         """Return the thread with a renewed lease; there is no event, because nothing happened.
 
         Args:
@@ -282,11 +284,9 @@ class Thread(Record):
         """
         self.refuse_old(held)
         until = {"version": self.version + 1, "lease_until": now + lease}
-        return self.model_copy(update={**until, **thread_with_usage(usage)}), None
+        return self.model_copy(update={**until, **_with_usage(usage)}), None
 
-    def parked(
-        self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
-    ) -> tuple[Self, Event]:
+    def parked(self, held: Self, now: datetime, values: dict[str, Any], usage: Usage = ()) -> tuple[Self, Event]:
         """Return the thread waiting for people, without a worker.
 
         Args:
@@ -300,11 +300,9 @@ class Thread(Record):
             InvalidError: The values are not portable JSON.
         """
         left = {"status": "interrupted", "values": values, **self._reset_attempts}
-        return self._without_holder("interrupted", held, now, **left, **thread_with_usage(usage))
+        return self._without_holder("interrupted", held, now, usage, **left)
 
-    def finished(
-        self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
-    ) -> tuple[Self, Event]:
+    def finished(self, held: Self, now: datetime, values: dict[str, Any], usage: Usage = ()) -> tuple[Self, Event]:
         """Return the thread with its run done, without a worker.
 
         Args:
@@ -318,11 +316,9 @@ class Thread(Record):
             InvalidError: The values are not portable JSON.
         """
         left = {"status": "done", "values": values, **self._reset_attempts}
-        return self._without_holder("done", held, now, **left, **thread_with_usage(usage))
+        return self._without_holder("done", held, now, usage, **left)
 
-    def failed(
-        self, held: Self, now: datetime, error: Failure, usage: tuple[ModelCalls, ...] = ()
-    ) -> tuple[Self, Event]:
+    def failed(self, held: Self, now: datetime, error: Failure, usage: Usage = ()) -> tuple[Self, Event]:
         """Return the thread with its run ended by an error; new input may follow.
 
         Args:
@@ -334,11 +330,9 @@ class Thread(Record):
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
         """
-        return self._without_holder("error", held, now, status="error", error=error, **thread_with_usage(usage))
+        return self._without_holder("error", held, now, usage, status="error", error=error)
 
-    def released(
-        self, held: Self, now: datetime, usage: tuple[ModelCalls, ...] = (), *, is_outage: bool = False
-    ) -> tuple[Self, Event]:
+    def released(self, held: Self, now: datetime, usage: Usage = (), *, is_outage: bool = False) -> tuple[Self, Event]:
         """Return the thread running but free for another worker at once, in the same stretch.
 
         The worker's attempt no longer counts.
@@ -353,8 +347,7 @@ class Thread(Record):
             FenceError: The holder in `held` does not hold the thread any more.
         """
         refund = self._without_attempt if is_outage else {"attempts": self.attempts - 1}
-        left = {**refund, "updated_at": self.updated_at}
-        return self._without_holder("given_back", held, now, **left, **thread_with_usage(usage))
+        return self._without_holder("given_back", held, now, usage, **refund, updated_at=self.updated_at)
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return the thread without the attempt of a worker that survived but could not reach the store.
@@ -385,7 +378,7 @@ class Thread(Record):
             now: The time of the cancellation.
             reason: The reason for the audit trail, if any.
         """
-        return self._stopped("cancelled", by, now, reason=reason, **thread_with_usage(self.usage or ()))
+        return self._stopped("cancelled", by, now, reason=reason, **_with_usage(self.usage))
 
     def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return the thread ready to continue: a failed run continues from its last state; a waiting run waits.
@@ -500,13 +493,15 @@ class Thread(Record):
         idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._reset_attempts}
         return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
-    def _without_holder(self, type: str, held: Self, now: datetime, **changes: object) -> tuple[Self, Event]:
+    def _without_holder(
+        self, type: str, held: Self, now: datetime, usage: Usage, **changes: object
+    ) -> tuple[Self, Event]:
         self.refuse_old(held)
         free = {"owner": None, "lease_until": None, "updated_at": now}
-        return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
+        return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes, **_with_usage(usage)})
 
 
-def thread_with_usage(usage: tuple[ModelCalls, ...]) -> dict[str, Any]:
+def _with_usage(usage: Usage | None) -> dict[str, Any]:
     """Return the change of a thread by a run with this usage; a run that called no model changes nothing."""
     return {"usage": usage} if usage else {}
 

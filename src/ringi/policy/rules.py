@@ -155,17 +155,12 @@ class Rule(PolicyData):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.auto_approve and "approve" not in self.allowed:
-            raise FieldValidationError(
-                "auto_approve", "needs the decision approve: add it to allowed, or remove auto_approve"
-            )
+            why = "needs the decision approve: add it to allowed, or remove auto_approve"
+            raise FieldValidationError("auto_approve", why)
         if self.quorum and set(AGREEING).isdisjoint(self.allowed):
             raise FieldValidationError("quorum", "needs the decision approve or edit: people vote on nothing else")
         if len(set(self.allowed)) < len(self.allowed):
             raise FieldValidationError("allowed", "has a duplicate decision: list each once")
-        return self
-
-    @model_validator(mode="after")
-    def _fits_effect(self) -> Self:
         if self.effect != "ask" and (unfit := [name for name in OF_ASK if name in self.model_fields_set]):
             raise FieldValidationError(unfit[0], f"is for rules that ask: remove it, or the effect {self.effect}")
         if self.effect != "deny" and self.reason is not None:
@@ -183,11 +178,6 @@ class Rule(PolicyData):
             tool: The name of the tool.
         """
         return any(is_tool_named_by_rule(tool, name) for name in self.tools)
-
-    @property
-    def is_unconditional(self) -> bool:
-        """True if the rule applies to every call of its tools."""
-        return not (self.where or self.facts)
 
     def covers(self, tool: str, args: Args, facts: Args = NO_FACTS) -> bool:
         """Return whether the rule applies to a call.
@@ -211,12 +201,10 @@ class Rule(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        rules = (
-            rule
-            for rule in self.auto_approve
-            if all_conditions_hold(rule.where, args) and all_conditions_hold(rule.facts, facts)
-        )
-        return next((rule.name for rule in rules), None)
+        for rule in self.auto_approve:
+            if all_conditions_hold(rule.where, args) and all_conditions_hold(rule.facts, facts):
+                return rule.name
+        return None
 
 
 class PolicyVerdict(NamedTuple):
@@ -270,10 +258,8 @@ class Policy(PolicyData):
         seen: set[str] = set()
         for place, name in self._rule_names():
             if name in seen:
-                raise FieldValidationError(
-                    field_path("", [*place, "name"]),
-                    f"{safe_repr(name)} is the name of two rules: give each rule its own name",
-                )
+                why = f"{safe_repr(name)} is the name of two rules: give each rule its own name"
+                raise FieldValidationError(field_path("", [*place, "name"]), why)
             seen.add(name)
         return self
 
@@ -301,11 +287,10 @@ class Policy(PolicyData):
 
     def _rule_before(self, number: int, tool: str) -> str | None:
         """Return the rule that leaves another one no call of a tool; None if there is none."""
-        rule = self.rules[number]
+        place = ORDER.index(self.rules[number].effect), number
         for position, other in enumerate(self.rules):
-            order = ORDER.index(other.effect) - ORDER.index(rule.effect)
-            is_before = order < 0 or (order == 0 and position < number)
-            if is_before and other.is_unconditional and other.names(tool):
+            is_before = (ORDER.index(other.effect), position) < place
+            if is_before and not (other.where or other.facts) and other.names(tool):
                 return f"{other.name or f'rules[{position}]'} ({other.effect})"
         return None
 
@@ -351,9 +336,8 @@ class Policy(PolicyData):
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        for effect in ORDER:
-            rule = self._first(effect, tool, args, facts)
-            if rule:
+        for rule in sorted(self.rules, key=lambda each: ORDER.index(each.effect)):
+            if rule.covers(tool, args, facts):
                 return PolicyVerdict(rule.effect, rule, rule.approver(args, facts))
         return PolicyVerdict(self.default_effect)
 
@@ -389,9 +373,6 @@ class Policy(PolicyData):
         """
         effect, rule, _ = self.decide(tool, args, facts)
         return None if effect != "ask" else rule or Rule(tools=(tool,))
-
-    def _first(self, effect: str, tool: str, args: Args, facts: Args) -> Rule | None:
-        return next((rule for rule in self.rules if rule.effect == effect and rule.covers(tool, args, facts)), None)
 
     def facts_of(self, tool: str, args: Args, effects: Collection[Effect] = ("ask", "allow", "deny")) -> frozenset[str]:
         """Return the names of the facts that decide about a call.
@@ -507,15 +488,12 @@ def read_policy_file(path: Path, name: str) -> Any:
         raise _unreadable(path, error, name) from error
     except UnicodeDecodeError as error:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
-    if path.suffix == ".toml":
-        try:
-            return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidError.of(name, f"{path} is not TOML ({error}): correct it") from error
+    is_toml = path.suffix == ".toml"
     try:
-        return json.loads(text)
+        return tomllib.loads(text) if is_toml else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidError.of(name, f"{path} is not JSON ({error}): correct it", "not_json") from error
+        why = f"{path} is not {'TOML' if is_toml else 'JSON'} ({error}): correct it"
+        raise InvalidError.of(name, why, "invalid" if is_toml else "not_json") from error
 
 
 class PolicyFile:
