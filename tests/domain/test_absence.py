@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ringi.domain import absence
 from ringi.domain.absence import Absence
-from ringi.domain.journal import Journal
+from ringi.domain.journal import RINGI, Journal
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 
@@ -23,7 +23,7 @@ def leaving(person: str, deputy: str, until: datetime = NOON + DAY) -> Absence:
 
 
 def journal() -> Journal:
-    return absence.begin_absence_journal(NOON, by="ann")[0]
+    return Journal.begun(absence.JOURNAL, RINGI, {absence.PEOPLE: {}}, by="ann", now=NOON)[0]
 
 
 @pytest.mark.parametrize(

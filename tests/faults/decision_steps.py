@@ -94,7 +94,7 @@ async def perform(inbox: StoreInbox, step: Step, ran: Callable[[Effect], None]) 
     id = f"r{step.request}"
     match step.verb:
         case "approve" | "edit" | "reject" as decision:
-            by = await inbox.absences.decider(Decider(step.by, GROUPS[step.by]))
+            by = await inbox.people.decider(Decider(step.by, GROUPS[step.by]))
             digest = (await inbox.get(id)).digest
             answer = Answer(decision=decision, args=step.args if decision == "edit" else None, digest=digest)
             return await inbox.answer(id, answer, by=by, channel="test")

@@ -256,7 +256,7 @@ async def test_a_deputy_decides_and_makes_no_grant(inbox: StoreInbox, clock: Man
     await inbox.people.leave("dee", clock() + HOUR, by="ann")
     request = await asked(inbox, assignee="ann")
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
-    deputy = await inbox.absences.decider(Decider("dee"))
+    deputy = await inbox.people.decider(Decider("dee"))
     with pytest.raises(ForbiddenError):
         await inbox.answer(request.id, Answer.parse(body), by=deputy, channel="http")
     del body["grant"]

@@ -88,7 +88,7 @@ async def check_that_all_ends(inbox: StoreInbox) -> None:
     assert held.keys() == set(get_args(HoldingKind))
     ended = await offboard(inbox, "dee", "root")
     assert {each.kind: each.id for each in ended} == held
-    assert [each.person for each in await inbox.absences.active()] == ["zoe"]
+    assert [each.person for each in await inbox.people.active()] == ["zoe"]
     assert [each.status for each in await inbox.grants.list()] == ["revoked", "revoked"]
     left = [await inbox.get(held[kind]) for kind in ("claims", "votes", "answers")]
     assert [(each.claimed_by, each.votes, each.held, each.status) for each in left] == [(None, (), None, "pending")] * 3

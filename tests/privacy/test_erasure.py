@@ -942,7 +942,7 @@ async def test_an_erasure_that_waited_is_finished_although_the_process_of_the_re
             raise KilledError
 
     with monkeypatch.context() as patched:
-        for module in ("ringi.inbox.inbox", "ringi.privacy.erasure"):
+        for module in ("ringi.inbox.core", "ringi.privacy.erasure"):
             patched.setattr(f"{module}.failpoint", killed)
         with pytest.raises(KilledError):
             await decide(place, review)

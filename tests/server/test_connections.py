@@ -180,7 +180,7 @@ Large = tuple[World, Callable[[], set[int]]]
 @pytest.fixture
 async def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Large]:
     """Give a server with long lists, and the ports of its connections."""
-    monkeypatch.setattr("ringi.inbox.inbox.MAX_PAGE_BYTES", 1 << 30)
+    monkeypatch.setattr("ringi.inbox.core.MAX_PAGE_BYTES", 1 << 30)
     async with open_world("memory://", body_seconds=request.param) as world, served(world) as server:
         for n in range(60):
             await world.asked(id=f"r{n}", context={"text": "x" * 90_000})

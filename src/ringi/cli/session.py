@@ -120,7 +120,7 @@ class MemberSession(NamedSession):
         """Return the person, with those for whom the person stands now; None for a server."""
         if not isinstance(inbox, StoreInbox):
             return self.person
-        return await inbox.absences.decider(as_decider(self.person)._replace(is_admin=is_admin))
+        return await inbox.people.decider(as_decider(self.person)._replace(is_admin=is_admin))
 
 
 def person_with_groups(name: str | None, groups: str) -> Person | None:

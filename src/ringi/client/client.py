@@ -21,6 +21,7 @@ from ringi.base.clock import utc_now
 from ringi.client.transport import ApiCall, Transport
 from ringi.domain.ask import Ask, parse_body
 from ringi.domain.memories import Memory
+from ringi.domain.pauses import paused_error
 from ringi.domain.record import AGENT, START, Event, Page, Position
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller
@@ -30,7 +31,6 @@ from ringi.inbox import api
 from ringi.inbox.api import Inbox, id_of, refuse_name
 from ringi.inbox.lifetime import Lifetime
 from ringi.inbox.operations import TABLE, Operation, names_in
-from ringi.inbox.pauses import paused_error
 
 REQUESTS, FEED = "/v1/requests", "/v1/events"
 BEGINNING = "0"

@@ -450,7 +450,7 @@ class Deliveries:
         mail = self.settings.mail
         if not mail or type not in MAIL_EVENTS or (request.is_final and type != "request.expired"):
             return ()
-        return mail.recipients(request, await self._inbox.for_tenant(request.tenant).absences.active())
+        return mail.recipients(request, await self._inbox.for_tenant(request.tenant).people.active())
 
 
 @asynccontextmanager

@@ -10,13 +10,14 @@ from pydantic import ConfigDict, Field
 
 from ringi.base.model import StrictModel, Time
 from ringi.base.validation import Name
-from ringi.domain.journal import RINGI, Journal
-from ringi.domain.record import DEFAULT_TENANT, Event, Viewer
+from ringi.domain.journal import Journal
+from ringi.domain.record import Event, Viewer
 from ringi.errors import InvalidError
 
 JOURNAL = "ringi:away"
 """The id of the journal."""
 PEOPLE = "people"
+"""The key of the absences in the state of the journal."""
 MAX_DAYS = 366
 JournalChange = tuple[Journal, Event | None]
 
@@ -92,11 +93,6 @@ def absences_concerning(absences: list[Absence], person: str) -> Away:
     own = next((absence for absence in absences if absence.person == person), None)
     # Not those of the people for whom an absent person stands: a deputy has no deputy.
     return Away(absence=own, deputy_for=tuple(absence for absence in absences if absence.deputy == person))
-
-
-def begin_absence_journal(now: datetime, tenant: str = DEFAULT_TENANT, *, by: str) -> tuple[Journal, Event]:
-    """Return the journal of a tenant in which nobody is away."""
-    return Journal.begun(JOURNAL, RINGI, {PEOPLE: {}}, by=by, now=now, tenant=tenant)
 
 
 def with_absence(journal: Journal, absence: Absence, now: datetime) -> tuple[Journal, Event]:

@@ -31,11 +31,7 @@ FeedEventName = Literal[
 ]
 """Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
 AuditEventName = Literal[
-    "request.seen",
-    "request.acknowledged",
-    "request.reminded",
-    "request.memory_edited",
-    "request.memory_deleted",
+    "request.seen", "request.acknowledged", "request.reminded", "request.memory_edited", "request.memory_deleted"
 ]
 """Events that appear only in the audit trail."""
 TenantEventName = Literal["pauses.changed"]

@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from ringi.base.canonical_json import digest
 from ringi.base.model import StrictModel, Time, is_empty
 from ringi.domain.conditions import Args, Where, all_conditions_hold
-from ringi.domain.journal import RINGI, Journal
+from ringi.domain.journal import Journal
 from ringi.domain.record import Event, UnreadableError
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 
@@ -225,11 +225,6 @@ class GrantPage(StrictModel):
 
     items: list[GrantView]
     next: None
-
-
-def begin_grant_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
-    """Return the journal of a tenant without grants, and its event."""
-    return Journal.begun(JOURNAL, RINGI, {GRANTS: {}}, by=by, now=now, tenant=tenant)
 
 
 def read_grant_entries(journal: Journal | None) -> dict[str, GrantEntry]:

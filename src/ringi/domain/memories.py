@@ -7,8 +7,6 @@ memory creates a next version of that record and leaves the original answer unch
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -115,15 +113,6 @@ def find_person_memory(request: Request, person: str) -> Memory:
         thread_id=request.thread_id,
         place=cursor_after_record(request),
     )
-
-
-@contextmanager
-def missing_request_as_memory(id: str) -> Iterator[None]:
-    """Report a missing request as a missing memory, so that nobody learns of other people's requests."""
-    try:
-        yield
-    except NotFoundError as error:
-        raise NotFoundError("memory", id) from error
 
 
 def with_memory_edited(

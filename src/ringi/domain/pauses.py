@@ -8,18 +8,21 @@ from typing import Annotated
 
 from pydantic import StringConstraints, ValidationError
 
+from ringi.base.clock import Clock
 from ringi.base.model import StrictModel, Time
+from ringi.base.outages import PausedError
 from ringi.base.validation import Name
 from ringi.domain.journal import Journal
-from ringi.domain.record import SYSTEM, Event, UnreadableError
+from ringi.domain.record import Event, UnreadableError
 from ringi.errors import InvalidError, NotFoundError
 
 JOURNAL = "pauses"
 """The id of the journal of each tenant."""
-APPLICATION = "ringi"
 PAUSES = "pauses"
 """The key of the pauses in the state of the journal."""
 PauseReason = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+MAX_SECONDS = 60.0
+"""The longest time after which a caller repeats a call of a paused agent."""
 
 
 class NewPause(StrictModel):
@@ -108,14 +111,15 @@ def find_pause(pauses: Sequence[Pause], agent: str | None, now: datetime) -> Pau
     return next((each for each in pauses if each.applies_to(agent) and not each.has_ended(now)), None)
 
 
-def begin_pause_journal(tenant: str, now: datetime) -> tuple[Journal, Event]:
-    """Return the journal of a tenant without pauses, and its event.
+def paused_error(pause: Pause, clock: Clock) -> PausedError:
+    """Return the error for a call of a paused agent.
 
     Args:
-        tenant: The tenant.
-        now: The current time.
+        pause: The pause.
+        clock: Returns the current time.
     """
-    return Journal.begun(JOURNAL, APPLICATION, {PAUSES: []}, by=SYSTEM, now=now, tenant=tenant)
+    seconds = (pause.until - clock()).total_seconds() if pause.until else MAX_SECONDS
+    return PausedError(str(pause), min(max(seconds, 1.0), MAX_SECONDS))
 
 
 def with_pause(journal: Journal, new: NewPause, id: str, by: str, now: datetime) -> tuple[Journal, Event | None]:

@@ -10,7 +10,7 @@ from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.ask import Action, Ask
 from ringi.domain.checks import Check, CheckRecipe, CheckView, new_id_of_same_shape, replace_value_everywhere
 from ringi.domain.conditions import MISSING, Condition, argument_at_path
-from ringi.domain.journal import RINGI, Journal
+from ringi.domain.journal import Journal
 from ringi.domain.record import POLICY, Event
 from ringi.domain.request import Request
 
@@ -86,11 +86,6 @@ def _correct_card(context: dict[str, Any]) -> None:
     card.pop("above_limit", None)
     if Condition(at_most=card["limit"]).holds(card.get("amount")) is not True:
         card["above_limit"] = True
-
-
-def begin_check_journal(tenant: str, now: datetime, by: str) -> tuple[Journal, Event]:
-    """Return the journal of a tenant without checks, and its event."""
-    return Journal.begun(JOURNAL, RINGI, {CHECKS: {}}, by=by, now=now, tenant=tenant)
 
 
 def checks_in_journal(journal: Journal | None) -> dict[str, str]:

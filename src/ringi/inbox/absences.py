@@ -1,81 +1,84 @@
-"""Absences in the store: read, begin and end them."""
+"""The people of a tenant who are away, always read from the store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 
-from ringi.base.clock import Clock
-from ringi.contracts.store import Store, change_record, find_record
+from ringi.contracts.backend import ABSENCES
+from ringi.contracts.store import change_record, find_record
 from ringi.domain import absence
 from ringi.domain.absence import Absence, Away
+from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
-from ringi.domain.record import Key
-from ringi.domain.voting import Decider
+from ringi.domain.record import Key, Page
+from ringi.domain.voting import Caller, Decider, as_decider
 from ringi.errors import NotFoundError
-from ringi.inbox.journals import change_journal
+from ringi.inbox import api
+from ringi.inbox.core import InboxPart
+from ringi.inbox.journals import JournalStep, change_journal
 
 
-class Absences:
-    """The absences of one tenant, always read from the store.
-
-    Args:
-        store: The store.
-        tenant: The tenant.
-        clock: Returns the current time.
-    """
-
-    def __init__(self, store: Store, tenant: str, clock: Clock) -> None:
-        self._store, self._clock, self._key = store, clock, Key(tenant, absence.JOURNAL)
+class InboxPeople(InboxPart, api.People):
+    """The people of one tenant who leave and come back."""
 
     async def active(self) -> list[Absence]:
         """Return the absences that have not ended."""
-        return absence.active_absences(await find_record(self._store, Journal, self._key), self._clock())
-
-    async def of(self, person: str) -> Away:
-        """Return a person's own absence, and those in which the person is the deputy."""
-        return absence.absences_concerning(await self.active(), person)
+        return absence.active_absences(await find_record(self._inbox.store, Journal, self._key), self._inbox.clock())
 
     async def decider(self, person: Decider) -> Decider:
         """Return a person with those for whom the person stands now."""
-        away = await self.of(person.name)
+        away = await self.away(by=person)
         return person._replace(stands_for=tuple(each.viewer for each in away.deputy_for))
 
-    async def begin(self, new: Absence) -> Absence:
-        """Record that a person is away; replaces an earlier absence of the person.
+    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Away:
+        inbox, person = self._inbox, as_decider(by)
+        own = {"person": person.name, "groups": person.groups, "subject": person.subject}
+        now = inbox.clock()
+        new = parse_body(Absence, {**own, "deputy": deputy, "until": until}).checked(now)
+        if not unknown:
+            (await inbox.known_people.known(inbox.tenant)).refuse_unknown({"deputy": deputy})
 
-        Raises:
-            InvalidError: The deputy or the end is invalid.
-        """
-        new = new.checked(self._clock())
-        begun = absence.begin_absence_journal(self._clock(), self._key.tenant, by=new.person)
-        await change_journal(self._store, self._key, begun, lambda old: absence.with_absence(old, new, self._clock()))
-        return new
+        def step(old: Journal) -> absence.JournalChange:
+            return absence.with_absence(old, new, inbox.clock())
 
-    async def end(self, person: str) -> None:
-        """Record that a person is back; nothing changes if the person was not away."""
+        await change_journal(inbox.store, self._key, {absence.PEOPLE: {}}, step, by=person.name, now=now)
+        await inbox.publish(ABSENCES)
+        return await self.away(by=person)
+
+    async def come_back(self, *, by: Caller = None) -> None:
+        name = as_decider(by).name
         with suppress(NotFoundError):  # Nobody was ever away.
-            await change_record(
-                self._store, Journal, self._key, lambda old: absence.journal_after_return(old, person, self._clock())
-            )
+            await self._change(lambda old: absence.journal_after_return(old, name, self._inbox.clock()))
+        await self._inbox.publish(ABSENCES)
 
-    async def end_of(self, person: str, by: str) -> None:
-        """Record that an administrator has ended the absence of a person.
+    async def away(self, *, by: Caller = None) -> Away:
+        return absence.absences_concerning(await self.active(), as_decider(by).name)
 
-        Raises:
-            NotFoundError: The person is not away.
-        """
-        if not await self.end_where(lambda each: each.person == person, person, by):
+    async def absences(self) -> Page[Absence]:
+        return Page(sorted(await self.active(), key=lambda each: (each.until, each.person)))
+
+    async def end_absence(self, person: str, *, by: Caller = None) -> None:
+        if not await self.end_where(lambda each: each.person == person, person, as_decider(by).name):
             raise NotFoundError("absence", person)
+        await self._inbox.publish(ABSENCES)
 
     async def end_where(self, is_over: Callable[[Absence], bool], person: str, by: str) -> list[Absence]:
         """Record that an administrator has ended some absences because of a person, and return them."""
         ended = list[Absence]()
 
         def step(old: Journal) -> absence.JournalChange:
-            ended[:] = filter(is_over, absence.active_absences(old, self._clock()))
-            return absence.without_absences(old, ended, person, by, self._clock())
+            ended[:] = filter(is_over, absence.active_absences(old, self._inbox.clock()))
+            return absence.without_absences(old, ended, person, by, self._inbox.clock())
 
         with suppress(NotFoundError):
-            await change_record(self._store, Journal, self._key, step)
+            await self._change(step)
         return ended
+
+    @property
+    def _key(self) -> Key:
+        return Key(self._inbox.tenant, absence.JOURNAL)
+
+    async def _change(self, step: JournalStep) -> None:
+        await change_record(self._inbox.store, Journal, self._key, step)

@@ -15,8 +15,8 @@ from ringi.domain.ask import parse_body
 from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, check_report
 from ringi.domain.journal import Journal
 from ringi.domain.planting import (
+    CHECKS,
     JOURNAL,
-    begin_check_journal,
     check_from_template,
     check_view,
     checks_in_journal,
@@ -38,7 +38,6 @@ NEWEST = 20
 """A check is copied from one of so many of the newest requests of its tool."""
 DIGITS = 32
 """The random bytes from which an id is made."""
-Planted = tuple[Request, Event]
 
 
 class InboxChecks(InboxPart, api.Checks):
@@ -56,10 +55,10 @@ class InboxChecks(InboxPart, api.Checks):
         chosen = new.checks if new.share is None else _wanted(new.checks, new.share, recent)
         planted = [self._check_from(recipe, recent[recipe.tool]) for recipe in chosen]
         if planted:
-            step = partial(with_checks, planted=[request for request, _ in planted], by=person.name, now=inbox.clock())
-            begun = begin_check_journal(inbox.tenant, inbox.clock(), person.name)
+            key, now = Key(inbox.tenant, JOURNAL), inbox.clock()
+            step = partial(with_checks, planted=[request for request, _ in planted], by=person.name, now=now)
             # First: a check that is not on record could be mistaken for a real request.
-            await change_journal(self._inbox.store, Key(self._inbox.tenant, JOURNAL), begun, step)
+            await change_journal(inbox.store, key, {CHECKS: {}}, step, by=person.name, now=now)
         for request, event in planted:
             failpoint("checks.before_put")
             await self._inbox.store.put(request, event)
@@ -73,7 +72,7 @@ class InboxChecks(InboxPart, api.Checks):
         found = [check_view(request) for request in await skip_unreadable_records(self._inbox.store, Request, keys)]
         return check_report(view for view in found if view)
 
-    def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> Planted:
+    def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> tuple[Request, Event]:
         templates = [request for request in recent if is_check_template(request, recipe)][:NEWEST]
         if not templates:
             what = f"no recent request of {recipe.tool!r} can be copied: wait for a real one with this argument"

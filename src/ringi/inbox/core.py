@@ -1,21 +1,38 @@
-"""What the parts of an inbox on a store share."""
+"""The store of an inbox, and the steps that its parts and its operations share."""
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ringi.base.clock import Clock
-from ringi.domain.record import Event, Page, Query
-from ringi.domain.request import Request
+from ringi.base.failpoints import failpoint
+from ringi.base.metrics import Metrics, seconds_between_clocks
+from ringi.contracts.store import MAX_PAGE_BYTES, change_record
+from ringi.domain.events import FINAL_EVENTS
+from ringi.domain.record import CutPage, Event, Key, Page, Query
+from ringi.domain.request import Request, review_of_override
+from ringi.domain.urgency import cursor_after_urgent_request, query_for_tenant
 from ringi.domain.voting import Caller, Decider
-from ringi.inbox.absences import Absences
+from ringi.inbox import tracing
 from ringi.inbox.api import Inbox
-from ringi.inbox.feed import Feed
+from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.lifetime import Closable
+from ringi.privacy.erasure import RequestCheck
 
+log = logging.getLogger(__name__)
 RequestStep = Callable[[Request], tuple[Request, Event | None]]
 """Returns the next version of a request and its event; the request itself changes nothing."""
+
+
+class NewRequest(NamedTuple):
+    """A request that is not saved yet."""
+
+    request: Request
+    event: Event
+    span: tracing.StartedSpan
 
 
 class InboxCore(Closable, Inbox):
@@ -24,55 +41,118 @@ class InboxCore(Closable, Inbox):
     tenant: str
     clock: Clock
     feed: Feed
-    check: Callable[[Request], None]
+    metrics: Metrics
+    check: RequestCheck
     """Called with each version that is read or replaced; it raises to deny access."""
-
-    @property
-    def absences(self) -> Absences:
-        """The people of the tenant who are away."""
-        return Absences(self.store, self.tenant, self.clock)
-
-    @abstractmethod
-    async def page(self, query: Query) -> Page[Request]:
-        """Return a page of this tenant's matching requests.
-
-        Args:
-            query: The conditions, the limit and the cursor.
-        """
-
-    @abstractmethod
-    async def search(self, query: Query) -> list[Request]:
-        """Return this tenant's matching requests, newest first, unless the query has another order.
-
-        Args:
-            query: The conditions and the limit.
-        """
-
-    @abstractmethod
-    async def change(
-        self, id: str, step: RequestStep, read: Request | None = None, check: Callable[[Request], None] | None = None
-    ) -> Request:
-        """Save the next version of a request, and notify everybody."""
-
-    @abstractmethod
-    async def notify(self, request: Request) -> None:
-        """Notify everybody of a change of a request."""
-
-    @abstractmethod
-    async def publish(self, *topics: str) -> None:
-        """Notify all processes; a failure is logged, and the waiters wake by polling."""
+    _admin_groups: tuple[str, ...]
 
     @abstractmethod
     async def decider(self, by: Caller) -> Decider:
         """Return the person with those for whom the person stands; a `Decider` already has them."""
 
     @abstractmethod
-    async def forget_erased(self) -> None:
-        """Read again what other processes may have erased."""
-
-    @abstractmethod
     async def forget_person(self, name: str) -> None:
         """Record that a person has no token any more, and mark what nobody else can answer."""
+
+    async def page(self, query: Query) -> Page[Request]:
+        """Return a page of this tenant's matching requests.
+
+        Args:
+            query: The conditions, the limit and the cursor.
+        """
+        own = query_for_tenant(query, self.tenant, self.clock())
+        bounds = {"limit": own.limit + 1, "max_bytes": MAX_PAGE_BYTES}
+        found = await self.store.find(Request, own.model_copy(update=bounds))
+        page, has_more = found[: own.limit], len(found) > own.limit or isinstance(found, CutPage)
+        return Page(page, cursor_after_urgent_request(own, page[-1]) if has_more and page else None)
+
+    async def search(self, query: Query) -> list[Request]:
+        """Return this tenant's matching requests, newest first, unless the query has another order.
+
+        Args:
+            query: The conditions and the limit.
+        """
+        return await self.store.find(Request, query_for_tenant(query, self.tenant, self.clock()))
+
+    async def change(
+        self, id: str, step: RequestStep, read: Request | None = None, check: RequestCheck | None = None
+    ) -> Request:
+        """Save the next version of a request, and notify everybody.
+
+        Args:
+            id: The id of the request.
+            step: Returns the next version and its event.
+            read: The request as the caller has read it; None reads it.
+            check: Called with each version in place of the inbox's own check.
+        """
+
+        def checked(request: Request) -> tuple[Request, Event | None]:
+            (check or self.check)(request)
+            return step(request)
+
+        reviews: list[tuple[Request, Event]] = []
+
+        async def save(request: Request, event: Event | None) -> None:
+            is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
+            reviews[:] = [review_of_override(request, self._admin_groups)] if is_override else []
+            # In one put: no erasure and no crash can come between an override and its review.
+            await self.store.put(request, event, reviews)
+
+        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read, save)
+        if before.version != after.version:
+            await self.announce_change(before, after)
+            for review, asked in reviews:
+                await self.announce_new(NewRequest(review, asked, tracing.start_span("asked", review.created_at)))
+            if await self.eraser.after_change(before, after, self.clock()):
+                await self.forget_erased()
+        return after
+
+    async def announce_change(self, before: Request, after: Request) -> None:
+        """Notify everybody of a change of a request that has just been saved.
+
+        Args:
+            before: The version before.
+            after: The saved version.
+        """
+        failpoint("change.after_commit")
+        tracing.record_change(before, after)
+        if after.ended_at and not after.is_check:
+            if not before.ended_at:
+                seconds = seconds_between_clocks(after.ended_at - after.created_at)
+                self.metrics.answered.labels(after.kind, after.status).observe(seconds)
+            elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
+                seconds = seconds_between_clocks(after.acknowledged_at - after.ended_at)
+                self.metrics.woken.labels("run").observe(seconds)
+        await self.notify(after)
+
+    async def notify(self, request: Request) -> None:
+        """Notify everybody of a change of a request."""
+        self.feed.keep(request)
+        await self.publish(request.topic, TOPIC)
+
+    async def publish(self, *topics: str) -> None:
+        """Notify all processes; a failure is logged, and the waiters wake by polling."""
+        try:
+            for topic in topics:
+                await self.notifier.publish(topic)
+        except Exception:
+            self.notifier.lost += 1
+            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])
+
+    async def announce_new(self, new: NewRequest) -> None:
+        """Notify everybody of a request that has just been saved.
+
+        Args:
+            new: The request.
+        """
+        failpoint("ask.after_commit")
+        new.span.end_asked(new.request)
+        await self.notify(new.request)
+
+    async def forget_erased(self) -> None:
+        """Read again what other processes may have erased."""
+        self.feed.forget()
+        await self.publish(TOPIC)
 
 
 class InboxPart:

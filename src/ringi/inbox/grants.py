@@ -12,11 +12,11 @@ from ringi.base.failpoints import failpoint
 from ringi.contracts.store import Store, change_record, find_record, skip_unreadable_records
 from ringi.domain.ask import Ask
 from ringi.domain.grants import (
+    GRANTS,
     JOURNAL,
     Grant,
     GrantEntry,
     GrantUse,
-    begin_grant_journal,
     read_grant_entries,
     with_grant,
     with_grant_revoked,
@@ -26,9 +26,9 @@ from ringi.domain.grants import (
 from ringi.domain.journal import Journal
 from ringi.domain.record import POLICY, SYSTEM, Key, Query, UnreadableError
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError
 from ringi.inbox.feed import Feed
-from ringi.inbox.journals import JournalWatch, change_journal
+from ringi.inbox.journals import JournalWatch, change_journal, missing_as
 
 log = logging.getLogger(__name__)
 
@@ -62,9 +62,9 @@ class GrantJournals:
         answer, now = answered.response or answered.held, self._clock()
         if answer is None or answer.grant is None or answer.grant.until <= now:
             return
-        begun = begin_grant_journal(answered.tenant, now, answer.responder)
-        step = partial(with_grant, id=answered.id, grant=answer.grant, by=answer.responder, now=now)
-        await change_journal(self._store, Key(answered.tenant, JOURNAL), begun, step)
+        by, key = answer.responder, Key(answered.tenant, JOURNAL)
+        step = partial(with_grant, id=answered.id, grant=answer.grant, by=by, now=now)
+        await change_journal(self._store, key, {GRANTS: {}}, step, by=by, now=now)
         self.refresh(answered.tenant)
         failpoint("grant.after_begin")
 
@@ -174,10 +174,8 @@ class GrantJournals:
             NotFoundError: There is no such grant.
         """
         step = partial(with_grant_revoked, id=key.id, by=by, now=self._clock())
-        try:
+        with missing_as("grant", key.id):
             await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
-        except NotFoundError:
-            raise NotFoundError("grant", key.id) from None
         self.refresh(key.tenant)
 
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:

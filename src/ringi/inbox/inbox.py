@@ -11,39 +11,37 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from ringi.base.clock import Clock, utc_now
-from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds_between_clocks
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Notifier
-from ringi.contracts.store import MAX_PAGE_BYTES, Store, change_record
-from ringi.domain.ask import Answer, Ask, Continuation, Decision
+from ringi.contracts.store import Store
+from ringi.domain.ask import Answer, Ask, Continuation, Decision, Outcome, Receipt, parse_body
 from ringi.domain.decisions import refuse_attaching_files
-from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.filters import FindOptions, OrderedFilter
-from ringi.domain.grants import NewGrant
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, CutPage, Event, Key, Page, Position, Query, record_topic
-from ringi.domain.request import Request, review_of_override
-from ringi.domain.urgency import cursor_after_urgent_request, query_for_tenant
+from ringi.domain.grants import OVER, NewGrant
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Page, Position, Query, record_topic
+from ringi.domain.request import Request
+from ringi.domain.urgency import query_for_tenant
 from ringi.domain.voting import Caller, Decider, as_decider
 from ringi.errors import ConflictError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import may_name_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
+from ringi.inbox.absences import InboxPeople
 from ringi.inbox.api import Seen, answer_to, id_of
 from ringi.inbox.checks import InboxChecks
-from ringi.inbox.core import RequestStep
-from ringi.inbox.erasures import ErasureOperations
+from ringi.inbox.core import NewRequest, RequestStep
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.grants import FirstAsks, GrantJournals
-from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxPeople, InboxTrail
+from ringi.inbox.parts import InboxGrants, InboxMemories, InboxPauses, InboxTrail
 from ringi.inbox.people import KnownPeople
 from ringi.inbox.reassigning import PeopleOperations
-from ringi.inbox.receipts import ReceiptOperations
 from ringi.inbox.suggestions import InboxSuggestions
+from ringi.privacy.candidates import Sweep
 from ringi.privacy.erasure import Eraser, RequestCheck
 
 log = logging.getLogger(__name__)
@@ -51,6 +49,8 @@ SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
 """The number of requests that expire concurrently; the limit leaves room for other users of the store."""
+RETENTION = "retention"
+"""The name of the cursor up to which old content was erased."""
 
 
 def allow_everybody(request: Request) -> None:
@@ -66,15 +66,7 @@ class Limits(StrictModel):
     """The duration of a claim in seconds."""
 
 
-class NewRequest(NamedTuple):
-    """A request that is not saved yet."""
-
-    request: Request
-    event: Event
-    span: tracing.StartedSpan
-
-
-class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
+class StoreInbox(PeopleOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     Users see the methods of `Inbox`. The others are for runtimes and background work.
@@ -266,16 +258,6 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         await self.announce_new(new)
         return new.request
 
-    async def announce_new(self, new: NewRequest) -> None:
-        """Notify everybody of a request that has just been saved.
-
-        Args:
-            new: The request.
-        """
-        failpoint("ask.after_commit")
-        new.span.end_asked(new.request)
-        await self.notify(new.request)
-
     async def get(self, id: str) -> Request:
         request = await self.store.get(Request, self.tenant, id)
         self.check(request)
@@ -285,21 +267,6 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         self, *, limit: int = 50, cursor: str | None = None, **conditions: Unpack[FindOptions]
     ) -> Page[Request]:
         return await self.page(Query(**OrderedFilter.parse(conditions).conditions, limit=limit, before=cursor))
-
-    async def page(self, query: Query) -> Page[Request]:
-        own = query_for_tenant(query, self.tenant, self.clock())
-        bounds = {"limit": own.limit + 1, "max_bytes": MAX_PAGE_BYTES}
-        found = await self.store.find(Request, own.model_copy(update=bounds))
-        page, has_more = found[: own.limit], len(found) > own.limit or isinstance(found, CutPage)
-        return Page(page, cursor_after_urgent_request(own, page[-1]) if has_more and page else None)
-
-    async def search(self, query: Query) -> list[Request]:
-        """Return this tenant's matching requests, newest first, unless the query has another order.
-
-        Args:
-            query: The conditions and the limit.
-        """
-        return await self.store.find(Request, query_for_tenant(query, self.tenant, self.clock()))
 
     async def count(self, query: Query) -> int:
         """Return the number of this tenant's matching requests.
@@ -352,7 +319,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
         """
         claimed = await self.decider(by)
         # An absence may have ended since the caller looked.
-        person = await self.absences.decider(claimed) if claimed.stands_for else claimed
+        person = await self.people.decider(claimed) if claimed.stands_for else claimed
 
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, person):
@@ -429,16 +396,7 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
 
     async def decider(self, by: Caller) -> Decider:
         """Return the person with those for whom the person stands; a `Decider` already has them."""
-        return by if isinstance(by, Decider) else await self.absences.decider(as_decider(by))
-
-    async def publish(self, *topics: str) -> None:
-        """Notify all processes; a failure is logged, and the waiters wake by polling."""
-        try:
-            for topic in topics:
-                await self.notifier.publish(topic)
-        except Exception:
-            self.notifier.lost += 1
-            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])
+        return by if isinstance(by, Decider) else await self.people.decider(as_decider(by))
 
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.
@@ -511,48 +469,115 @@ class StoreInbox(ErasureOperations, ReceiptOperations, PeopleOperations):
             raise ConflictError.different(asked_request.id)
         return stored
 
-    async def change(
-        self, id: str, step: RequestStep, read: Request | None = None, check: RequestCheck | None = None
+    async def report_outcome(
+        self,
+        request: Request | str,
+        outcome: Outcome,
+        *,
+        result_digest: str | None = None,
+        attempt: str | None = None,
+        by: Caller = None,
     ) -> Request:
-        def checked(request: Request) -> tuple[Request, Event | None]:
-            (check or self.check)(request)
-            return step(request)
+        id, actor = id_of(request), SYSTEM if by is None else as_decider(by).name
+        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
+        if receipt.is_begun_by(attempt) and await self.granted.is_over(await self.get(id)):
+            raise ConflictError(f"request {id!r}: {OVER}")
+        return await self.change(id, lambda request: request.reported(receipt, actor, self.clock()))
 
-        reviews: list[tuple[Request, Event]] = []
-
-        async def save(request: Request, event: Event | None) -> None:
-            is_override = request.is_overridden and event is not None and event.type in FINAL_EVENTS
-            reviews[:] = [review_of_override(request, self._admin_groups)] if is_override else []
-            # In one put: no erasure and no crash can come between an override and its review.
-            await self.store.put(request, event, reviews)
-
-        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read, save)
-        if before.version != after.version:
-            await self.announce_change(before, after)
-            for review, asked in reviews:
-                await self.announce_new(NewRequest(review, asked, tracing.start_span("asked", review.created_at)))
-            if await self.eraser.after_change(before, after, self.clock()):
-                await self.forget_erased()
-        return after
-
-    async def announce_change(self, before: Request, after: Request) -> None:
-        """Notify everybody of a change of a request that has just been saved.
+    async def acknowledge(
+        self, id: str, by: str, read: Request | None = None, receipt: Receipt | None = None
+    ) -> Request:
+        """Record that the run has taken up the outcome; idempotent.
 
         Args:
-            before: The version before.
-            after: The saved version.
-        """
-        failpoint("change.after_commit")
-        tracing.record_change(before, after)
-        if after.ended_at and not after.is_check:
-            if not before.ended_at:
-                seconds = seconds_between_clocks(after.ended_at - after.created_at)
-                self.metrics.answered.labels(after.kind, after.status).observe(seconds)
-            elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
-                seconds = seconds_between_clocks(after.acknowledged_at - after.ended_at)
-                self.metrics.woken.labels("run").observe(seconds)
-        await self.notify(after)
+            id: The id of an ended request.
+            by: The name of the worker, for the audit trail.
+            read: The ended request as the caller has read it; None reads it.
+            receipt: What became of the approved call, if it is known.
 
-    async def notify(self, request: Request) -> None:
-        self.feed.keep(request)
-        await self.publish(request.topic, TOPIC)
+        Raises:
+            NotFoundError: There is no such request.
+        """
+
+        def take_up(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock(), receipt)
+
+        return await self.change(id, take_up, read)
+
+    async def mark_attention(self, id: str, why: str) -> Request:
+        """Mark a request for an operator; idempotent.
+
+        Args:
+            id: The id of the request.
+            why: The problem, for the operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+
+        def mark(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
+
+        return await self.change(id, mark)
+
+    async def retry(self, id: str, by: str) -> Request:
+        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged.
+
+        Args:
+            id: The id of the request.
+            by: The operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+        return await self.change(id, lambda each: each.retried(by, self.clock()) if each.attention else (each, None))
+
+    async def erase(self, request: Request | str, *, by: Caller = None) -> Request:
+        erased = Erased(at=self.clock(), by=as_decider(by).name, rule="request")
+        after = await self.eraser.request(Key(self.tenant, id_of(request)), erased, self.check)
+        # Its review is erased too.
+        self.feed.forget()
+        await self.notify(after)
+        return after
+
+    async def retain(self, days: float) -> int:
+        """Erase the content of old requests and of their threads, for all tenants.
+
+        Args:
+            days: The minimum time since the end of a request, in days.
+
+        Returns:
+            The number of erased requests.
+        """
+        number, before = 0, self.clock() - timedelta(days=days)
+        while True:
+            after = await self.store.cursor(RETENTION)
+            sweep = Sweep(before=before, after=after)
+            done = await self.eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
+            number += len(done.requests)
+            if done.requests:
+                self.feed.forget()
+            for skipped, why in done.left.items():
+                log.warning("the retention skipped %s: %s", skipped, why)
+            if done.upto != after:
+                await self.store.move_cursor(RETENTION, after, done.upto)
+            if done.next is None:
+                return number
+
+    async def finish_erasures(self, id: str) -> bool:
+        """Do the erasures that waited for the review of an override; idempotent.
+
+        Args:
+            id: The id of the review.
+
+        Returns:
+            Whether something was erased.
+
+        Raises:
+            ConflictError: One of them cannot be done now, such as one of a request on legal hold.
+            NotFoundError: There is no such request.
+        """
+        is_erased = await self.eraser.finish(await self.get(id), self.clock())
+        if is_erased:
+            await self.forget_erased()
+        return is_erased

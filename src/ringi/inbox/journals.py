@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
 from ringi.contracts.store import Store, change_record, find_record
-from ringi.domain.journal import Journal
+from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import SYSTEM, Event, Key
 from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.feed import Feed
 
 EntryAndState = tuple[dict[str, Any], dict[str, Any]]
 """An entry, and the state of the journal after it."""
+JournalStep = Callable[[Journal], tuple[Journal, Event | None]]
+"""Returns the next version of a journal and its event; the journal itself changes nothing."""
 REREAD_SECONDS = 10.0
 """Seconds after which a journal is read again even if the feed reports no change."""
 
@@ -44,27 +46,45 @@ async def write_entry(
         made = make(journal.state)
         return journal.written(*made, by=by, now=now) if made else (journal, None)
 
-    begun = Journal.begun(key.id, key.id, initial, by=SYSTEM, now=now, tenant=key.tenant)
-    await change_journal(store, key, begun, step)
+    await change_journal(store, key, initial, step, by=SYSTEM, now=now, application=key.id)
 
 
 async def change_journal(
-    store: Store, key: Key, begun: tuple[Journal, Event], step: Callable[[Journal], tuple[Journal, Event | None]]
+    store: Store,
+    key: Key,
+    initial: dict[str, Any],
+    step: JournalStep,
+    *,
+    by: str,
+    now: datetime,
+    application: str = RINGI,
 ) -> Journal:
     """Save the next version of a journal, which begins with its first change; return it.
 
     Args:
         store: The store of the journal.
         key: The tenant and the id of the journal.
-        begun: The journal before its first change, and its event.
+        initial: The state of a new journal.
         step: Returns the next version and its event.
+        by: Who begins a new journal.
+        now: The current time.
+        application: The application of a new journal.
     """
     try:
         return (await change_record(store, Journal, key, step))[1]
     except NotFoundError:
         with suppress(ConflictError):  # Another process began it.
-            await store.put(*begun)
+            await store.put(*Journal.begun(key.id, application, initial, by=by, now=now, tenant=key.tenant))
         return (await change_record(store, Journal, key, step))[1]
+
+
+@contextmanager
+def missing_as(kind: str, id: str) -> Iterator[None]:
+    """Report a missing record as a missing one of this kind: nobody learns of the records of other people."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError(kind, id) from error
 
 
 class JournalWatch:

@@ -1,4 +1,4 @@
-"""The parts of an inbox on a store: grants, pauses, people who are away, memories, and the record."""
+"""The parts of an inbox on a store: grants, pauses, memories, and the record."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from datetime import datetime
 from typing import Any
 
 from ringi.contracts.backend import ABSENCES, EVENTS
-from ringi.contracts.store import change_record
+from ringi.contracts.store import change_record, find_record
 from ringi.domain import memories, pauses
-from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import parse_body
 from ringi.domain.grants import GrantView
 from ringi.domain.journal import Journal
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import NewPause, Pause
-from ringi.domain.record import Erased, Event, Key, Page, Query, UnreadableError
+from ringi.domain.record import SYSTEM, Erased, Event, Key, Page, Query, UnreadableError
 from ringi.domain.voting import Caller, as_decider
 from ringi.errors import NotFoundError
 from ringi.inbox import api
 from ringi.inbox.core import InboxPart
 from ringi.inbox.grants import person_and_grant
-from ringi.inbox.journals import change_journal
-from ringi.inbox.pauses import read_tenant_pauses, refuse_paused
+from ringi.inbox.journals import change_journal, missing_as
 from ringi.privacy.candidates import Erasure, Sweep
 
 
@@ -57,21 +55,19 @@ class InboxPauses(InboxPart, api.Pauses):
     ) -> Pause:
         inbox, person = self._inbox, as_decider(by)
         new = parse_body(NewPause, {"agent": agent, "reason": reason, "until": until})
-        id, begun = uuid.uuid4().hex, pauses.begin_pause_journal(inbox.tenant, inbox.clock())
+        id, now = uuid.uuid4().hex, inbox.clock()
 
         def step(journal: Journal) -> tuple[Journal, Event | None]:
             return pauses.with_pause(journal, new, id, person.name, inbox.clock())
 
-        after = await change_journal(inbox.store, Key(inbox.tenant, pauses.JOURNAL), begun, step)
+        after = await change_journal(inbox.store, self._key, {pauses.PAUSES: []}, step, by=SYSTEM, now=now)
         pause = pauses.find_same_pause(pauses.read_pauses(after), new, person.name)
         assert pause
         await inbox.publish(EVENTS)
         return pause
 
     async def list(self) -> Page[Pause]:
-        now = self._inbox.clock()
-        found = await read_tenant_pauses(self._inbox.store, self._inbox.tenant)
-        return Page(pause for pause in found if not pause.has_ended(now))
+        return Page(pauses.pauses_in_force(await self._journal(), self._inbox.clock()))
 
     async def end(self, id: str, *, by: Caller = None) -> None:
         inbox, person = self._inbox, as_decider(by)
@@ -79,43 +75,21 @@ class InboxPauses(InboxPart, api.Pauses):
         def step(journal: Journal) -> tuple[Journal, Event]:
             return pauses.without_pause(journal, id, person.name, inbox.clock())
 
-        try:
-            await change_record(inbox.store, Journal, Key(inbox.tenant, pauses.JOURNAL), step)
-        except NotFoundError:
-            raise NotFoundError("pause", id) from None
+        with missing_as("pause", id):
+            await change_record(inbox.store, Journal, self._key, step)
         await inbox.publish(EVENTS)
 
     async def check(self, agent: str | None = None) -> None:
-        found = await read_tenant_pauses(self._inbox.store, self._inbox.tenant)
-        refuse_paused(found, agent, self._inbox.clock)
+        clock = self._inbox.clock
+        if pause := pauses.find_pause(pauses.read_pauses(await self._journal()), agent, clock()):
+            raise pauses.paused_error(pause, clock)
 
+    @property
+    def _key(self) -> Key:
+        return Key(self._inbox.tenant, pauses.JOURNAL)
 
-class InboxPeople(InboxPart, api.People):
-    """The people of one tenant who leave and come back."""
-
-    async def leave(self, deputy: str, until: datetime, *, unknown: bool = False, by: Caller = None) -> Away:
-        inbox, person = self._inbox, as_decider(by)
-        own = {"person": person.name, "groups": person.groups, "subject": person.subject}
-        new = parse_body(Absence, {**own, "deputy": deputy, "until": until}).checked(inbox.clock())
-        if not unknown:
-            (await inbox.known_people.known(inbox.tenant)).refuse_unknown({"deputy": deputy})
-        await inbox.absences.begin(new)
-        await inbox.publish(ABSENCES)
-        return await inbox.absences.of(person.name)
-
-    async def come_back(self, *, by: Caller = None) -> None:
-        await self._inbox.absences.end(as_decider(by).name)
-        await self._inbox.publish(ABSENCES)
-
-    async def away(self, *, by: Caller = None) -> Away:
-        return await self._inbox.absences.of(as_decider(by).name)
-
-    async def absences(self) -> Page[Absence]:
-        return Page(sorted(await self._inbox.absences.active(), key=lambda each: (each.until, each.person)))
-
-    async def end_absence(self, person: str, *, by: Caller = None) -> None:
-        await self._inbox.absences.end_of(person, as_decider(by).name)
-        await self._inbox.publish(ABSENCES)
+    async def _journal(self) -> Journal | None:
+        return await find_record(self._inbox.store, Journal, self._key)
 
 
 class InboxMemories(InboxPart, api.Memories):
@@ -127,14 +101,14 @@ class InboxMemories(InboxPart, api.Memories):
         return Page((memories.find_person_memory(request, name) for request in found), found.next)
 
     async def get(self, id: str, person: str | None = None) -> Memory:
-        with memories.missing_request_as_memory(id):
+        with missing_as("memory", id):
             return memories.find_person_memory(await self._inbox.get(id), as_decider(person).name)
 
     async def edit(
         self, id: str, data: dict[str, Any], *, told_at: datetime | None = None, by: Caller = None
     ) -> Memory:
         name, clock = as_decider(by).name, self._inbox.clock
-        with memories.missing_request_as_memory(id):
+        with missing_as("memory", id):
             new = await self._inbox.change(
                 id, lambda old: memories.with_memory_edited(old, data, name, clock(), told_at)
             )
@@ -142,7 +116,7 @@ class InboxMemories(InboxPart, api.Memories):
 
     async def delete(self, id: str, *, by: Caller = None) -> None:
         name, clock = as_decider(by).name, self._inbox.clock
-        with memories.missing_request_as_memory(id):
+        with missing_as("memory", id):
             await self._inbox.change(id, lambda request: memories.with_memory_deleted(request, name, clock()))
 
 

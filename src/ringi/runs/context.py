@@ -15,6 +15,7 @@ from ringi.base.outages import OutageError, report_outages
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import Question
 from ringi.domain.ask import Ask, Decision, Outcome, Receipt, parse_body, request_content_digest
+from ringi.domain.pauses import paused_error
 from ringi.domain.record import POLICY, THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, checkpoint_thread
@@ -23,7 +24,6 @@ from ringi.errors import ConflictError, InvalidError, RingiError, UnavailableErr
 from ringi.forms import json_schema
 from ringi.forms.arguments import Schema
 from ringi.inbox.inbox import StoreInbox
-from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
 from ringi.runs.model_form import clean_text
 from ringi.runs.runner import Runner

@@ -18,12 +18,12 @@ from ringi.base.outages import PausedError
 from ringi.base.settings import hitl_enabled
 from ringi.connect import Backend, repeat_work
 from ringi.contracts.backend import ANNOUNCEMENT_KEPT_SECONDS, Job, JobNotDueError
+from ringi.domain.pauses import paused_error
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import FenceError, Thread
 from ringi.errors import ConflictError, RingiError
 from ringi.inbox.inbox import StoreInbox
-from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS

@@ -51,7 +51,7 @@ class RequestList:
 
     async def decider(self) -> Decider:
         """Return the person, with their groups and those for whom the person stands now."""
-        return await self.inbox.absences.decider(Decider(self.person, self.groups))
+        return await self.inbox.people.decider(Decider(self.person, self.groups))
 
     async def reload(self) -> None:
         """Read the list again: add new requests and remove ended ones."""
