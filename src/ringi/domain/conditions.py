@@ -194,6 +194,11 @@ def _all(results: Iterable[bool | None]) -> bool | None:
     return False if False in values else None if None in values else True
 
 
+def _any(results: Iterable[bool | None]) -> bool | None:
+    values = list(results)
+    return True if True in values else None if None in values else False
+
+
 def argument_at_path(args: object, path: str) -> object:
     """Return the value at a path such as `customer.country`; `MISSING` if there is none."""
     value = args
@@ -202,24 +207,17 @@ def argument_at_path(args: object, path: str) -> object:
     return value
 
 
-def _item_results(items: Iterable[object], where: Where) -> list[bool | None]:
-    return [
-        _all(each.holds(item if path == ITEM else argument_at_path(item, path)) for path, each in where.items())
-        for item in items
-    ]
+def _item_results(items: Iterable[object], where: Where) -> Iterator[bool | None]:
+    for item in items:
+        yield _all(each.holds(_value_of_item(item, path)) for path, each in where.items())
 
 
-def _any_item(items: Iterable[object], where: Where) -> bool | None:
-    results = _item_results(items, where)
-    return True if True in results else None if None in results else False
-
-
-def _sum(items: Iterable[object], where: Where) -> bool | None:
-    return _all(each.holds(_total(items, path)) for path, each in where.items())
+def _value_of_item(item: object, path: str) -> object:
+    return item if path == ITEM else argument_at_path(item, path)
 
 
 def _total(items: Iterable[object], path: str) -> object:
-    numbers = [item if path == ITEM else argument_at_path(item, path) for item in items]
+    numbers = [_value_of_item(item, path) for item in items]
     if not all(_type(number) is float for number in numbers):
         return MISSING
     return float(exact_decimal_sum(numbers))
@@ -239,11 +237,6 @@ def _equals(value: object, wanted: object) -> bool | None:
         return canonical(value) == canonical(wanted)
     except InvalidError:
         return None
-
-
-def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
-    results = [_equals(value, each) for each in wanted]
-    return True if True in results else None if None in results else False
 
 
 def _matches(value: object, pattern: str) -> bool | None:
@@ -270,15 +263,15 @@ def _type(value: object) -> type | None:
 
 CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
     "equals": _equals,
-    "one_of": _one_of,
+    "one_of": lambda value, wanted: _any(_equals(value, each) for each in wanted),
     "at_least": _compared(lambda value, limit: value >= limit),
     "at_most": _compared(lambda value, limit: value <= limit),
     "above": _compared(lambda value, limit: value > limit),
     "below": _compared(lambda value, limit: value < limit),
     "matches": _matches,
-    "any": _of_list(_any_item),
+    "any": _of_list(lambda items, where: _any(_item_results(items, where))),
     "all": _of_list(lambda items, where: _all(_item_results(items, where))),
-    "sum": _of_list(_sum),
+    "sum": _of_list(lambda items, where: _all(each.holds(_total(items, path)) for path, each in where.items())),
     "count": _of_list(lambda items, condition: condition.holds(len(items))),
 }
 KINDS = {

@@ -142,12 +142,10 @@ def person_deputized_for(request: RequestData, by: Decider, groups: Sequence[str
     able = [viewer for viewer in able if not groups or not set(groups).isdisjoint(viewer.groups)]
     if not able:
         raise ForbiddenError(f"request {request.id!r} needs votes from {', '.join(map(repr, groups))} now")
-    chosen = next(
-        (each for each in able if each.name == by.name or not request.excludes(each.name, each.subject)), None
-    )
-    if chosen is None:
+    able = [each for each in able if each.name == by.name or not request.excludes(each.name, each.subject)]
+    if not able:
         raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
-    return None if chosen.name == by.name else chosen
+    return None if able[0].name == by.name else able[0]
 
 
 def refuse_attaching_files(request: RequestData, by: Decider, now: datetime) -> None:

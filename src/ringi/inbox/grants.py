@@ -108,11 +108,9 @@ class GrantJournals:
         call = request.grantable_call
         if call is None or request.is_check:
             return []
-        now, entries = self._clock(), read_grant_entries(await self._watch.read(request.tenant))
-        of_tool = {Key(request.tenant, id): entry for id, entry in entries.items() if entry.tool == call.tool}
-        rules = {
-            key: entry for key, entry in of_tool.items() if entry.one_in and not entry.revoked and entry.until > now
-        }
+        entries = (await self.entries(request.tenant)).items()
+        of_tool = {Key(request.tenant, id): entry for id, entry in entries if entry.tool == call.tool}
+        rules = {key: entry for key, entry in of_tool.items() if entry.one_in and not entry.revoked}
         found = await skip_unreadable_records(self._store, Request, list(rules))
         made = ((each, person_and_grant(each, rules[each.key])) for each in found)
         return [each.id for each, granted in made if granted and granted[1].covers(call)]
@@ -151,8 +149,8 @@ class GrantJournals:
         use = request.response and request.response.grant_use
         if not use:
             return False
-        entry = read_grant_entries(await self._watch.read(request.tenant)).get(use.id)
-        if entry is None or entry.digest != use.digest or entry.revoked or entry.until <= self._clock():
+        entry = (await self.entries(request.tenant)).get(use.id)
+        if entry is None or entry.digest != use.digest or entry.revoked:
             return True
         granting = await find_record(self._store, Request, Key(request.tenant, use.id))
         return granting is None or person_and_grant(granting, entry) is None

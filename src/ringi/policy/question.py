@@ -119,16 +119,19 @@ def find_call_facts(
         tool: The name of the tool.
         args: The arguments of the call by name.
     """
-    return close_unused_facts({name: look_up_fact(name, functions.get(name), tool, args) for name in names})
+    found = {name: look_up_fact(name, functions.get(name), tool, args) for name in names}
+    for fact in found.values():
+        if inspect.iscoroutine(fact):
+            fact.close()  # Nobody waits for it.
+    return {name: fact for name, fact in found.items() if fact is not UNKNOWN and not inspect.isawaitable(fact)}
 
 
 async def find_awaitable_call_facts(
     functions: Mapping[str, FactFunction], names: Iterable[str], tool: str, args: dict[str, Any]
 ) -> dict[str, Any]:
     """Do the same, and wait for awaitable facts."""
-    return close_unused_facts(
-        {name: await look_up_awaitable_fact(name, functions.get(name), tool, args) for name in names}
-    )
+    found = {name: await look_up_awaitable_fact(name, functions.get(name), tool, args) for name in names}
+    return {name: fact for name, fact in found.items() if fact is not UNKNOWN}
 
 
 def look_up_fact(name: str, function: FactFunction | None, tool: str, args: dict[str, Any]) -> Any:
@@ -164,11 +167,3 @@ def portable_json_value(value: object) -> Any:
     result = jsonable(value)
     canonical(result)
     return result
-
-
-def close_unused_facts(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that were looked up; a coroutine that nobody waits for is closed."""
-    for fact in found.values():
-        if inspect.iscoroutine(fact):
-            fact.close()
-    return {name: fact for name, fact in found.items() if fact is not UNKNOWN and not inspect.isawaitable(fact)}
