@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from ringi.base.model import StrictModel, Time
-from ringi.domain.ask import Answer, Decision, MemoryChanges, unstorable_numbers
+from ringi.domain.ask import AGREEING, Answer, MemoryChanges, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_after_record
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
@@ -23,8 +23,6 @@ from ringi.forms.form import Form
 CATEGORY = "memory_category"
 """The key in a request's context that gives the category of the memory."""
 LONGEST_CATEGORY = 100
-REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
-"""The decisions whose answers are remembered."""
 
 
 class MemoryEdit(StrictModel):
@@ -78,7 +76,7 @@ def person_of_memory(request: Request) -> str | None:
     """Return the person whose memory a request is: its responder; None if it is no memory."""
     response, category = request.response, request.context.get(CATEGORY)
     is_category = isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
-    if request.status != "completed" or not response or response.decision not in REMEMBERED or not is_category:
+    if request.status != "completed" or not response or response.decision not in AGREEING or not is_category:
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
     # A name with a colon is not a person's: it is an agent, a rule, or an erased name.

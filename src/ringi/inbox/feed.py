@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
+from ringi.base.bounded import Bounded
 from ringi.base.outages import rate_limited_logger
 from ringi.contracts.backend import EVENTS, Notifier, Wakeup
 from ringi.contracts.store import Store, skip_unreadable_records
@@ -34,7 +35,7 @@ class Feed:
         self._store, self._notifier = store, notifier
         self._listeners: set[Listener] = set()
         self._watches = list[Listener]()
-        self._written: dict[Key, Request] = {}
+        self._written = Bounded[Key, Request](MAX_WRITTEN)
         self._reading: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self.position: Position | None = None
@@ -77,8 +78,6 @@ class Feed:
         if self._listeners:
             # A change that was saved first may arrive here last.
             self._written[request.key] = earlier if earlier and earlier.version > request.version else request
-            if len(self._written) > MAX_WRITTEN:
-                del self._written[next(iter(self._written))]
 
     def written(self, event: Event) -> Request | None:
         """Return a kept request that is at least as new as an event; None if it must be read.

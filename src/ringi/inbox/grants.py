@@ -7,6 +7,7 @@ import logging
 from datetime import datetime, timedelta
 from functools import partial
 
+from ringi.base.bounded import Bounded
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import Store, change_record, find_record, skip_unreadable_records
@@ -215,8 +216,7 @@ class FirstAsks:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._last: dict[tuple[str, str], datetime] = {}
+        self._store, self._last = store, Bounded[tuple[str, str], datetime](MAX_TOOLS)
 
     async def note(self, tenant: str, ask: Ask, now: datetime) -> bool:
         """Record that people are asked about a tool, and return whether nobody was for 30 days.
@@ -232,9 +232,7 @@ class FirstAsks:
         if ask.action is None:
             return False
         key = (tenant, ask.action.name)
-        last, self._last[key] = self._last.pop(key, None), now
-        while len(self._last) > MAX_TOOLS:
-            del self._last[next(iter(self._last))]
+        last, self._last[key] = self._last.get(key), now
         if last is not None and last > now - RECENT:
             return False
         try:

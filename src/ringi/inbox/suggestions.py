@@ -15,6 +15,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.texts import Sentence, sentences_text
 from ringi.domain.ask import Action, Ask, Wording, parse_body
 from ringi.domain.decisions import MCP, refuse_deputy, refuse_weak_sign_in
+from ringi.domain.endings import FINAL
 from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Page, Query
 from ringi.domain.request import Request
@@ -32,7 +33,6 @@ from ringi.inbox.core import InboxPart
 
 RULE = "ringi.rule"
 """The name of the action that records a rule: no agent has such a tool."""
-ENDED = ("completed", "expired", "cancelled")
 LOOKED_AT = 2_000
 """The number of the newest requests whose tools are looked at."""
 SEED_BYTES = 32
@@ -72,8 +72,8 @@ class InboxSuggestions(InboxPart, api.Suggestions):
         now = self._inbox.clock()
         grant = found.grant(new, now)
         ask = rule_ask(found.suggestion, template, jsonable(grant)).checked(max_fields=0)
-        made: dict[str, Any] = {"now": now, "by": person, "channel": channel, "tenant": self._inbox.tenant}
-        rule, event = Request.rule(ask, id=uuid.uuid4().hex, grant=grant, seed=secrets.token_hex(SEED_BYTES), **made)
+        own = {"id": uuid.uuid4().hex, "seed": secrets.token_hex(SEED_BYTES), "tenant": self._inbox.tenant}
+        rule, event = Request.rule(ask, **own, now=now, by=person, channel=channel, grant=grant)
         await self._inbox.granted.begin(rule)
         failpoint("rule.before_put")
         await self._inbox.store.put(rule, event)
@@ -105,12 +105,12 @@ class InboxSuggestions(InboxPart, api.Suggestions):
 
     async def _ended(self, tool: str) -> Sequence[Request]:
         """Return the newest ended requests about a tool, newest first."""
-        query = Query(tenant=self._inbox.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
+        query = Query(tenant=self._inbox.tenant, tool=tool, statuses=FINAL, limit=LOOKED_AT)
         return await self._inbox.store.find(Request, query)
 
     async def _tools(self) -> Sequence[str]:
         """Return the tools about which people were asked lately."""
-        query = Query(tenant=self._inbox.tenant, kind="approval", statuses=ENDED, limit=LOOKED_AT)
+        query = Query(tenant=self._inbox.tenant, kind="approval", statuses=FINAL, limit=LOOKED_AT)
         newest = await self._inbox.store.find(Request, query)
         return sorted({request.action.name for request in newest if request.action and not is_by_rule(request)})
 
