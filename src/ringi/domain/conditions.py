@@ -239,10 +239,6 @@ def _equals(value: object, wanted: object) -> bool | None:
         return None
 
 
-def _matches(value: object, pattern: str) -> bool | None:
-    return matches_whole(pattern, value) if isinstance(value, str) else None
-
-
 def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
     return lambda value, limit: is_so(value, limit) if _type(value) is float else None
 
@@ -268,7 +264,7 @@ CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
     "at_most": _compared(lambda value, limit: value <= limit),
     "above": _compared(lambda value, limit: value > limit),
     "below": _compared(lambda value, limit: value < limit),
-    "matches": _matches,
+    "matches": lambda value, pattern: matches_whole(pattern, value) if isinstance(value, str) else None,
     "any": _of_list(lambda items, where: _any(_item_results(items, where))),
     "all": _of_list(lambda items, where: _all(_item_results(items, where))),
     "sum": _of_list(lambda items, where: _all(each.holds(_total(items, path)) for path, each in where.items())),

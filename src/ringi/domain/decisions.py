@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from ringi.base.texts import reason_of
 from ringi.domain.ask import AGREEING, Answer, Response, buttons_with_values, unstorable_numbers
 from ringi.domain.grants import Grant
-from ringi.domain.record import SYSTEM, Event, Viewer
+from ringi.domain.record import Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.voting import GROUP, Decider, Held, Vote, is_same_person, missing_votes, open_vote_stage
-from ringi.errors import ConflictError, FieldError, ForbiddenError, InvalidError
+from ringi.errors import FieldError, ForbiddenError, InvalidError
 from ringi.forms import json_schema
 from ringi.forms.arguments import check_edited_arguments
 
@@ -217,50 +216,6 @@ def says_the_same(answer: Answer, earlier: Response | Vote) -> bool:
     if (answer.grant or earlier.grant) and not (answer.grant and earlier.grant and earlier.grant.is_from(answer.grant)):
         return False
     return words == (earlier.decision, earlier.args, earlier.message, earlier.override) and data == (earlier.data or {})
-
-
-def undo_held_answer(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
-    """Return the request without its held answer; see `Request.undone`."""
-    held = request.held
-    if held is None:
-        raise ConflictError(f"no answer to request {request.id!r} is held, and no reassignment can be taken back")
-    if held.subject != by.identity:
-        raise ForbiddenError(f"only {held.responder!r} may undo the answer to request {request.id!r}")
-    if request.is_released(now):
-        raise ConflictError(f"the time to undo the answer to request {request.id!r} is over")
-    return request.changed("unheld", by.name, now, held=None)
-
-
-def withdraw_person_decisions(request: R, person: str, by: str, now: datetime) -> tuple[R, Event | None]:
-    """Return the request without what a person has decided on it; see `Request.withdrawn`."""
-    votes = tuple(each for each in request.votes if not each.is_of(person))
-    held = None if request.held and request.held.is_of(person) else request.held
-    if (votes, held) == (request.votes, request.held):
-        return request, None
-    if held and request.quorum and held.decision in AGREEING and not held.override:
-        # It was the last vote that was missing: without the others it is one of the votes again.
-        counted = votes_with_vote(votes, held)
-        if open_vote_stage(request.quorum, counted, held.authorised_digest) is not None:
-            votes, held = counted, None
-    changes: dict[str, Any] = {"held": held} if held != request.held else {}
-    if votes != request.votes:
-        # Empty votes are not stored.
-        changes |= {"missing": missing_votes(request.quorum, votes), "votes": votes or None}
-    after, event = request.changed("withdrawn", by, now, **changes)
-    return after.model_copy(update={"votes": votes}), event
-
-
-def request_after_time_passes(request: R, now: datetime) -> tuple[R, Event | None]:
-    """Return the request after what the clock may do; see `Request.timed`."""
-    if not request.is_due(now):
-        return request, None
-    if request.held and request.is_released(now):
-        return completed_by_vote(request, request.held, now)
-    if request.is_overdue(now):
-        return request.ended("expired", SYSTEM, now, reason=reason_of("expired"))
-    # A server that was down takes the steps that it missed at once.
-    taken = sum(request.created_at + timedelta(seconds=step.after) <= now for step in request.escalation)
-    return request.changed("escalated", SYSTEM, now, escalated=taken)
 
 
 def check_answer_data(request: RequestData, answer: Answer) -> dict[str, Any] | None:

@@ -30,10 +30,6 @@ class EndedQuery(NamedTuple):
     after: EndedPlace | None
     """The place of the last request of the previous page."""
 
-    def is_later(self, place: EndedPlace) -> bool:
-        """Return whether a place is behind the previous page."""
-        return self.after is None or place < self.after
-
 
 def ended_query(query: Query) -> EndedQuery:
     """Return a query in the order `ended`, checked.

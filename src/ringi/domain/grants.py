@@ -263,8 +263,7 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
         return journal, None
     if sum(entry.status(now) == "active" for entry in entries.values()) >= MAX_GRANTS and not known:
         raise ConflictError(f"there are {MAX_GRANTS} grants: revoke some that nobody needs, or wait until they end")
-    limits = {"until": grant.until, "max_uses": grant.max_uses, "one_in": grant.one_in}
-    entry = GrantEntry(tool=grant.tool, digest=grant.digest, **limits)
+    entry = GrantEntry(digest=grant.digest, **grant.model_dump(include={"tool", "until", "max_uses", "one_in"}))
     about = {"do": "grant", "request": id, "digest": grant.digest, "until": grant.until}
     return journal.written(about, {GRANTS: {**entries, id: entry}}, by=by, now=now)
 

@@ -29,7 +29,7 @@ from ringi.domain.checks import Check
 from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event, Key
 from ringi.domain.request_data import RequestData
-from ringi.domain.voting import Decider, as_decider
+from ringi.domain.voting import Decider, as_decider, missing_votes, open_vote_stage
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
 MAX_SEEN = 200
@@ -269,7 +269,14 @@ class Request(RequestData):
             ForbiddenError: Another person gave the answer.
         """
         self.refuse_final()
-        return decisions.undo_held_answer(self, as_decider(by), now)
+        person, held = as_decider(by), self.held
+        if held is None:
+            raise ConflictError(f"no answer to request {self.id!r} is held, and no reassignment can be taken back")
+        if held.subject != person.identity:
+            raise ForbiddenError(f"only {held.responder!r} may undo the answer to request {self.id!r}")
+        if self.is_released(now):
+            raise ConflictError(f"the time to undo the answer to request {self.id!r} is over")
+        return self.changed("unheld", person.name, now, held=None)
 
     def withdrawn(self, person: str, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request without the votes and the held answer of a person, or of a deputy for the person.
@@ -284,7 +291,23 @@ class Request(RequestData):
         Returns:
             The request and its event; the request unchanged and None if it has nothing of the person.
         """
-        return (self, None) if self.is_final else decisions.withdraw_person_decisions(self, person, by, now)
+        if self.is_final:
+            return self, None
+        votes = tuple(each for each in self.votes if not each.is_of(person))
+        held = None if self.held and self.held.is_of(person) else self.held
+        if (votes, held) == (self.votes, self.held):
+            return self, None
+        if held and self.quorum and held.decision in AGREEING and not held.override:
+            # It was the last vote that was missing: without the others it is one of the votes again.
+            counted = decisions.votes_with_vote(votes, held)
+            if open_vote_stage(self.quorum, counted, held.authorised_digest) is not None:
+                votes, held = counted, None
+        changes: dict[str, Any] = {"held": held} if held != self.held else {}
+        if votes != self.votes:
+            # Empty votes are not stored.
+            changes |= {"missing": missing_votes(self.quorum, votes), "votes": votes or None}
+        after, event = self.changed("withdrawn", by, now, **changes)
+        return after.model_copy(update={"votes": votes}), event
 
     def timed(self, now: datetime) -> tuple[Self, Event | None]:
         """Return the request after what the clock may do: a held answer is released, the request expires or escalates.
@@ -297,7 +320,15 @@ class Request(RequestData):
         Returns:
             The request and its event; the request unchanged and None if no time has come.
         """
-        return decisions.request_after_time_passes(self, now)
+        if not self.is_due(now):
+            return self, None
+        if self.held and self.is_released(now):
+            return decisions.completed_by_vote(self, self.held, now)
+        if self.is_overdue(now):
+            return self.ended("expired", SYSTEM, now, reason=reason_of("expired"))
+        # A server that was down takes the steps that it missed at once.
+        taken = sum(self.created_at + timedelta(seconds=step.after) <= now for step in self.escalation)
+        return self.changed("escalated", SYSTEM, now, escalated=taken)
 
     def claimed(self, by: Decider | str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return the request claimed by one person until the lease ends; claiming it again renews the lease.

@@ -90,10 +90,6 @@ class UrgentQuery(NamedTuple):
             return "rest"
         return "overdue" if request.deadline and request.deadline <= self.now else "due_soon"
 
-    def is_later(self, place: UrgentPlace) -> bool:
-        """Return whether a place is behind the previous page."""
-        return self.after is None or place > self.after
-
     def cursor_of(self, request: Request) -> str:
         """Return the cursor of the page after this request."""
         return ":".join(("urgent", str(unix_microseconds(self.now)), *map(str, self.place_of(request))))

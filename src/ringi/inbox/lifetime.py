@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -92,12 +93,10 @@ class Closable:
     eraser: UntilClosed[Eraser] = UntilClosed()
     _closing: Callable[[], Awaitable[None]] | None = None
 
-    @property
+    @cached_property
     def lifetime(self) -> Lifetime:
         """The lifetime of the inbox."""
-        if "_lifetime" not in self.__dict__:
-            self._lifetime = Lifetime("inbox")
-        return self._lifetime
+        return Lifetime("inbox")
 
     def abort(self) -> None:
         """End the lifetime, and wake all waiters so that they raise `ClosedError`."""
