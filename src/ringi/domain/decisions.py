@@ -123,6 +123,22 @@ def refuse_other_people(request: RequestData, by: Decider, remedy: str = ONE_OF_
     raise ForbiddenError(f"request {request.id!r} is assigned to {names}, not to {by.name!r}: {remedy}")
 
 
+def refuse_former_deputy(request: RequestData, by: Decider, earlier: Decider) -> None:
+    """Check that a person who was allowed to decide as a deputy still may.
+
+    Args:
+        request: The request.
+        by: The person with those for whom the person stands now.
+        earlier: The person with those for whom the person stood when the caller looked.
+
+    Raises:
+        ForbiddenError: The absence has ended.
+    """
+    has_ended = not set(earlier.stands_for) <= set(by.stands_for)
+    if has_ended and not by.is_admin and not any(request.is_open_to(each) for each in by.viewers):
+        raise ForbiddenError(f"you are no longer a deputy for request {request.id!r}: the person is back, and decides")
+
+
 def person_deputized_for(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
     """Return the person for whom a deputy decides; None if the person decides for themselves.
 

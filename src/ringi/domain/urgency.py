@@ -75,14 +75,10 @@ class UrgentQuery(NamedTuple):
 
     def place_of(self, request: Request) -> UrgentPlace:
         """Return the place of a request."""
-        deadline = unix_microseconds(request.deadline) if request.deadline else None
-        return self.place(deadline, urgency_rank(request), unix_microseconds(request.created_at), request.id)
-
-    def place(self, deadline: int | None, rank: int, created_at: int, id: str) -> UrgentPlace:
-        """Return the place of a request with this deadline, rank and time of creation; times are microseconds."""
-        if deadline is not None and deadline <= unix_microseconds(self.due_soon_until):
-            return UrgentPlace("due", deadline, created_at, id)
-        return UrgentPlace("rank", rank, created_at, id)
+        created_at = unix_microseconds(request.created_at)
+        if request.deadline and request.deadline <= self.due_soon_until:
+            return UrgentPlace("due", unix_microseconds(request.deadline), created_at, request.id)
+        return UrgentPlace("rank", urgency_rank(request), created_at, request.id)
 
     def section_of(self, request: Request) -> UrgencySection:
         """Return the section of a request."""

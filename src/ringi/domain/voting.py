@@ -13,7 +13,7 @@ from ringi.base.model import StrictModel, is_empty
 from ringi.base.validation import FieldValidationError, Name, check_name
 from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
-from ringi.errors import ForbiddenError, InvalidError
+from ringi.errors import InvalidError
 
 GROUP = "group:"
 """The prefix of groups among the recipients of an escalation."""
@@ -170,21 +170,6 @@ class Decider(NamedTuple):
     def viewers(self) -> tuple[Viewer, ...]:
         """The person, and the people for whom they stand."""
         return (Viewer(name=self.name, groups=self.groups), *self.stands_for)
-
-    def refuse_former_deputy(self, earlier: Decider, id: str, is_open: Sequence[bool]) -> None:
-        """Check that a person who was allowed to decide as a deputy still may.
-
-        Args:
-            earlier: The person with those for whom the person stood when the caller looked.
-            id: The id of the request.
-            is_open: Whether the request is open to each of `viewers`.
-
-        Raises:
-            ForbiddenError: The absence has ended.
-        """
-        has_ended = not set(earlier.stands_for) <= set(self.stands_for)
-        if has_ended and not self.is_admin and not any(is_open):
-            raise ForbiddenError(f"you are no longer a deputy for request {id!r}: the person is back, and decides")
 
 
 Caller = Decider | Person | str | None

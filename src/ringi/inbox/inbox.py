@@ -19,7 +19,7 @@ from ringi.base.model import StrictModel
 from ringi.contracts.backend import Notifier
 from ringi.contracts.store import Store
 from ringi.domain.ask import Answer, Ask, Continuation, Decision, Outcome, Receipt, parse_body
-from ringi.domain.decisions import refuse_attaching_files
+from ringi.domain.decisions import refuse_attaching_files, refuse_former_deputy
 from ringi.domain.filters import FindOptions, OrderedFilter
 from ringi.domain.grants import OVER, NewGrant
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Page, Position, Query, record_topic
@@ -324,9 +324,7 @@ class StoreInbox(PeopleOperations):
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, person):
                 return request, None
-            if claimed.stands_for:
-                is_open = [request.is_open_to(each) for each in person.viewers]
-                person.refuse_former_deputy(claimed, request.id, is_open)
+            refuse_former_deputy(request, person, claimed)
             if request.is_overdue(self.clock()) or request.is_released(self.clock()):
                 return request.timed(self.clock())
             return request.completed(answer, by=person, channel=channel, now=self.clock(), ended_rules=ended_rules)

@@ -72,9 +72,10 @@ class ToolCard(PolicyData):
         return self
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments that the card names."""
-        return tuple(path for path in (self.target, self.amount) if path is not None)
+    def arguments(self) -> dict[str, str]:
+        """The arguments that the card names, by what they are."""
+        named = {"target": self.target, "amount": self.amount}
+        return {name: path for name, path in named.items() if path is not None}
 
     def describe(self, args: Args) -> dict[str, Any]:
         """Return the card of one call as JSON data; an argument that is missing is left out.
@@ -82,19 +83,15 @@ class ToolCard(PolicyData):
         Args:
             args: The arguments of the call by name.
         """
-        values = {name: argument_at_path(args, path) for name, path in self._paths().items()}
+        values = {name: argument_at_path(args, path) for name, path in self.arguments.items()}
         own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
         # With the names of the arguments, a person's edit changes the target and the amount on the page too.
-        text = {**own, **values, "arguments": self._paths() or None}
+        text = {**own, **values, "arguments": self.arguments or None}
         found = {name: value for name, value in text.items() if value is not None and value is not MISSING}
         # An amount that is no number may be above the limit.
         if self.limit is not None and Condition(at_most=self.limit).holds(values["amount"]) is not True:
             found["above_limit"] = True
         return found
-
-    def _paths(self) -> dict[str, str]:
-        named = {"target": self.target, "amount": self.amount}
-        return {name: path for name, path in named.items() if path is not None}
 
 
 class AutoApproval(PolicyData):
@@ -429,7 +426,7 @@ class Policy(PolicyData):
             if only is not None and tool not in only:
                 continue
             place = field_path("", ["cards", tool])
-            _check_arguments(arguments, tool, card.arguments, place, place)
+            _check_arguments(arguments, tool, card.arguments.values(), place, place)
 
     def _named(self) -> Iterable[tuple[str, str, Where, Where]]:
         for number, rule in enumerate(self.rules):
