@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ringi.domain.ask import Response
 
 Expected = Literal["reject", "edit"]
-CheckText = Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=NOT_BLANK)]
 NameText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 NEWEST = 20
 """The number of the newest answered checks that an alarm looks at."""
@@ -76,7 +75,7 @@ class CheckRecipe(StrictModel):
 
     tool: NameText
     expect: Expected = "reject"
-    because: CheckText
+    because: Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=NOT_BLANK)]
     """What is wrong; the person reads it after the answer."""
     set: Annotated[dict[Path, Any], Field(min_length=1, max_length=1)] | None = None
     """The wrong argument and its value."""

@@ -20,7 +20,6 @@ JOURNAL = "pauses"
 """The id of the journal of each tenant."""
 PAUSES = "pauses"
 """The key of the pauses in the state of the journal."""
-PauseReason = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 MAX_SECONDS = 60.0
 """The longest time after which a caller repeats a call of a paused agent."""
 
@@ -30,7 +29,7 @@ class NewPause(StrictModel):
 
     agent: Name | None = None
     """The name of the agent; None pauses all agents of the tenant."""
-    reason: PauseReason
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
     """The reason, for people and for the audit trail."""
     until: Time | None = None
     """The time at which the pause ends by itself; None for no end."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
 from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import Answer, Ask, AskOptions, Decision, Outcome
+from ringi.domain.ask import Ask, AskOptions, Decision, Outcome
 from ringi.domain.checks import CheckRecipe, CheckReport
 from ringi.domain.events import Webhook
 from ringi.domain.filters import FindOptions
@@ -700,20 +700,6 @@ class Inbox(ABC):
         Raises:
             WaitTimeoutError: The request did not end in time; it stays open.
         """
-
-
-def answer_to(seen: Request | Seen, decision: Decision, more: Mapping[str, Any]) -> Answer:
-    """Return a checked answer.
-
-    Args:
-        seen: What the person saw.
-        decision: The decision.
-        more: The other fields of the answer.
-
-    Raises:
-        InvalidError: The answer is invalid, or `seen` is only an id.
-    """
-    return Answer.parse({"decision": decision, "digest": digest_of(seen), **more})
 
 
 def digest_of(seen: Request | Seen) -> str:

@@ -146,7 +146,7 @@ class InboxCore(Closable, Inbox):
             new: The request.
         """
         failpoint("ask.after_commit")
-        new.span.end_asked(new.request)
+        new.span.end(new.request, new.request.created_at)
         await self.notify(new.request)
 
     async def forget_erased(self) -> None:

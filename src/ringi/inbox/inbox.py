@@ -32,7 +32,7 @@ from ringi.forms.field_parts import AttachedFile
 from ringi.forms.form import ASKED_FIELDS
 from ringi.inbox import tracing
 from ringi.inbox.absences import InboxPeople
-from ringi.inbox.api import Seen, answer_to, id_of
+from ringi.inbox.api import Seen, digest_of, id_of
 from ringi.inbox.checks import InboxChecks
 from ringi.inbox.core import NewRequest, RequestStep
 from ringi.inbox.feed import TOPIC, Feed
@@ -305,7 +305,8 @@ class StoreInbox(PeopleOperations):
         channel: str = "python",
     ) -> Request:
         more = {"data": data, "args": args, "message": message, "grant": grant, "override": override}
-        answer, person = answer_to(seen, decision, more), await self.decider(by)
+        answer = Answer.parse({"decision": decision, "digest": digest_of(seen), **more})
+        person = await self.decider(by)
         return await self.answer(seen.id, answer, by=person._replace(is_admin=override is not None), channel=channel)
 
     async def answer(self, id: str, answer: Answer, *, by: Caller, channel: str) -> Request:

@@ -7,7 +7,7 @@ to the agent's own trace. Spans contain ids and states, but no names and no text
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,17 +34,10 @@ class StartedSpan:
     traceparent: str | None = None
     _span: Span | None = None
 
-    def end_asked(self, request: Request) -> None:
-        """Record that a request was asked; a request that is not stored leaves no span."""
-        self._end(_attributes(request), request.created_at)
-
-    def end_started(self, thread: Thread, at: datetime) -> None:
-        """Record that a run was started."""
-        self._end(_attributes_of_run(thread), at)
-
-    def _end(self, attributes: Mapping[str, str], at: datetime) -> None:
+    def end(self, stored: Request | Thread, at: datetime) -> None:
+        """Record that a request was asked or a run was started; what is not stored leaves no span."""
         if self._span:
-            self._span.set_attributes(dict(attributes))
+            self._span.set_attributes(_attributes(stored))
             self._span.end(_nanoseconds(at))
 
 
@@ -91,8 +84,7 @@ def running(thread: Thread, run: Run) -> Iterator[None]:
     if not is_enabled():
         yield
         return
-    attributes = _attributes_of_run(thread)
-    with _tracer().start_as_current_span("ringi.run", _context(run.traceparent), attributes=attributes):
+    with _tracer().start_as_current_span("ringi.run", _context(run.traceparent), attributes=_attributes(thread)):
         yield
 
 
@@ -178,21 +170,14 @@ def _tracer() -> trace.Tracer:
     return trace.get_tracer("ringi")
 
 
-def _attributes(request: Request) -> dict[str, str]:
-    attributes = {
-        "tenant": request.tenant,
-        "request": request.id,
-        "kind": request.kind,
-        "status": request.status,
-        "thread": request.thread_id,
-        "decision": request.response.decision if request.response else None,
-    }
-    return {f"ringi.{name}": value for name, value in attributes.items() if value is not None}
-
-
-def _attributes_of_run(thread: Thread) -> dict[str, str]:
-    attributes = {"tenant": thread.tenant, "thread": thread.id, "agent": thread.agent, "run": thread.run_id}
-    return {f"ringi.{name}": value for name, value in attributes.items() if value is not None}
+def _attributes(record: Request | Thread) -> dict[str, str]:
+    if isinstance(record, Thread):
+        own = {"thread": record.id, "agent": record.agent, "run": record.run_id}
+    else:
+        decision = record.response.decision if record.response else None
+        own = {"request": record.id, "kind": record.kind, "status": record.status, "thread": record.thread_id}
+        own["decision"] = decision
+    return {f"ringi.{name}": value for name, value in {"tenant": record.tenant, **own}.items() if value is not None}
 
 
 def _nanoseconds(at: datetime | None) -> int | None:

@@ -112,7 +112,7 @@ class Runner:
         else:
             thread = await self._begin(key, agent, run, name, once=once, check=check)
         if thread.run_id == run.id:
-            span.end_started(thread, now)
+            span.end(thread, now)
         if images or thread.run_id != run.id:  # Otherwise it was submitted with the thread.
             await self.backend.jobs.submit(run_start_job(thread))
         return thread
