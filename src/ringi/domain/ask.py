@@ -249,15 +249,8 @@ class Ask(StrictModel):
                 each other, or the form has too many fields.
         """
         plain = self.plain()
-        errors = list[FieldError]()
-        size = len(self.form.fields) if self.form else 0
-        if size > max_fields:
-            why = f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)"
-            errors.append(FieldError("form.fields", why))
-        if not may_be_derived and DERIVED.fullmatch(self.id or ""):
-            why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
-            errors.append(FieldError("id", why))
-        errors += [FieldError(field, why) for is_wrong, field, why in self._contradictions() if is_wrong]
+        rules = self._rules(max_fields, may_be_derived)
+        errors = [FieldError(field, why) for is_broken, field, why in rules if is_broken]
         if errors := errors + unstorable_numbers(self):
             raise InvalidError(errors)
         if self.data_schema is not None:
@@ -287,8 +280,13 @@ class Ask(StrictModel):
         more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
         return self.model_copy(update={**more, "action": action})
 
-    def _contradictions(self) -> Iterator[tuple[object, str, str]]:
+    def _rules(self, max_fields: int, may_be_derived: bool) -> Iterator[tuple[object, str, str]]:
         """Yield each rule as whether the ask breaks it, the field, and the correction."""
+        size = len(self.form.fields) if self.form else 0
+        why = f"{size} fields are more than {max_fields}: ask in two steps, or raise max_fields (--max-fields)"
+        yield size > max_fields, "form.fields", why
+        why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
+        yield not may_be_derived and DERIVED.fullmatch(self.id or ""), "id", why
         yield self.form and self.data_schema is not None, "schema", "give form or schema, not both"
         why = "give action or answer_schema, not both: an action is answered with a decision"
         yield self.action and self.answer_schema is not None, "answer_schema", why
