@@ -11,7 +11,7 @@ from ringi.domain.ask import Action, Ask
 from ringi.domain.checks import Check, CheckRecipe, CheckView, new_id_of_same_shape, replace_value_everywhere
 from ringi.domain.conditions import MISSING, Condition, argument_at_path
 from ringi.domain.journal import Journal
-from ringi.domain.record import POLICY, Event
+from ringi.domain.record import Event
 from ringi.domain.request import Request
 
 JOURNAL = "ringi:checks"
@@ -31,12 +31,11 @@ def is_check_template(request: Request, recipe: CheckRecipe) -> bool:
         request: A recent request.
         recipe: How the check is made.
     """
-    action, response = request.action, request.response
+    action = request.action
     if request.is_check or request.erased or action is None or action.name != recipe.tool or request.kind != "approval":
         return False
-    if response and response.responder.startswith(POLICY):
-        return False
-    return recipe.agent in (None, request.agent) and recipe.wrong_args(action.args) is not None
+    is_of_agent = recipe.agent in (None, request.agent)
+    return is_of_agent and not request.is_by_rule and recipe.wrong_args(action.args) is not None
 
 
 def check_from_template(template: Request, recipe: CheckRecipe, *, digits: str, now: datetime) -> tuple[Request, Event]:

@@ -13,7 +13,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Decision
 from ringi.domain.conditions import argument_at_path
-from ringi.domain.record import POLICY, CutPage
+from ringi.domain.record import CutPage
 from ringi.domain.request import Request
 
 PrecedentOutcome = Literal["approved", "edited", "rejected", "expired"]
@@ -92,8 +92,7 @@ def precedent_decision(request: Request) -> PrecedentOutcome | None:
         return None
     if request.status == "expired":
         return "expired"
-    response = request.response
-    return OUTCOMES.get(response.decision) if response and not response.responder.startswith(POLICY) else None
+    return OUTCOMES.get(request.response.decision) if request.response and not request.is_by_rule else None
 
 
 def precedent_kind(request: Request) -> tuple[str | None, str | None, str]:

@@ -229,13 +229,18 @@ class RequestData(Record):
         )
 
     @property
+    def is_by_rule(self) -> bool:
+        """Whether a rule of a policy or a grant decided the request, and no person."""
+        return self.response is not None and self.response.responder.startswith(POLICY)
+
+    @property
     def is_sufficient(self) -> bool:
         """Whether the people who must agree have agreed, and no excluded person decided.
 
         A server from before these rules may have completed the request: then nothing may run.
         """
         won = self.response
-        if won is None or won.override or not (self.quorum or self.exclude) or won.responder.startswith(POLICY):
+        if won is None or won.override or not (self.quorum or self.exclude) or self.is_by_rule:
             return True
         if self.excludes(won.responder, self.responder_subject):
             return False

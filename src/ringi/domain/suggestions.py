@@ -20,7 +20,6 @@ from ringi.base.canonical_json import canonical, digest
 from ringi.base.model import StrictModel, Time
 from ringi.domain.conditions import Args, Condition, Where
 from ringi.domain.grants import MAX_DAYS, MAX_USES, Grant, GrantableCall
-from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 
@@ -182,11 +181,10 @@ def human_decisions_on_calls(requests: Iterable[Request]) -> Iterator[DecidedCal
     """
     for request in requests:
         call, response = request.grantable_call, request.response
-        if call is None or not request.is_final or request.is_check or request.erased:
+        if call is None or not request.is_final or request.is_check or request.erased or request.is_by_rule:
             continue
-        if response is None or not response.responder.startswith(POLICY):
-            is_approved = response is not None and response.decision == "approve" and not response.override
-            yield DecidedCall(request.id, call, is_approved, response is not None)
+        is_approved = response is not None and response.decision == "approve" and not response.override
+        yield DecidedCall(request.id, call, is_approved, response is not None)
 
 
 def suggest_rules_for_tool(requests: Sequence[Request]) -> list[CoveredSuggestion]:

@@ -25,7 +25,7 @@ from ringi.domain.grants import (
     with_refuted_rules_ended,
 )
 from ringi.domain.journal import Journal
-from ringi.domain.record import POLICY, SYSTEM, Key, Query, UnreadableError
+from ringi.domain.record import SYSTEM, Key, Query, UnreadableError
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.inbox.feed import Feed
@@ -253,9 +253,4 @@ class FirstAsks:
     async def _has_asked(self, tenant: str, tool: str, now: datetime) -> bool:
         newest = await self._store.find(Request, Query(tenant=tenant, tool=tool, limit=NEWEST))
         # An ask that came later may be stored before this one has read.
-        return any(now - RECENT < request.created_at <= now and is_asked(request) for request in newest)
-
-
-def is_asked(request: Request) -> bool:
-    """Return whether people were asked, and no rule or grant decided at once."""
-    return not (request.response and request.response.responder.startswith(POLICY))
+        return any(now - RECENT < request.created_at <= now and not request.is_by_rule for request in newest)

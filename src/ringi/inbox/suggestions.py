@@ -17,7 +17,7 @@ from ringi.domain.ask import Action, Ask, Wording, parse_body
 from ringi.domain.decisions import MCP, refuse_deputy, refuse_weak_sign_in
 from ringi.domain.endings import FINAL
 from ringi.domain.grants import Grant
-from ringi.domain.record import POLICY, SYSTEM, Page, Query
+from ringi.domain.record import SYSTEM, Page, Query
 from ringi.domain.request import Request
 from ringi.domain.suggestions import (
     CoveredSuggestion,
@@ -112,12 +112,9 @@ class InboxSuggestions(InboxPart, api.Suggestions):
         """Return the tools about which people were asked lately."""
         query = Query(tenant=self._inbox.tenant, kind="approval", statuses=FINAL, limit=LOOKED_AT)
         newest = await self._inbox.store.find(Request, query)
-        return sorted({request.action.name for request in newest if request.action and not is_by_rule(request)})
-
-
-def is_by_rule(request: Request) -> bool:
-    """Return whether a rule or a grant decided the request, or it records a rule."""
-    return request.response is not None and (request.response.responder.startswith(POLICY) or request.seed is not None)
+        # A request with a seed records a rule.
+        asked = [request for request in newest if not request.is_by_rule and request.seed is None]
+        return sorted({request.action.name for request in asked if request.action})
 
 
 def rule_ask(suggestion: Suggestion, template: Request, grant: dict[str, Any]) -> Ask:
