@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ringi.base.model import StrictModel, Time
-from ringi.domain.ask import Kind, Priority, parse_body
+from ringi.domain.ask import Kind, Priority
 from ringi.domain.record import MAX_SEARCH
 from ringi.domain.request_data import Status
 from ringi.domain.voting import Tier
@@ -97,15 +97,6 @@ class OrderedFilter(Filter):
     """What requests must match, and their order."""
 
     order: Annotated[Order | None, Field(description=ORDER)] = None
-
-    @classmethod
-    def parse(cls, conditions: Mapping[str, Any]) -> OrderedFilter:
-        """Return checked conditions.
-
-        Raises:
-            InvalidError: A condition is unknown or invalid.
-        """
-        return parse_body(cls, dict(conditions))
 
     @property
     def conditions(self) -> dict[str, Any]:

@@ -266,7 +266,8 @@ class StoreInbox(PeopleOperations):
     async def find(
         self, *, limit: int = 50, cursor: str | None = None, **conditions: Unpack[FindOptions]
     ) -> Page[Request]:
-        return await self.page(Query(**OrderedFilter.parse(conditions).conditions, limit=limit, before=cursor))
+        wanted = parse_body(OrderedFilter, conditions).conditions
+        return await self.page(Query(**wanted, limit=limit, before=cursor))
 
     async def count(self, query: Query) -> int:
         """Return the number of this tenant's matching requests.

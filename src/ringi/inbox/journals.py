@@ -14,7 +14,9 @@ from ringi.domain.record import SYSTEM, Event, Key
 from ringi.errors import ConflictError, NotFoundError
 from ringi.inbox.feed import Feed
 
-EntryAndState = tuple[dict[str, Any], dict[str, Any]]
+State = dict[str, Any]
+"""The state of a journal, as JSON data."""
+EntryAndState = tuple[dict[str, Any], State]
 """An entry, and the state of the journal after it."""
 JournalStep = Callable[[Journal], tuple[Journal, Event | None]]
 """Returns the next version of a journal and its event; the journal itself changes nothing."""
@@ -23,13 +25,7 @@ REREAD_SECONDS = 10.0
 
 
 async def write_entry(
-    store: Store,
-    key: Key,
-    initial: dict[str, Any],
-    make: Callable[[dict[str, Any]], EntryAndState | None],
-    *,
-    by: str,
-    now: datetime,
+    store: Store, key: Key, initial: State, make: Callable[[State], EntryAndState | None], *, by: str, now: datetime
 ) -> None:
     """Append an entry to a journal, which begins with the first one.
 
@@ -50,14 +46,7 @@ async def write_entry(
 
 
 async def change_journal(
-    store: Store,
-    key: Key,
-    initial: dict[str, Any],
-    step: JournalStep,
-    *,
-    by: str,
-    now: datetime,
-    application: str = RINGI,
+    store: Store, key: Key, initial: State, step: JournalStep, *, by: str, now: datetime, application: str = RINGI
 ) -> Journal:
     """Save the next version of a journal, which begins with its first change; return it.
 
