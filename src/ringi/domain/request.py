@@ -29,7 +29,7 @@ from ringi.domain.checks import Check
 from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event, Key
 from ringi.domain.request_data import RequestData
-from ringi.domain.voting import Decider, as_decider, missing_votes, open_vote_stage
+from ringi.domain.voting import Caller, Decider, as_decider, missing_votes, open_vote_stage
 from ringi.errors import ConflictError, ForbiddenError, NotAuthorizedError
 
 MAX_SEEN = 200
@@ -50,10 +50,10 @@ class Request(RequestData):
         *,
         id: str,
         now: datetime,
-        by: Decider | str | None,
+        by: Caller,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
-        starter: Decider | str | None = None,
+        starter: Caller = None,
         first_of_kind: bool = False,
         traceparent: str | None = None,
     ) -> tuple[Request, Event]:
@@ -77,27 +77,21 @@ class Request(RequestData):
             InvalidError: A value of the ask is not portable JSON.
         """
         asker, started = as_decider(by or ""), as_decider(starter or "")
-        more = {"traceparent": traceparent, "starter": started.name or None, "first_of_kind": first_of_kind}
+        more: dict[str, Any] = {"traceparent": traceparent, "starter": started.name or None}
         more |= {"asker_subject": asker.subject, "starter_subject": started.subject}
-        asked = cls._new(ask, more, id, now, asker.name or None, tenant, continuation)
+        more |= {"continuation": continuation, "first_of_kind": first_of_kind}
+        asked = cls._new(ask, more, id, now, asker.name or None, tenant)
         return asked.created("created", asker.name or SYSTEM)
 
     @classmethod
     def _new(
-        cls,
-        ask: Ask,
-        more: dict[str, Any],
-        id: str,
-        now: datetime,
-        by: str | None,
-        tenant: str = DEFAULT_TENANT,
-        continuation: Continuation | None = None,
+        cls, ask: Ask, more: dict[str, Any], id: str, now: datetime, by: str | None, tenant: str = DEFAULT_TENANT
     ) -> Request:
         known, own = type(ask).model_fields, cls.model_fields
         # A request has the fields that both have. An unknown field of the agent may have the name of a request's field:
         # of those only fields with other names stay.
         fields = {name: value for name, value in ask if (name in known) == (name in own)}
-        client = ask.context.get(CLIENT)
+        client, continuation = ask.context.get(CLIENT), more.get("continuation")
         asker = client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by
         fields |= {
             "tenant": tenant,
@@ -109,7 +103,6 @@ class Request(RequestData):
             "missing": ask.quorum or None,
             "asked_by": by,
             "agent": continuation.target if continuation else asker,
-            "continuation": continuation,
             "digest": request_content_digest(ask),
         }
         return cls.model_construct(**fields | more)
@@ -162,7 +155,7 @@ class Request(RequestData):
             now: The time of the creation and of the approval.
             rule: The name of the rule; the responder is `policy:` and this name.
             traceparent: The OpenTelemetry span that asks; None without tracing.
-            about: `id` and `by`, and optionally `tenant` and `continuation`, as in `asked`.
+            about: `id` and `by`, and optionally `tenant`, as in `asked`.
 
         Returns:
             The completed request and its event `request.completed`, to be stored together.
@@ -184,7 +177,7 @@ class Request(RequestData):
             rule: The name of the rule; the responder is `policy:` and this name.
             reason: The reason, as the message of the response.
             traceparent: The OpenTelemetry span that asks; None without tracing.
-            about: `id` and `by`, and optionally `tenant` and `continuation`, as in `asked`.
+            about: `id` and `by`, and optionally `tenant`, as in `asked`.
 
         Returns:
             The completed request and its event `request.completed`, to be stored together.

@@ -144,9 +144,9 @@ class StoreInbox(PeopleOperations):
         self,
         ask: Ask,
         *,
-        by: Decider | str | None = None,
+        by: Caller = None,
         continuation: Continuation | None = None,
-        starter: Decider | str | None = None,
+        starter: Caller = None,
         is_known: bool = False,
     ) -> Request:
         """Store an ask, or return the stored request if its id exists with the same content.
@@ -180,12 +180,7 @@ class StoreInbox(PeopleOperations):
         return await self._put(NewRequest(*new.request.under_grant(use), new.span))
 
     async def prepare(
-        self,
-        ask: Ask,
-        *,
-        by: Decider | str | None = None,
-        continuation: Continuation | None = None,
-        starter: Decider | str | None = None,
+        self, ask: Ask, *, by: Caller = None, continuation: Continuation | None = None, starter: Caller = None
     ) -> NewRequest:
         """Return the request of an ask, which the caller saves together with other records and then announces.
 
@@ -240,7 +235,7 @@ class StoreInbox(PeopleOperations):
             return await self.get(new.request.id)
 
     def _checked(
-        self, ask: Ask, by: Decider | str | None, *, may_be_derived: bool
+        self, ask: Ask, by: Caller, *, may_be_derived: bool
     ) -> tuple[Ask, dict[str, Any], tracing.StartedSpan]:
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=may_be_derived)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}

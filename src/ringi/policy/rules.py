@@ -44,6 +44,8 @@ PEOPLE = ("quorum", "exclude", "hold", "escalation", "tier")
 """The fields of a rule that say who decides, and how."""
 OF_ASK = ("allowed", "title", "assignee", "groups", "priority", "expires_in", "auto_approve", *PEOPLE)
 """The fields that only rules with the effect `ask` have."""
+ToolArguments = Mapping[str, frozenset[str] | None]
+"""The names of each tool's arguments, by tool; None for unknown arguments."""
 
 
 class ToolCard(PolicyData):
@@ -401,10 +403,7 @@ class Policy(PolicyData):
         return self.facts_of(tool, args, effects)
 
     def check_tools(
-        self,
-        arguments: Mapping[str, frozenset[str] | None],
-        facts: Collection[str] = (),
-        only: Collection[str] | None = None,
+        self, arguments: ToolArguments, facts: Collection[str] = (), only: Collection[str] | None = None
     ) -> None:
         """Check that the rules and cards name only these tools, their arguments, and these facts.
 
@@ -437,7 +436,7 @@ class Policy(PolicyData):
 
 
 def _check_arguments(
-    arguments: Mapping[str, frozenset[str] | None], tool: str, used: Iterable[str], place: str, place_of_argument: str
+    arguments: ToolArguments, tool: str, used: Iterable[str], place: str, place_of_argument: str
 ) -> None:
     named = [each for each in arguments if is_tool_named_by_rule(each, tool)]
     if not named:
