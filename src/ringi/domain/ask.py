@@ -412,13 +412,13 @@ def _without_absent(body: object) -> object:
     return found
 
 
+IN_DIGEST = {"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"}
+"""The fields of an ask that every digest covers; it covers others if they are set."""
+
+
 def request_content_digest(ask: Ask) -> str:
     """Return the digest of everything that a person sees, the allowed decisions, and the schemas."""
-    content = ask.model_dump(
-        mode="json",
-        by_alias=True,
-        include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
-    )
+    content = ask.model_dump(mode="json", by_alias=True, include=IN_DIGEST)
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
     answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
     # People see what is at stake and how many decide; who they are, deadlines and the time to undo may change.

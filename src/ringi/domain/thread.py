@@ -299,8 +299,8 @@ class Thread(Record):
             FenceError: The holder in `held` does not hold the thread any more.
             InvalidError: The values are not portable JSON.
         """
-        left = {"status": "interrupted", "values": values, **self._reset_attempts}
-        return self._without_holder("interrupted", held, now, usage, **left)
+        left = {"values": values, **self._reset_attempts}
+        return self._without_holder("interrupted", held, now, usage, status="interrupted", **left)
 
     def finished(self, held: Self, now: datetime, values: dict[str, Any], usage: Usage = ()) -> tuple[Self, Event]:
         """Return the thread with its run done, without a worker.
@@ -315,8 +315,7 @@ class Thread(Record):
             FenceError: The holder in `held` does not hold the thread any more.
             InvalidError: The values are not portable JSON.
         """
-        left = {"status": "done", "values": values, **self._reset_attempts}
-        return self._without_holder("done", held, now, usage, **left)
+        return self._without_holder("done", held, now, usage, status="done", values=values, **self._reset_attempts)
 
     def failed(self, held: Self, now: datetime, error: Failure, usage: Usage = ()) -> tuple[Self, Event]:
         """Return the thread with its run ended by an error; new input may follow.

@@ -216,8 +216,5 @@ def missing_votes(quorum: Sequence[Stage], votes: Sequence[Vote]) -> tuple[Stage
     # The earliest of those with equally many votes.
     leading = max(dict.fromkeys(digests), key=digests.count, default=None)
     counts = [sum(vote.stage == n and vote.authorised_digest == leading for vote in votes) for n in range(len(quorum))]
-    return tuple(
-        stage.model_copy(update={"count": stage.count - number})
-        for stage, number in zip(quorum, counts, strict=True)
-        if number < stage.count
-    )
+    open_stages = [(stage, stage.count - n) for stage, n in zip(quorum, counts, strict=True) if n < stage.count]
+    return tuple(stage.model_copy(update={"count": missing}) for stage, missing in open_stages)
