@@ -1,4 +1,4 @@
-"""What an answer, an undo and the clock do to a pending request, and the rules of an answer: pure, without I/O."""
+"""What an answer does to a pending request, and the rules of an answer: pure, without I/O."""
 
 from __future__ import annotations
 

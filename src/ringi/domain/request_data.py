@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ringi.base.canonical_json import digest
 from ringi.base.model import is_empty
+from ringi.domain import voting
 from ringi.domain.ask import (
     AGREEING,
     REVIEW,
@@ -30,18 +31,7 @@ from ringi.domain.display import Block
 from ringi.domain.events import Webhook
 from ringi.domain.grants import FOLDER, GrantableCall
 from ringi.domain.record import POLICY, Event, Record, Viewer, WaitingErasure, normalize_for_search, texts_in_json
-from ringi.domain.voting import (
-    GROUP,
-    Escalation,
-    Excluded,
-    Held,
-    PolicySource,
-    Stage,
-    Tier,
-    Vote,
-    is_same_person,
-    open_vote_stage,
-)
+from ringi.domain.voting import Escalation, Excluded, Held, PolicySource, Stage, Tier, Vote
 from ringi.errors import ConflictError
 from ringi.forms.form import Form
 
@@ -246,7 +236,7 @@ class RequestData(Record):
             return False
         if won.stands_for and self.excludes(won.stands_for, self.absent_subject):
             return False
-        return open_vote_stage(self.quorum, self.votes, won.authorised_digest) is None
+        return voting.open_vote_stage(self.quorum, self.votes, won.authorised_digest) is None
 
     @property
     def is_check(self) -> bool:
@@ -280,7 +270,7 @@ class RequestData(Record):
             name: The name of the person.
             subject: The issuer and the subject of the person's sign-in; empty if only the name is known.
         """
-        return any(is_same_person(name, subject, *each) for each in self.excluded_people)
+        return any(voting.is_same_person(name, subject, *each) for each in self.excluded_people)
 
     def for_readers(self) -> Self:
         """Return the request without what its readers may not see: undecided answers, and sign-ins of voters."""
@@ -358,9 +348,9 @@ class RequestData(Record):
         if not self.assignee and not self.groups:
             return frozenset(), frozenset()
         more = [each for step in self.escalation[: self.escalated] for each in step.to]
-        groups = {each.removeprefix(GROUP) for each in more if each.startswith(GROUP)}
+        groups = {each.removeprefix(voting.GROUP) for each in more if each.startswith(voting.GROUP)}
         voters = {name for stage in self.quorum for name in stage.groups}
-        people = {each for each in (self.assignee, *more) if each and not each.startswith(GROUP)}
+        people = {each for each in (self.assignee, *more) if each and not each.startswith(voting.GROUP)}
         return frozenset(people), frozenset({*self.groups, *groups, *voters})
 
     @property

@@ -11,18 +11,10 @@ from typing import Any
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import Settings
 from ringi.contracts.store import find_record, skip_unreadable_records
+from ringi.domain import planting
 from ringi.domain.ask import parse_body
 from ringi.domain.checks import CheckRecipe, CheckReport, NewChecks, check_report
 from ringi.domain.journal import Journal
-from ringi.domain.planting import (
-    CHECKS,
-    JOURNAL,
-    check_from_template,
-    check_view,
-    checks_in_journal,
-    is_check_template,
-    with_checks,
-)
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.voting import Caller, as_decider
@@ -54,10 +46,10 @@ class InboxChecks(InboxPart, api.Checks):
         chosen = new.checks if new.share is None else _wanted(new.checks, new.share, recent)
         planted = [self._check_from(recipe, recent[recipe.tool]) for recipe in chosen]
         if planted:
-            key, now = Key(inbox.tenant, JOURNAL), inbox.clock()
-            step = partial(with_checks, planted=[request for request, _ in planted], by=person.name, now=now)
+            key, now = Key(inbox.tenant, planting.JOURNAL), inbox.clock()
+            step = partial(planting.with_checks, planted=[request for request, _ in planted], by=person.name, now=now)
             # First: a check that is not on record could be mistaken for a real request.
-            await change_journal(inbox.store, key, {CHECKS: {}}, step, by=person.name, now=now)
+            await change_journal(inbox.store, key, {planting.CHECKS: {}}, step, by=person.name, now=now)
         for request, event in planted:
             failpoint("checks.before_put")
             await self._inbox.store.put(request, event)
@@ -66,18 +58,18 @@ class InboxChecks(InboxPart, api.Checks):
         return [request.id for request, _ in planted]
 
     async def report(self) -> CheckReport:
-        journal = await find_record(self._inbox.store, Journal, Key(self._inbox.tenant, JOURNAL))
-        keys = [Key(self._inbox.tenant, id) for id in checks_in_journal(journal)]
-        found = [check_view(request) for request in await skip_unreadable_records(self._inbox.store, Request, keys)]
-        return check_report(view for view in found if view)
+        journal = await find_record(self._inbox.store, Journal, Key(self._inbox.tenant, planting.JOURNAL))
+        keys = [Key(self._inbox.tenant, id) for id in planting.checks_in_journal(journal)]
+        found = await skip_unreadable_records(self._inbox.store, Request, keys)
+        return check_report(view for request in found if (view := planting.check_view(request)))
 
     def _check_from(self, recipe: CheckRecipe, recent: Sequence[Request]) -> tuple[Request, Event]:
-        templates = [request for request in recent if is_check_template(request, recipe)][:NEWEST]
+        templates = [request for request in recent if planting.is_check_template(request, recipe)][:NEWEST]
         if not templates:
             what = f"no recent request of {recipe.tool!r} can be copied: wait for a real one with this argument"
             raise InvalidError.of("checks", what, "no_template", tool=recipe.tool)
         digits, template = secrets.token_hex(DIGITS), secrets.choice(templates)
-        return check_from_template(template, recipe, digits=digits, now=self._inbox.clock())
+        return planting.check_from_template(template, recipe, digits=digits, now=self._inbox.clock())
 
     async def _recent_requests(self, recipes: Sequence[CheckRecipe]) -> dict[str, list[Request]]:
         """Return the recent requests of the tools, newest first."""

@@ -11,19 +11,9 @@ from ringi.base.bounded import Bounded
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import Store, change_record, find_record, skip_unreadable_records
+from ringi.domain import grants
 from ringi.domain.ask import Ask
-from ringi.domain.grants import (
-    GRANTS,
-    JOURNAL,
-    Grant,
-    GrantEntry,
-    GrantUse,
-    read_grant_entries,
-    with_grant,
-    with_grant_revoked,
-    with_grant_use,
-    with_refuted_rules_ended,
-)
+from ringi.domain.grants import Grant, GrantEntry, GrantUse
 from ringi.domain.journal import Journal
 from ringi.domain.record import SYSTEM, Key, Query, UnreadableError
 from ringi.domain.request import Request
@@ -45,7 +35,7 @@ class GrantJournals:
 
     def __init__(self, store: Store, feed: Feed, clock: Clock) -> None:
         self._store, self._clock = store, clock
-        self._watch = JournalWatch(store, feed, JOURNAL)
+        self._watch = JournalWatch(store, feed, grants.JOURNAL)
         self._using = asyncio.Lock()
         """Uses in one process wait for each other here, and not for conflicts in the store."""
 
@@ -63,9 +53,9 @@ class GrantJournals:
         answer, now = answered.response or answered.held, self._clock()
         if answer is None or answer.grant is None or answer.grant.until <= now:
             return
-        by, key = answer.responder, Key(answered.tenant, JOURNAL)
-        step = partial(with_grant, id=answered.id, grant=answer.grant, by=by, now=now)
-        await change_journal(self._store, key, {GRANTS: {}}, step, by=by, now=now)
+        by, key = answer.responder, Key(answered.tenant, grants.JOURNAL)
+        step = partial(grants.with_grant, id=answered.id, grant=answer.grant, by=by, now=now)
+        await change_journal(self._store, key, {grants.GRANTS: {}}, step, by=by, now=now)
         self.refresh(answered.tenant)
         failpoint("grant.after_begin")
 
@@ -84,7 +74,7 @@ class GrantJournals:
             return None
         now = self._clock()
         try:
-            entries = read_grant_entries(await self._watch.find(request.tenant))
+            entries = grants.read_grant_entries(await self._watch.find(request.tenant))
         except UnreadableError:
             log.exception("a person is asked, because the grants cannot be read")
             return None
@@ -127,8 +117,8 @@ class GrantJournals:
         """
         ids = await self.rules_covering(decided)
         if ids:
-            step = partial(with_refuted_rules_ended, ids=ids, request=decided.id, by=by, now=self._clock())
-            await change_record(self._store, Journal, Key(decided.tenant, JOURNAL), step)
+            step = partial(grants.with_refuted_rules_ended, ids=ids, request=decided.id, by=by, now=self._clock())
+            await change_record(self._store, Journal, Key(decided.tenant, grants.JOURNAL), step)
             self.refresh(decided.tenant)
             failpoint("rule.after_refute")
         return tuple(ids)
@@ -159,7 +149,7 @@ class GrantJournals:
     async def entries(self, tenant: str) -> dict[str, GrantEntry]:
         """Return the grants of a tenant that have not ended by time, by id, also those without effect."""
         now = self._clock()
-        entries = read_grant_entries(await self._watch.read(tenant))
+        entries = grants.read_grant_entries(await self._watch.read(tenant))
         return {id: entry for id, entry in entries.items() if now < entry.until}
 
     async def revoke(self, key: Key, by: str) -> None:
@@ -172,16 +162,16 @@ class GrantJournals:
         Raises:
             NotFoundError: There is no such grant.
         """
-        step = partial(with_grant_revoked, id=key.id, by=by, now=self._clock())
+        step = partial(grants.with_grant_revoked, id=key.id, by=by, now=self._clock())
         with missing_as("grant", key.id):
-            await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
+            await change_record(self._store, Journal, Key(key.tenant, grants.JOURNAL), step)
         self.refresh(key.tenant)
 
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
-        step = partial(with_grant_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
+        step = partial(grants.with_grant_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
         try:
             async with self._using:
-                before, after = await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
+                before, after = await change_record(self._store, Journal, Key(key.tenant, grants.JOURNAL), step)
         except ConflictError:
             log.warning("many calls use grants at the same time: a person is asked about one of them")
             return None
@@ -189,7 +179,7 @@ class GrantJournals:
         if before.version == after.version:
             return None
         failpoint("grant.after_use")
-        return GrantUse(id=key.id, digest=entry.digest, number=read_grant_entries(after)[key.id].uses)
+        return GrantUse(id=key.id, digest=entry.digest, number=grants.read_grant_entries(after)[key.id].uses)
 
 
 def person_and_grant(request: Request, entry: GrantEntry) -> tuple[str, Grant] | None:

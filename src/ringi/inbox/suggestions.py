@@ -13,19 +13,14 @@ from typing import Any
 from ringi.base.canonical_json import jsonable
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import Sentence, sentences_text
+from ringi.domain import suggestions
 from ringi.domain.ask import Action, Ask, Wording, parse_body
 from ringi.domain.decisions import MCP, refuse_deputy, refuse_weak_sign_in
 from ringi.domain.endings import FINAL
 from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Page, Query
 from ringi.domain.request import Request
-from ringi.domain.suggestions import (
-    CoveredSuggestion,
-    NewRule,
-    Suggestion,
-    human_decisions_on_calls,
-    suggest_rules_for_tool,
-)
+from ringi.domain.suggestions import CoveredSuggestion, NewRule, Suggestion
 from ringi.domain.voting import Caller, Decider
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox import api
@@ -85,7 +80,7 @@ class InboxSuggestions(InboxPart, api.Suggestions):
     async def _end_if_refused(self, grant: Grant) -> None:
         """End a rule if people refused a call that it covers while it was switched on: they found no rule to end."""
         requests = await self._ended(grant.tool)
-        decided = human_decisions_on_calls(requests)
+        decided = suggestions.human_decisions_on_calls(requests)
         wrong = {each.request for each in decided if not each.is_approved and grant.covers(each.call)}
         if refused := next((each for each in requests if each.id in wrong), None):
             await self._inbox.granted.refute(refused, refused.response.responder if refused.response else SYSTEM)
@@ -96,7 +91,7 @@ class InboxSuggestions(InboxPart, api.Suggestions):
             requests = await self._ended(tool)
             by_id = {request.id: request for request in requests}
             # Beside the event loop: it tries each rule on hundreds of requests.
-            for found in await asyncio.to_thread(suggest_rules_for_tool, requests):
+            for found in await asyncio.to_thread(suggestions.suggest_rules_for_tool, requests):
                 template = by_id[found.suggestion.template]
                 with suppress(NotFoundError, ForbiddenError):
                     self._inbox.check(template)
