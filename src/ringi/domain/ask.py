@@ -15,20 +15,11 @@ from ringi.base.canonical_json import digest, jsonable, non_finite_paths, values
 from ringi.base.model import StrictModel, Time, field_names, is_empty, without_null_fields
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, Name, pydantic_error_rule, safe_repr
+from ringi.domain import voting
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.events import MOST, Webhook
 from ringi.domain.grants import Grant, GrantUse, NewGrant
-from ringi.domain.voting import (
-    Escalation,
-    Escalations,
-    Excluded,
-    PersonName,
-    PolicySource,
-    Quorum,
-    Seconds,
-    Stage,
-    Tier,
-)
+from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import json_schema
 from ringi.forms.form import Form, answers_as_model
@@ -184,11 +175,11 @@ class Ask(StrictModel):
     context: dict[str, Any] = {}
     thread_id: Id | None = None
     run_id: Id | None = None
-    assignee: PersonName | None = None
+    assignee: voting.PersonName | None = None
     groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
     due_at: Time | None = None
-    expires_in: Seconds | None = None
+    expires_in: voting.Seconds | None = None
     expires_at: Time | None = None
     fallback: dict[str, Any] | None = None
     webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()
@@ -200,9 +191,9 @@ class Ask(StrictModel):
     rule of the policy changes."""
     tier: Tier | None = Field(default=None, exclude_if=is_empty)
     hold: Annotated[float, Field(ge=0, le=MAX_HOLD)] | None = Field(default=None, exclude_if=is_empty)
-    quorum: Quorum = Field(default=(), exclude_if=is_empty)
+    quorum: voting.Quorum = Field(default=(), exclude_if=is_empty)
     exclude: tuple[Excluded, ...] = Field(default=(), exclude_if=is_empty)
-    escalation: Escalations = Field(default=(), exclude_if=is_empty)
+    escalation: voting.Escalations = Field(default=(), exclude_if=is_empty)
 
     @classmethod
     def parse(cls, body: object) -> Self:

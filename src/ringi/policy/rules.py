@@ -15,17 +15,9 @@ from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, Name, field_path, safe_repr
+from ringi.domain import conditions
 from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Priority
-from ringi.domain.conditions import (
-    MISSING,
-    Args,
-    Condition,
-    PolicyData,
-    Where,
-    all_conditions_hold,
-    argument_at_path,
-    find_contradiction,
-)
+from ringi.domain.conditions import Args, Condition, PolicyData, Where
 from ringi.domain.voting import Escalations, Excluded, PersonName, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
 
@@ -85,11 +77,11 @@ class ToolCard(PolicyData):
         Args:
             args: The arguments of the call by name.
         """
-        values = {name: argument_at_path(args, path) for name, path in self.arguments.items()}
+        values = {name: conditions.argument_at_path(args, path) for name, path in self.arguments.items()}
         own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
         # With the names of the arguments, a person's edit changes the target and the amount on the page too.
         text = {**own, **values, "arguments": self.arguments or None}
-        found = {name: value for name, value in text.items() if value is not None and value is not MISSING}
+        found = {name: value for name, value in text.items() if value is not None and value is not conditions.MISSING}
         # An amount that is no number may be above the limit.
         if self.limit is not None and Condition(at_most=self.limit).holds(values["amount"]) is not True:
             found["above_limit"] = True
@@ -188,7 +180,7 @@ class Rule(PolicyData):
         """
         if not self.names(tool):
             return False
-        results = (all_conditions_hold(self.where, args), all_conditions_hold(self.facts, facts))
+        results = (conditions.all_conditions_hold(self.where, args), conditions.all_conditions_hold(self.facts, facts))
         return results == (True, True) if self.effect == "allow" else False not in results
 
     def approver(self, args: Args, facts: Args = NO_FACTS) -> str | None:
@@ -201,7 +193,7 @@ class Rule(PolicyData):
             facts: The facts about the call by name; a missing one is unknown.
         """
         for rule in self.auto_approve:
-            if all_conditions_hold(rule.where, args) and all_conditions_hold(rule.facts, facts):
+            if conditions.all_conditions_hold(rule.where, args) and conditions.all_conditions_hold(rule.facts, facts):
                 return rule.name
         return None
 
@@ -280,7 +272,7 @@ class Policy(PolicyData):
             for position, auto in enumerate(rule.auto_approve):
                 for name, of_rule, own in (("where", rule.where, auto.where), ("facts", rule.facts, auto.facts)):
                     for path in sorted(own.keys() & of_rule.keys()):
-                        if reason := find_contradiction(of_rule[path], own[path]):
+                        if reason := conditions.find_contradiction(of_rule[path], own[path]):
                             place = f"rules[{number}].auto_approve[{position}].{name}.{path}"
                             yield place, f"can never hold where the rule applies: {reason}"
 
@@ -382,9 +374,9 @@ class Policy(PolicyData):
             effects: The effects of the rules that need the facts.
         """
         named = [rule for rule in self.rules if rule.effect in effects and rule.names(tool)]
-        rules = [rule for rule in named if all_conditions_hold(rule.where, args) is not False]
-        conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
-        return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
+        rules = [rule for rule in named if conditions.all_conditions_hold(rule.where, args) is not False]
+        of_facts = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
+        return frozenset(path.partition(".")[0] for facts in of_facts for path in facts)
 
     @property
     def fact_names(self) -> frozenset[str]:
