@@ -45,9 +45,10 @@ async def count_postgres_matches(database: PostgresDatabase, kind: type[Record],
         return len(await search_postgres_text(database, listing))
     statement = lists.count_in_lists_statement(query) if is_listed else None
     if statement is None:
-        page = lists.gather_bodies_statement(kind, listing)
         if is_listed:
             page = lists.index_scan_statement(listing, listing.spans, lists.postgres_matching_lists(listing)[0])
+        else:
+            page = lists.gather_bodies_statement(kind, listing)
         statement = lists.PostgresStatement(f"SELECT count(*) FROM ({page.sql}) AS found", page.values)
     ((number,),) = await database.fetch(statement.sql, *statement.values)
     return int(number)
