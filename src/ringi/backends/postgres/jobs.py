@@ -73,14 +73,13 @@ class PostgresJobs(ClaimedJobs):
         self._finishing = StatementBatcher(self._finish_all)
 
     async def submit(self, job: Job) -> None:
-        await self._submitting.result(job, lambda: self._submit([job]))
+        await self._submitting.result(job)
         await self._notifier.publish(TOPIC)
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        if not jobs:
-            return
-        await self._submit(jobs)
-        await self._notifier.publish(TOPIC)
+        if jobs:
+            await self._submit(jobs)
+            await self._notifier.publish(TOPIC)
 
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
         await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(job_to_row, jobs), strict=True)))
@@ -113,10 +112,7 @@ class PostgresJobs(ClaimedJobs):
         await self._database.write(RENEW, [job.key for job in jobs], self._me, seconds)
 
     async def _finish(self, job: Job) -> bool:
-        async def alone() -> Rows:
-            return (await self._finish_all([job]))[0]
-
-        (has_more,) = await self._finishing.result(job, alone)
+        (has_more,) = await self._finishing.result(job)
         return bool(has_more)
 
     async def _finish_all(self, jobs: Sequence[Job]) -> Sequence[Rows]:
