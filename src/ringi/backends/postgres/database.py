@@ -177,16 +177,17 @@ class StatementWatch:
     def over(self, connection: AsyncpgConnection) -> Iterator[None]:
         """Close a connection as soon as the answer to its statement is known to be missing."""
         probes = list[asyncio.Task[None]]()
-        suspect = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._suspect, connection, probes)
+
+        def probe() -> None:
+            probes.append(asyncio.create_task(self._close_if_lost(connection)))
+
+        suspect = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, probe)
         try:
             yield
         finally:
             suspect.cancel()
-            for probe in probes:
-                probe.cancel()
-
-    def _suspect(self, connection: AsyncpgConnection, probes: list[asyncio.Task[None]]) -> None:
-        probes.append(asyncio.create_task(self._close_if_lost(connection)))
+            for task in probes:
+                task.cancel()
 
     async def _close_if_lost(self, connection: AsyncpgConnection) -> None:
         is_lost: bool | None = False
@@ -224,7 +225,11 @@ class PostgresDatabase:
         options = dict(parse_qsl(parts.query))
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,50}", options.get("schema", SCHEMA)):
             raise SettingError("url", url, "give schema= a name of small letters, digits and _")
-        self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
+        size = options.pop("pool", str(POOL))
+        if not (size.isascii() and size.isdigit() and 2 <= int(size) <= 1000):
+            # A worker keeps one to listen for jobs.
+            raise SettingError("url", url, "give pool=2 to pool=1000")
+        self.schema, self.size = options.pop("schema", SCHEMA), int(size)
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
         self._commit: dict[str, str] = {}
         self.durability = ""
@@ -273,15 +278,12 @@ class PostgresDatabase:
         own = {"server_settings": {**self._settings["server_settings"], **settings}}
         connection: AsyncpgConnection = await asyncpg.connect(self.url, **{**self._settings, **own})
         try:
-            await self._recognise(connection)
+            if self._which:
+                await self.recognise(connection.fetchrow)
         except BaseException:
             connection.terminate()
             raise
         return connection
-
-    async def _recognise(self, connection: AsyncpgConnection) -> None:
-        if self._which:
-            await self.recognise(connection.fetchrow)
 
     async def recognise(self, ask: FetchRow) -> None:
         """Raise `UnavailableError`, now and on later calls, for a database that was restored under this process.
@@ -424,16 +426,14 @@ async def _migrate(connection: AsyncpgConnection, url: str, schema: str) -> None
 
 
 async def _applied(connection: AsyncpgConnection, url: str, known: list[Migration]) -> int:
+    number, oldest = await postgres_schema_version(connection)
+    refuse_unknown_schema(url, number or 0, oldest or 0, len(known))
+    return number or 0
+
+
+async def postgres_schema_version(connection: AsyncpgConnection) -> tuple[int | None, int | None]:
+    """Return the last migration, and the last one that a program must know; None without tables of Ringi."""
     if not await connection.fetchval("SELECT to_regclass('migrations') IS NOT NULL"):
-        return 0
-    sql = "SELECT coalesce(max(number), 0), coalesce(max(oldest), 0) FROM migrations"
-    done, oldest = await connection.fetchrow(sql) or (0, 0)
-    refuse_unknown_schema(url, int(done), int(oldest), len(known))
-    return int(done)
-
-
-def _size(url: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 2 <= int(text) <= 1000):
-        # A worker keeps one to listen for jobs.
-        raise SettingError("url", url, "give pool=2 to pool=1000")
-    return int(text)
+        return None, None
+    ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")
+    return number, oldest

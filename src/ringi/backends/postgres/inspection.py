@@ -10,17 +10,17 @@ import asyncpg
 from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import (
-    AsyncpgConnection,
     ConnectionPool,
     PostgresDatabase,
     postgres_errors_as_own,
+    postgres_schema_version,
     replace_nul_characters,
 )
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, events_of_rows, find_wrong_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, find_wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, parse_position_number
+from ringi.domain.record import START, Event, Key, Position, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 
@@ -39,10 +39,11 @@ SELECT r.tenant, r.id FROM requests r, unnest(lists_of(r.audiences, r.tool)) AS 
 ) LIMIT 1000
 """
 MISLISTED = """
-SELECT s.tenant, s.id, s.audience FROM shown s LEFT JOIN requests r USING (tenant, id)
+SELECT s.tenant, s.id FROM shown s LEFT JOIN requests r USING (tenant, id)
 WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (lists_of(r.audiences, r.tool))
   OR (r.status <> 'pending' AND (s.rank, s.deadline) IS DISTINCT FROM (NULL, NULL)) LIMIT 1000
 """
+WRONG_LISTS = {UNLISTED: "it is missing in a list", MISLISTED: "it stands in a list that is not its own"}
 
 
 class ReadOnlyPostgres(PostgresDatabase):
@@ -52,7 +53,7 @@ class ReadOnlyPostgres(PostgresDatabase):
         with postgres_errors_as_own():
             first = await self.connect()
             try:
-                await self._refuse_foreign(first)
+                refuse_other_schema(self.url, *await postgres_schema_version(first), backend_migrations("postgres"))
             finally:
                 await first.close()
             self._sessions = ConnectionPool(self.connect, self.size)
@@ -73,32 +74,20 @@ class ReadOnlyPostgres(PostgresDatabase):
         settings["server_settings"] |= {"default_transaction_read_only": "on"}
         return settings | {"command_timeout": None}
 
-    async def _refuse_foreign(self, connection: AsyncpgConnection) -> None:
-        number = oldest = None
-        if await connection.fetchval("SELECT to_regclass('migrations')"):
-            ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")
-        refuse_other_schema(self.url, number, oldest, backend_migrations("postgres"))
-
 
 class InspectedPostgresStore(PostgresStore):
     """Reads events unchanged, numbered or not, and checks redundant data of the tables."""
 
     uninspected = "PostgreSQL's own pages and indexes are not checked here: run pg_amcheck"
 
-    async def events(
-        self,
-        after: Position = START,
-        limit: int = 100,
-        *,
-        tenant: str | None = None,
-        record_id: str | None = None,
-        max_bytes: int | None = None,
-    ) -> list[Event]:
-        chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
-        extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
-        sql = f"SELECT * FROM {ALL} WHERE number > $1{extra} ORDER BY number LIMIT $2"
-        rows = await self._database.fetch(sql, parse_position_number(after), limit, *chosen.values())
-        return events_of_rows(map(tuple, rows), max_bytes)
+    _events = ALL
+
+    async def _feed(self, after: int, limit: int) -> list[Event]:
+        sql = f"SELECT * FROM {ALL} WHERE number > $1 ORDER BY number LIMIT $2"
+        return [event_from_row(tuple(row)) for row in await self._database.fetch(sql, after, limit)]
+
+    async def _seal_batch(self) -> tuple[bool, int | None]:
+        return False, None
 
     async def tail(self) -> Position:
         ((last,),) = await self._database.fetch(f"SELECT max(number) FROM {ALL}")
@@ -115,12 +104,9 @@ class InspectedPostgresStore(PostgresStore):
                 findings, place = await self._compared(kind, place)
                 for finding in findings:
                     yield finding
-        for sql, what in (
-            (UNLISTED, "it is missing in a list"),
-            (MISLISTED, "it stands in a list that is not its own"),
-        ):
-            for row in await self._database.fetch(sql):
-                yield Finding("request", Key(row[0], row[1]), "", what)
+        for sql, what in WRONG_LISTS.items():
+            for tenant, id in await self._database.fetch(sql):
+                yield Finding("request", Key(tenant, id), "", what)
 
     async def _compared(
         self, kind: type[Record], after: tuple[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -51,8 +51,8 @@ from ringi.domain.urgency import query_for_count
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
-Shape: TypeAlias = tuple[str, tuple[str, ...], bool, bool]
-"""The kind of a record, its stored columns, and whether it is new and has a new text."""
+Shapes: TypeAlias = tuple[tuple[str, tuple[str, ...], bool, bool], ...]
+"""Of each record the kind, the stored columns, and whether it is new and has a text to write."""
 REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1} AND created_at = {4}"
 EMPTY = """
 UPDATE events SET payload = left_of.payload
@@ -69,6 +69,9 @@ SELECT *, coalesce(
 class PostgresStore(Store):
     """A store for many machines: every change is one statement, so one transaction and one round trip."""
 
+    _events = "events"
+    """The table of numbered events."""
+
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._changes = StatementBatcher(partial(change_all_requests, database))
@@ -77,42 +80,28 @@ class PostgresStore(Store):
         self._reads = {name: StatementBatcher(partial(read_bodies, database, table)) for name, table in TABLES.items()}
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
-        if others:
-            return await self._put_all((record, event), others)
-        columns = postgres_record_columns(record)
-        text = new_request_text_row(record)
-        noted = event_to_row(event) if event else []
-        sql = record_write_statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
-        alone = partial(self._database.write, sql, *columns.values(), *text, *noted)
-        if isinstance(record, Request) and event and record.version > 1:
-            change = dict(zip(EVENT_COLUMNS, noted, strict=True)) | columns
-            await self._write(record, self._changes.result(change, alone))
-        else:
-            await self._write(record, alone())
-
-    async def _put_all(self, own: Change, others: Sequence[Change]) -> None:
-        changes = (own, *others)
-        shapes, values, noted = records_write_values(changes, [event for _, event in changes])
-        sql = records_write_statement(shapes, bool(noted), has_items=False, has_jobs=False)
+        changes = ((record, event), *others)
+        events = [event for _, event in changes if event]
+        shapes, values, columns = records_write_values(changes, events)
+        alone = partial(self._database.write, records_write_statement(shapes, bool(events)), *values)
+        is_batched = isinstance(record, Request) and event and record.version > 1 and not others
         try:
-            await self._write(own[0], self._database.write(sql, *values))
+            await self._write(record, self._changes.result(columns, alone) if is_batched else alone())
         except asyncpg.InvalidArgumentForLogarithmError:
             raise ConflictError() from None
 
     async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
         thread, own = moment.thread, (moment.thread, moment.event)
-        events = [event for _, event in (*moment.others, own)]
-        shapes, values, noted = records_write_values((own, *moment.others), events)
-        columns = dict(zip(shapes[0][1], values, strict=False))
+        events = [event for _, event in (*moment.others, own) if event]
+        shapes, values, columns = records_write_values((own, *moment.others), events)
         values += () if moment.items is None else (thread.fence, *stream_item_columns(moment.items))
         values += map(list, zip(*map(job_to_row, moment.jobs), strict=True))
-        sql = records_write_statement(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
+        sql = records_write_statement(shapes, bool(events), moment.items is not None, bool(moment.jobs))
         alone = partial(self._database.write, sql, *values)
-        is_fence = moment == Moment(*own, items=()) and moment.event and thread.version > 1
-        change = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) | columns if is_fence else None
+        is_batched = moment == Moment(*own, items=()) and moment.event and thread.version > 1
         try:
-            await self._write(thread, self._fences.result(change, alone) if change else alone())
+            await self._write(thread, self._fences.result(columns, alone) if is_batched else alone())
         except asyncpg.DivisionByZeroError:
             raise FenceError(thread.id, thread.fence) from None
         except asyncpg.InvalidArgumentForLogarithmError:
@@ -120,13 +109,10 @@ class PostgresStore(Store):
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
-        columns = postgres_record_columns(record)
-        text = request_text_row(record) if isinstance(record, Request) else []
+        shapes, values, _ = records_write_values([(record, event)], [event], is_erasure=True)
         payloads = [to_json(payload).decode() for payload in left.values()]
-        sql = record_write_statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
-        redactions = [record.record, list(left), payloads]
-        values = (*columns.values(), *text, *event_to_row(event), *redactions)
-        await self._write(record, self._database.write(sql, *values))
+        sql = records_write_statement(shapes, has_events=True, is_erasure=True)
+        await self._write(record, self._database.write(sql, *values, record.record, list(left), payloads))
 
     async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
         try:
@@ -187,11 +173,12 @@ class PostgresStore(Store):
         max_bytes: int | None = None,
     ) -> list[Event]:
         number = parse_position_number(after)
-        if tenant is None and record_id is None and max_bytes is None:
-            return await self._feed(number, limit)
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
-        extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
-        sql = f"SELECT number, {', '.join(EVENT_COLUMNS)} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
+        if not chosen and max_bytes is None:
+            return await self._feed(number, limit)
+        where = " AND ".join(["number > $1", *(f"{name} = ${n}" for n, name in enumerate(chosen, 3))])
+        names = ", ".join(EVENT_COLUMNS)
+        sql = f"SELECT number, {names} FROM {self._events} WHERE {where} ORDER BY number LIMIT $2"
         if max_bytes is not None:
             sql = f"SELECT * FROM ({BYTES_BEFORE.format(sql)}) AS sized WHERE before < {max_bytes:d} ORDER BY number"
         while True:
@@ -262,40 +249,18 @@ async def read_unsettled_requests(database: PostgresDatabase, queries: Sequence[
 
 
 @cache
-def record_write_statement(
-    record: str,
-    columns: tuple[str, ...],
-    is_new: bool,
-    has_text: bool,
-    has_event: bool,
-    *,
-    is_erasure: bool = False,
+def records_write_statement(
+    shapes: Shapes, has_events: bool, has_items: bool = False, has_jobs: bool = False, is_erasure: bool = False
 ) -> str:
-    """Return the single statement that writes a version and all its related rows, or nothing."""
-    numbers = count(1)
-    change = record_insert_statement if is_new else record_update_statement
-    parts = [f"saved AS ({change(TABLES[record], columns, numbers)})"]
-    if has_text and is_erasure:
-        parts.append(f"filed AS ({REFILE.format(*(f'${next(numbers)}' for _ in TEXT_COLUMNS))})")
-    elif has_text:
-        parts.append(f"filed AS (INSERT INTO texts SELECT {row_placeholders(TEXT_COLUMNS, numbers)} FROM saved)")
-    if has_event:
-        row = row_placeholders(EVENT_COLUMNS, numbers)
-        parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
-    if is_erasure:
-        parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
-    return f"WITH {', '.join(parts)} SELECT FROM saved"
-
-
-@cache
-def records_write_statement(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_jobs: bool) -> str:
-    """Return the single statement that writes a record, which comes first, with other records, or nothing."""
+    """Return the single statement that writes a record, which comes first, and all that belongs to it, or nothing."""
     numbers, parts, found = count(1), list[str](), ["1"]
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
         change = record_insert_statement if is_new else record_update_statement
         parts.append(f"{name} AS ({change(TABLES[record], columns, numbers, source)})")
-        if has_text:
+        if has_text and is_erasure:
+            parts.append(f"filed AS ({REFILE.format(*(f'${next(numbers)}' for _ in TEXT_COLUMNS))})")
+        elif has_text:
             row = row_placeholders(TEXT_COLUMNS, numbers)
             parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {row} FROM {name})")
         if place:
@@ -313,6 +278,8 @@ def records_write_statement(shapes: tuple[Shape, ...], has_events: bool, has_ite
         found[0] = "1 / (SELECT count(*) FROM head)"
     if has_jobs:
         parts.append(f"queued AS ({SUBMIT.format('saved, ', *(f'${next(numbers)}' for _ in JOB_COLUMNS))})")
+    if is_erasure:
+        parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
     return f"WITH {', '.join(parts)} SELECT {', '.join(found)} FROM saved"
 
 
@@ -336,19 +303,26 @@ def row_placeholders(columns: Sequence[str], numbers: Iterator[int]) -> str:
 
 
 def records_write_values(
-    changes: Sequence[Change], events: Iterable[Event | None]
-) -> tuple[tuple[Shape, ...], list[Any], list[tuple[Any, ...]]]:
-    """Return what `together` writes: the shapes of records, all values, and the rows of events.
+    changes: Sequence[Change], events: Sequence[Event], *, is_erasure: bool = False
+) -> tuple[Shapes, list[Any], Columns]:
+    """Return the shapes of records, all values for `records_write_statement`, and the first record with its event.
 
     Args:
         changes: The records in their order.
-        events: The events in their order; None where a change has none.
+        events: Their events in the order in which they are numbered.
+        is_erasure: Whether the searchable text of a stored request is replaced.
     """
-    rows = [(record, postgres_record_columns(record), new_request_text_row(record)) for record, _ in changes]
+    rows: list[tuple[Record, Columns, list[Any]]] = []
+    for record, _ in changes:
+        is_filed = record.version == 1 or is_erasure
+        text = request_text_row(record) if is_filed and isinstance(record, Request) else []
+        rows.append((record, postgres_record_columns(record), text))
     shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
     values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
-    noted = [event_to_row(event) for event in events if event]
-    return shapes, [*values, *map(list, zip(*noted, strict=True))], noted
+    noted = list(map(event_to_row, events))
+    values += map(list, zip(*noted, strict=True))
+    first = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) if noted else {}
+    return shapes, values, first | rows[0][1]
 
 
 def postgres_record_columns(record: Record) -> Columns:
@@ -357,11 +331,6 @@ def postgres_record_columns(record: Record) -> Columns:
         return record_columns(record)
     ends = unix_microseconds(record.next_time) if record.next_time else None
     return record_columns(record) | {"audiences": request_audiences(record), "expires_at": ends}
-
-
-def new_request_text_row(record: Record) -> list[Any]:
-    """Return the row of searchable text that is written with a record: only a new request has one."""
-    return request_text_row(record) if isinstance(record, Request) and record.version == 1 else []
 
 
 def request_text_row(request: Request) -> list[Any]:
