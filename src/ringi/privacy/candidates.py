@@ -66,18 +66,9 @@ class Erasure(StrictModel):
 
     def and_then(self, more: Erasure) -> Erasure:
         """Return the sum of both results."""
-
-        def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys([*mine, *theirs]))
-
-        return Erasure(
-            requests=one(self.requests, more.requests),
-            threads=one(self.threads, more.threads),
-            journals=one(self.journals, more.journals),
-            left={**self.left, **more.left},
-            upto=more.upto,
-            next=more.next,
-        )
+        names = ("requests", "threads", "journals")
+        sums = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(more, name)))) for name in names}
+        return more.model_copy(update={**sums, "left": {**self.left, **more.left}})
 
 
 class ErasureCandidates(NamedTuple):
@@ -90,22 +81,18 @@ class ErasureCandidates(NamedTuple):
 
 
 def erasure_candidates_by_age(
-    requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], before: datetime
+    requests: Sequence[Request], threads: Sequence[Thread], of_requests: Mapping[Key | None, Thread], before: datetime
 ) -> ErasureCandidates:
     """Return the records that ended before a time and whose thread is no longer in use."""
 
     def is_over(thread: Thread | None) -> bool:
         return thread is None or (not thread.is_live and thread.updated_at < before)
 
-    def thread_of(request: Request) -> Thread | None:
-        key = thread_key_of_request(request)
-        return of_requests.get(key) if key else None
-
-    ended = [r for r in requests if r.ended_at and r.ended_at < before]
-    ended = [request for request in ended if is_over(thread_of(request))]
-    also = [thread for request in ended if (thread := thread_of(request))]
-    over = [thread for thread in without_repeated_records([*threads, *also]) if is_over(thread) and not thread.erased]
-    return ErasureCandidates(ended, over, {})
+    ended = [(r, of_requests.get(thread_key_of_request(r))) for r in requests if r.ended_at and r.ended_at < before]
+    ended = [(request, thread) for request, thread in ended if is_over(thread)]
+    also = without_repeated_records([*threads, *(thread for _, thread in ended if thread)])
+    over = [thread for thread in also if is_over(thread) and not thread.erased]
+    return ErasureCandidates([request for request, _ in ended], over, {})
 
 
 def erasure_candidates_of_person(
@@ -164,14 +151,7 @@ def keys_of_lifted_holds(events: Sequence[Event]) -> list[Key]:
     """Return the keys of the requests whose legal holds these events lift."""
     entries = [event for event in events if (event.record, event.record_id) == (Journal.record, LEGAL_HOLDS)]
     changes = [(event.tenant, event.changed.get("entry") or {}) for event in entries]
-    return without_repeated_keys(
-        [Key(tenant, str(each["request"])) for tenant, each in changes if each.get("change") == "lifted"]
-    )
-
-
-def without_repeated_keys(keys: Sequence[Key]) -> list[Key]:
-    """Return the keys without duplicates."""
-    return list(dict.fromkeys(keys))
+    return [Key(tenant, str(each["request"])) for tenant, each in changes if each.get("change") == "lifted"]
 
 
 def is_thread_of_person(thread: Thread, person: str | None) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import takewhile
+from itertools import compress, takewhile
 from typing import Any
 
 from ringi.audit.verify import audit_record
@@ -49,7 +49,6 @@ from ringi.privacy.candidates import (
     thread_key_of_request,
     without_legal_holds,
     without_open_reviews,
-    without_repeated_keys,
     without_repeated_records,
 )
 from ringi.privacy.redaction import (
@@ -58,7 +57,7 @@ from ringi.privacy.redaction import (
     has_words_of_person,
     is_content_erased,
     newer_fields_error,
-    redacted_event_payload,
+    redacted_payloads,
     thread_without_content,
     unknown_field_paths,
 )
@@ -109,8 +108,8 @@ class Eraser:
                 raise newer_fields_error(request.id, unknown)
             history = await self._history(request)
             changes = erasure_changes_to_request(request, person, history)
-            redacted_events = [event for event in history if person is None or event_names_person(event, person)]
-            if not (changes or redacted_events or (person and await self._is_beside(key, person))):
+            left = redacted_payloads(history, person)
+            if not (changes or left or (person and await self._is_beside(key, person))):
                 return request
             is_done = is_content_erased(request, person)
             if not is_done and (person is None or has_words_of_person(request, person, history)):
@@ -123,16 +122,24 @@ class Eraser:
                 return request
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
-            if after := await self._saved(request, erased, changes, redacted_events, history, person):
+            if after := await self._saved(request, erased, changes, left, history):
                 # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after
         raise ConflictError.too_often(Request.record, key.id)
 
     async def _is_reviewed(self, request: Request, review: Request, erased: Erased, person: str | None) -> bool:
-        """Erase the ended review of a request; return False if it has ended just now."""
+        """Erase the ended review of a request; return False if it has ended just now.
+
+        While it is open, let the erasure wait for its end, and raise `ConflictError`.
+        """
         if not review.is_final:
-            await refuse_erasure_during_review(self._store, request, review, erased, person)
+            new = WaitingErasure(**erased.model_dump(), request=request.id, person=person)
+            _, after = await change_record(
+                self._store, Request, review.key, lambda each: each.with_waiting_erasure(new)
+            )
+            if not after.is_final:
+                raise ConflictError.under_review(request.id, review.id)
             return False
         if review is not request:
             # It repeats the title: if that is the person's, nothing of it may stay.
@@ -145,11 +152,12 @@ class Eraser:
     async def _end_wait(self, request: Request, erased: Erased, person: str | None) -> None:
         for _ in range(TRIES):
             review = await find_review(self._store, request)
-            if not review or not (done := done_erasures(request, review, person)):
+            waiting = review.waiting_erasures if review else ()
+            left = tuple(each for each in waiting if each.request != request.id or person not in (None, each.person))
+            if not review or left == waiting:
                 return
-            changes = {"waiting_erasures": tuple(each for each in review.waiting_erasures if each not in done)}
             # As an erasure: the store may keep no earlier version, which names the person.
-            if await self._saved(review, erased, changes, [], await self._history(review), person):
+            if await self._saved(review, erased, {"waiting_erasures": left}, {}, await self._history(review)):
                 return
         raise ConflictError.too_often(Request.record, request.id)
 
@@ -201,7 +209,7 @@ class Eraser:
                     return
                 raise
             history, changes = await self._history(thread), thread_without_content(thread)
-            if thread.erased and not (person and any(event_names_person(event, person) for event in history)):
+            if thread.erased and not (person and redacted_payloads(history, person)):
                 await self._forget_late(key, thread.fence)
                 return
             if thread.is_live:
@@ -213,7 +221,7 @@ class Eraser:
             if not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
-            if after := await self._saved(thread, erased, changes, history, history, None):
+            if after := await self._saved(thread, erased, changes, redacted_payloads(history, None), history):
                 await self._forget_late(key, after.fence)
                 return
         raise ConflictError.too_often(Thread.record, key.id)
@@ -223,8 +231,9 @@ class Eraser:
         for _ in range(TRIES):
             journal = await self._store.get(Journal, *key)
             history = await self._history(journal)
-            named = [event for event in history if event_names_person(event, person)]
-            if not named or await self._saved(journal, erased, journal.without(named, person), named, history, person):
+            left = redacted_payloads(history, person)
+            changes = journal.without([event for event in history if event.version in left], person)
+            if not left or await self._saved(journal, erased, changes, left, history):
                 return
         raise ConflictError.too_often(Journal.record, key.id)
 
@@ -266,68 +275,52 @@ class Eraser:
         return left
 
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> ErasureCandidates:
-        wanted = [
-            event
-            for event in events
-            if (event_names_person(event, sweep.person) if sweep.person else event.type in ENDS)
-        ]
+        person = sweep.person
+        wanted = [each for each in events if (event_names_person(each, person) if person else each.type in ENDS)]
         # A hold that was lifted after the retention had passed the request's end.
         lifted = keys_of_lifted_holds(events) if sweep.before else []
-        lifted_requests = await skip_unreadable_records(self._store, Request, lifted)
-        lifted += [key for each in lifted_requests if (key := overridden_key(each))]
-        of_lifted = [key for each in lifted_requests if (key := thread_key_of_request(each))]
-        threads = await skip_unreadable_records(
-            self._store, Thread, without_repeated_keys([*record_keys_of_events(wanted, Thread.record), *of_lifted])
-        )
-        asked = await self._found_beside(events, sweep.person) if sweep.person else []
-        keys = dict.fromkeys([*record_keys_of_events(wanted, Request.record), *asked, *lifted])
-        requests = await skip_unreadable_records(self._store, Request, list(keys))
+        lifted_requests = await self._read(Request, lifted)
+        named = record_keys_of_events(wanted, Thread.record)
+        threads = await self._read(Thread, [*named, *map(thread_key_of_request, lifted_requests)])
+        asked = await self._found_beside(events, person) if person else []
+        keys = [*record_keys_of_events(wanted, Request.record), *asked, *lifted, *map(overridden_key, lifted_requests)]
+        requests = await self._read(Request, keys)
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]
-        requests = [
-            request for request in without_repeated_records(requests) if not is_content_erased(request, sweep.person)
-        ]
-        at = {key for request in requests if (key := thread_key_of_request(request))}
-        of_requests = {thread.key: thread for thread in await skip_unreadable_records(self._store, Thread, list(at))}
+        requests = [each for each in without_repeated_records(requests) if not is_content_erased(each, person)]
+        own = await self._read(Thread, map(thread_key_of_request, requests))
+        of_requests: dict[Key | None, Thread] = {thread.key: thread for thread in own}
         if sweep.before:
             return erasure_candidates_by_age(requests, threads, of_requests, sweep.before)
-        spoken = {record_key_of_event(event) for event in wanted if event.actor == sweep.person}
-        more = [
-            of_requests[k] for r in requests if r.key in spoken and (k := thread_key_of_request(r)) and k in of_requests
-        ]
-        more += await skip_unreadable_records(self._store, Thread, [key for thread in more if (key := thread.parent)])
+        spoken = {record_key_of_event(event) for event in wanted if event.actor == person}
+        spoken_threads = (of_requests.get(thread_key_of_request(each)) for each in requests if each.key in spoken)
+        more = [thread for thread in spoken_threads if thread]
+        more += await self._read(Thread, [thread.parent for thread in more])
         found = without_repeated_records([*threads, *more])
-        beside = await self._beside(events, sweep.person, {thread.key for thread in found})
-        due = erasure_candidates_of_person(
-            requests, without_repeated_records([*found, *beside]), set(record_keys_of_events(wanted, Thread.record))
-        )
-        return due._replace(
-            journals=await skip_unreadable_records(self._store, Journal, record_keys_of_events(wanted, Journal.record))
-        )
+        beside = await self._beside(events, person, {thread.key for thread in found})
+        due = erasure_candidates_of_person(requests, without_repeated_records([*found, *beside]), set(named))
+        return due._replace(journals=await self._read(Journal, record_keys_of_events(wanted, Journal.record)))
+
+    async def _read(self, kind: type[R], keys: Iterable[Key | None]) -> list[R]:
+        """Return the records of these keys that can be read, each once."""
+        return await skip_unreadable_records(self._store, kind, list(dict.fromkeys(filter(None, keys))))
 
     async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
         """Return the threads that runs of this person's threads started: they received the same data."""
         begun = record_keys_of_events([event for event in events if event.actor.startswith(THREAD)], Thread.record)
-        threads = [thread for thread in await skip_unreadable_records(self._store, Thread, begun) if thread.parent]
-        keys = list(dict.fromkeys(key for thread in threads if (key := thread.parent)))
-        parents = [
-            each
-            for each in await skip_unreadable_records(self._store, Thread, keys)
-            if each.key in found or is_thread_of_person(each, person)
-        ]
-        of_person = {parent.key for parent in parents}
+        threads = await self._read(Thread, begun)
+        parents = await self._read(Thread, [thread.parent for thread in threads])
+        of_person = {each.key for each in parents if each.key in found or is_thread_of_person(each, person)}
         return [thread for thread in threads if thread.parent in of_person]
 
     async def _found_beside(self, events: Sequence[Event], person: str) -> list[Key]:
         """Return the keys of requests in this part whose data beside the record names a person: no event records it."""
-        keys, found = (
-            record_keys_of_events([event for event in events if event.type == CREATED], Request.record),
-            list[Key](),
-        )
+        created = [event for event in events if event.type == CREATED]
+        keys, found = record_keys_of_events(created, Request.record), list[Key]()
         for n in range(0, len(keys), AT_ONCE):
             some = keys[n : n + AT_ONCE]
             is_theirs = await asyncio.gather(*(self._may_be_beside(key, person) for key in some))
-            found += [key for key, it_is in zip(some, is_theirs, strict=True) if it_is]
+            found += compress(some, is_theirs)
         return found
 
     async def _may_be_beside(self, key: Key, person: str) -> bool:
@@ -338,7 +331,8 @@ class Eraser:
 
     async def _is_beside(self, key: Key, person: str) -> bool:
         """Return whether a person redelivered a request's events, attached a file, or let an erasure wait for it."""
-        if await is_awaited_by(self._store, key, person):
+        review = await find_record(self._store, Request, key) if REVIEW.fullmatch(key.id) else None
+        if review and any(each.by == person for each in review.waiting_erasures):
             return True
         if await self.attachments.is_from(key, person):
             return True
@@ -419,18 +413,16 @@ class Eraser:
         record: R,
         erased: Erased,
         changes: dict[str, Any],
-        redacted_events: Sequence[Event],
+        left: dict[int, dict[str, Any]],
         history: Sequence[Event],
-        person: str | None,
     ) -> R | None:
-        """Save the record without its content; return None after a concurrent update.
+        """Save the record without its content, and what is left of its events; return None after a concurrent update.
 
         Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
         if found := audit_record(record, history):
             what = f"{record.record} {record.id!r} was not erased: {found[0].what}"
             raise ConflictError(f"{what}; run `ringi verify` first")
-        left = {event.version: redacted_event_payload(event, person) for event in redacted_events}
         before = {event.version: event.actor for event in history if event.is_redacted}
         redacted_versions = before | {version: payload["actor"] for version, payload in left.items()}
         if record.erased and record.erased.rule != "person":
@@ -464,45 +456,3 @@ async def find_reviews(store: Store, requests: Sequence[Request]) -> dict[Key, R
     keys = {request.key: key for request in requests if (key := review_key(request))}
     found = {review.key: review for review in await skip_unreadable_records(store, Request, list(set(keys.values())))}
     return {key: found[review] for key, review in keys.items() if review in found}
-
-
-async def refuse_erasure_during_review(
-    store: Store, request: Request, review: Request, erased: Erased, person: str | None
-) -> None:
-    """Let an erasure wait for the end of a review, and raise `ConflictError`; return if it has ended just now.
-
-    Args:
-        store: The store of the requests.
-        request: The request to erase.
-        review: Its review.
-        erased: Who erases, and by which rule.
-        person: The person whose part to erase; None for all content.
-    """
-    new = WaitingErasure(**erased.model_dump(), request=request.id, person=person)
-    _, after = await change_record(store, Request, review.key, lambda each: each.with_waiting_erasure(new))
-    if not after.is_final:
-        raise ConflictError.under_review(request.id, review.id)
-
-
-async def is_awaited_by(store: Store, key: Key, person: str) -> bool:
-    """Return whether an erasure that a person asked for waits for the end of a review.
-
-    Args:
-        store: The store of the requests.
-        key: The key of any request.
-        person: The person.
-    """
-    review = await find_record(store, Request, key) if REVIEW.fullmatch(key.id) else None
-    return review is not None and any(each.by == person for each in review.waiting_erasures)
-
-
-def done_erasures(request: Request, review: Request | None, person: str | None) -> list[WaitingErasure]:
-    """Return the waiting erasures that the erasure of a request has done.
-
-    Args:
-        request: The erased request.
-        review: Its review.
-        person: The person whose part was erased; None for all content.
-    """
-    waiting = review.waiting_erasures if review else ()
-    return [each for each in waiting if each.request == request.id and person in (None, each.person)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,6 +37,12 @@ def redacted_event_payload(event: Event, person: str | None = None) -> dict[str,
     if event.type in WORKED or person not in (None, event.actor):
         return {"actor": event.actor}
     return {"actor": name_unless_person(event.actor)}
+
+
+def redacted_payloads(history: Sequence[Event], person: str | None) -> dict[int, dict[str, Any]]:
+    """Return the remaining payloads of the events that name a person, or of all, by their versions."""
+    named = [event for event in history if person is None or event_names_person(event, person)]
+    return {event.version: redacted_event_payload(event, person) for event in named}
 
 
 def event_names_person(event: Event, person: str) -> bool:
@@ -98,47 +104,33 @@ def request_without_person(request: Request, person: str, history: Sequence[Even
     """Return the changes that erase a person's part in a request: names, answer, words; all content if they asked."""
     if request.asked_by == person:
         return request_without_content(request)
-    changes: dict[str, Any] = {}
+
+    def without(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(ERASED_PERSON if name == person else name for name in names)
+
+    changes: dict[str, Any] = {
+        "seen_by": tuple(name for name in request.seen_by if name != person),
+        "votes": tuple(vote_without_words(vote) if vote.is_of(person) else vote for vote in request.votes),
+        "escalation": tuple(step.model_copy(update={"to": without(step.to)}) for step in request.escalation),
+    }
     if request.assignee == person:
         # Without an assignee or group it would be open to everyone.
         changes["assignee"] = ERASED_PERSON
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
-    changes |= _people_without(request, person)
+    if request.starter == person:
+        changes |= {"starter": ERASED_PERSON, "starter_subject": ""}
     if has_words_of_person(request, person, history):
         changes |= {"reason": None, "attention": None, "continuation": None}
     response = request.response
     if response and response.responder == person:
-        changes |= {
-            "response": redacted_response(response),
-            "memory": None,
-            "responder_subject": "",
-            "absent_subject": "",
-        }
+        changes |= {"response": redacted_response(response), "memory": None}
+        changes |= {"responder_subject": "", "absent_subject": ""}
     elif response and person in (response.stands_for, *response.voters):
-        voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
-        stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
-        changes["response"] = response.model_copy(update={"voters": voters, "stands_for": stands_for})
-        changes["absent_subject"] = "" if response.stands_for == person else request.absent_subject
-    return changes
-
-
-def _people_without(request: Request, person: str) -> dict[str, Any]:
-    """Return the changes that erase a person among those who started, saw, voted on or may decide a request."""
-    changes: dict[str, Any] = {}
-    if person in request.seen_by:
-        changes["seen_by"] = tuple(each for each in request.seen_by if each != person)
-    if request.starter == person:
-        changes |= {"starter": ERASED_PERSON, "starter_subject": ""}
-    if any(person in (vote.responder, vote.stands_for) for vote in request.votes):
-        changes["votes"] = tuple(
-            vote_without_words(vote) if person in (vote.responder, vote.stands_for) else vote for vote in request.votes
-        )
-    if any(person in step.to for step in request.escalation):
-        changes["escalation"] = tuple(
-            step.model_copy(update={"to": tuple(ERASED_PERSON if each == person else each for each in step.to)})
-            for step in request.escalation
-        )
+        names: dict[str, Any] = {"voters": without(response.voters)}
+        if response.stands_for == person:
+            names["stands_for"], changes["absent_subject"] = ERASED_PERSON, ""
+        changes["response"] = response.model_copy(update=names)
     return changes
 
 
@@ -156,13 +148,11 @@ def redacted_response(response: Response | None) -> Response | None:
     if override and not re.fullmatch(SHA256, override):
         # That there was an override, and for which reason, can still be proven: see `is_overridden`.
         override = sha256_of_text(override.encode())
-    remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
-    names = {
-        "stands_for": name_unless_person(response.stands_for),
-        "voters": tuple(map(str, map(name_unless_person, response.voters))),
-    }
-    remaining |= {"released_at": response.released_at, "override": override}
-    return Response(responder=str(name_unless_person(response.responder)), **names, **remaining)
+    names = ("decision", "channel", "at", "authorised_digest", "released_at")
+    remaining = {name: getattr(response, name) for name in names}
+    responder, *voters = (str(name_unless_person(name)) for name in (response.responder, *response.voters))
+    stands_for = name_unless_person(response.stands_for)
+    return Response(responder=responder, stands_for=stands_for, voters=tuple(voters), override=override, **remaining)
 
 
 def vote_without_words(vote: Vote) -> Vote:
@@ -177,17 +167,10 @@ def thread_without_content(thread: Thread) -> dict[str, Any]:
     run = thread.run
     if run:
         run = run.model_copy(update={"input": {}, "by": name_unless_person(run.by), "subject": ""})
-    nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
+    nothing = dict.fromkeys(("title", "error", "attention", "missed", "reason", "images"))
     status = "idle" if thread.status == "error" else thread.status
-    return {
-        "title": None,
-        "run": run,
-        "values": {},
-        **nothing,
-        "status": status,
-        "started_by": name_unless_person(thread.started_by),
-        "fence": thread.fence + 1,
-    }
+    started_by = name_unless_person(thread.started_by)
+    return {**nothing, "run": run, "values": {}, "status": status, "started_by": started_by, "fence": thread.fence + 1}
 
 
 def erasure_changes_to_request(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
