@@ -244,18 +244,21 @@ class PostgresDatabase:
         with postgres_errors_as_own():
             first = await self.connect()
             try:
-                await migrate_postgres(first, self.url, self.schema)
-                commit, *self._which = await first.fetchrow(WHICH) or ("",)
-                # A role may ask for more than `on`, such as an answer of the standby.
-                self._commit = {COMMIT: "on" if commit == "off" else commit}
-                fsync = await first.fetchval("SHOW fsync")
-                self.durability = self._commit[COMMIT] + ("" if fsync == "on" else f", fsync {fsync}")
+                await self._prepare(first)
             finally:
                 first.terminate()
-            if commit == "off":  # A pooler may not pass on the setting.
-                (await self.connect()).terminate()
             self._sessions = ConnectionPool(self.connect, self.size)
         return self
+
+    async def _prepare(self, connection: AsyncpgConnection) -> None:
+        await migrate_postgres(connection, self.url, self.schema)
+        commit, *self._which = await connection.fetchrow(WHICH) or ("",)
+        # A role may ask for more than `on`, such as an answer of the standby.
+        self._commit = {COMMIT: "on" if commit == "off" else commit}
+        fsync = await connection.fetchval("SHOW fsync")
+        self.durability = self._commit[COMMIT] + ("" if fsync == "on" else f", fsync {fsync}")
+        if commit == "off":  # A pooler may not pass on the setting.
+            (await self.connect()).terminate()
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*self._late, return_exceptions=True)
@@ -273,10 +276,9 @@ class PostgresDatabase:
         # Without its own timeout, a connection dropped by the network would stay among those in use.
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": CONNECT_SECONDS}
 
-    async def connect(self, **settings: str) -> AsyncpgConnection:
-        """Return a dedicated connection with its own settings."""
-        own = {"server_settings": {**self._settings["server_settings"], **settings}}
-        connection: AsyncpgConnection = await asyncpg.connect(self.url, **{**self._settings, **own})
+    async def connect(self) -> AsyncpgConnection:
+        """Return a dedicated connection."""
+        connection: AsyncpgConnection = await asyncpg.connect(self.url, **self._settings)
         try:
             if self._which:
                 await self.recognise(connection.fetchrow)

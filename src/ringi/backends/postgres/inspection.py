@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, Self
+from typing import Any
 
 import asyncpg
 
 from ringi.backends.migrations import backend_migrations, refuse_other_schema
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import (
-    ConnectionPool,
+    AsyncpgConnection,
     PostgresDatabase,
     postgres_errors_as_own,
     postgres_schema_version,
@@ -49,18 +49,8 @@ WRONG_LISTS = {UNLISTED: "it is missing in a list", MISLISTED: "it stands in a l
 class ReadOnlyPostgres(PostgresDatabase):
     """Read-only connections to existing tables of this version."""
 
-    async def __aenter__(self) -> Self:
-        with postgres_errors_as_own():
-            first = await self.connect()
-            try:
-                refuse_other_schema(self.url, *await postgres_schema_version(first), backend_migrations("postgres"))
-            finally:
-                await first.close()
-            self._sessions = ConnectionPool(self.connect, self.size)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._sessions.close(10.0)
+    async def _prepare(self, connection: AsyncpgConnection) -> None:
+        refuse_other_schema(self.url, *await postgres_schema_version(connection), backend_migrations("postgres"))
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         # Reading the lists of a million requests takes time.

@@ -127,12 +127,16 @@ class PostgresStore(Store):
             raise ConflictError()
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        body = await self._body(kind, tenant, id)
+        if body is None:
+            raise NotFoundError(kind.record, id)
+        return record_from_body(kind, body)
+
+    async def _body(self, kind: type[Record], tenant: str, id: str) -> str | None:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
         alone = partial(self._database.fetch, sql, tenant, id)
         found = await self._reads[kind.record].result(Key(tenant, id), alone)
-        if not found:
-            raise NotFoundError(kind.record, id)
-        return record_from_body(kind, found[0][0])
+        return str(found[0][0]) if found else None
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
@@ -142,9 +146,7 @@ class PostgresStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         async def body_at(reference: Body) -> str | None:
-            sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
-            found = await self._database.fetch(sql, *json.loads(reference))
-            return str(found[0][0]) if found else None
+            return await self._body(kind, *json.loads(reference))
 
         return await page_of_readable_records(kind, query, partial(self._bodies, kind), body_at)
 
