@@ -68,36 +68,20 @@ def redis_list_position(record: Record) -> bytes:
     return sortable_time_digits(record.created_at).encode() + redis_record_field(*record.key)
 
 
-def redis_lists_and_marks(record: Record) -> str:
-    """Return the lists and marks of a record in the format of the scripts."""
-    lists, marks = redis_lists_with_positions(record)
-    return COMPACT.encode({"lists": lists, "marks": marks})
-
-
 def redis_lists_with_positions(record: Record) -> tuple[list[str], Marks]:
     """Return the lists of a record, each with the prefix of its position, and its marks."""
     if isinstance(record, Request):
         return request_lists_and_marks(record)
+    if not isinstance(record, Thread | Journal):
+        raise TypeError(type(record))
+    partition, marks = list[str](), {join_redis_name("tenant", record.tenant): ""}
     if isinstance(record, Thread):
-        return thread_lists_and_marks(record)
-    if isinstance(record, Journal):
-        return journal_lists_and_marks(record)
-    raise TypeError(type(record))
-
-
-def thread_lists_and_marks(thread: Thread) -> tuple[list[str], Marks]:
-    """Return a thread's lists and marks."""
-    lists = [join_redis_name("shown", thread.tenant, thread.status), join_redis_name("all", thread.status)]
-    marks = {join_redis_name("tenant", thread.tenant): "", join_redis_name("status", thread.status): ""}
-    if thread.status == "running":
-        marks[join_redis_name("lease")] = sortable_time_digits(thread.lease_until) if thread.lease_until else FIRST
+        partition.append(record.status)
+        marks[join_redis_name("status", record.status)] = ""
+        if record.status == "running":
+            marks[join_redis_name("lease")] = sortable_time_digits(record.lease_until) if record.lease_until else FIRST
+    lists = [join_redis_name("shown", record.tenant, *partition), join_redis_name("all", *partition)]
     return [f"{name}\0" for name in lists], marks
-
-
-def journal_lists_and_marks(journal: Journal) -> tuple[list[str], Marks]:
-    """Return a journal's lists and marks."""
-    lists = [join_redis_name("shown", journal.tenant), join_redis_name("all")]
-    return [f"{name}\0" for name in lists], {join_redis_name("tenant", journal.tenant): ""}
 
 
 def request_lists_and_marks(request: Request) -> tuple[list[str], Marks]:

@@ -10,7 +10,13 @@ from redis.exceptions import RedisError
 
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.redis.inspection import inspect_redis_records
-from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_and_marks, redis_record_field
+from ringi.backends.redis.lists import (
+    COMPACT,
+    DIGITS,
+    redis_list_position,
+    redis_lists_with_positions,
+    redis_record_field,
+)
 from ringi.backends.redis.pages import RedisPages, redis_record_body
 from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_write_token
 from ringi.backends.rows import page_of_readable_records, record_from_body
@@ -54,11 +60,8 @@ class RedisStore(Store):
 
     async def put(self, record: Record, event: Event | None, others: Sequence[Change] = ()) -> None:
         changes = ((record, event), *others)
-        parts = [
-            redis_change_arguments(*each, new_request_search_text(each[0]), has_next=each is not changes[-1])
-            for each in changes
-        ]
-        await self._save(record, [part for change in parts for part in change])
+        parts = [redis_change_arguments(*each, has_next=each is not changes[-1]) for each in changes]
+        await self._save(record, [argument for part in parts for argument in part])
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         text = record.search_text if isinstance(record, Request) else ""
@@ -154,19 +157,24 @@ class RedisStore(Store):
 
 
 def redis_change_arguments(
-    record: Record, event: Event | None, texts: Sequence[str], *, has_next: bool = False
+    record: Record, event: Event | None, texts: Sequence[str] | None = None, *, has_next: bool = False
 ) -> list[Any]:
-    """Return the arguments of the script that saves a change; with `has_next` it saves it with the one after it."""
+    """Return the arguments of the script that saves a change.
+
+    Args:
+        record: The record.
+        event: Its event, if any.
+        texts: The searchable text, and what replaces earlier events; by default the text of a new request.
+        has_next: Whether it is saved together with the next change.
+    """
+    if texts is None:
+        texts = [record.search_text] if isinstance(record, Request) and record.version == 1 else []
     row = f"{record.version} {new_redis_write_token()} {record.model_dump_json()}"
-    content = [redis_lists_and_marks(record)]
+    lists, marks = redis_lists_with_positions(record)
+    content = [COMPACT.encode({"lists": lists, "marks": marks})]
     if event:
         content += [event.model_dump_json(exclude={"position"}), *redis_event_lists(event)]
     return [redis_list_position(record), row, "\0".join(content), f"{len(texts)}{'+' if has_next else ''}", *texts]
-
-
-def new_request_search_text(record: Record) -> list[str]:
-    """Return the searchable text that is written with a record: only a new request has one."""
-    return [record.search_text] if isinstance(record, Request) and record.version == 1 else []
 
 
 def redis_event_lists(event: Event) -> list[str]:

@@ -13,7 +13,7 @@ from ringi.base.canonical_json import COMPACT
 from ringi.contracts.backend import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import FenceError
-from ringi.errors import ConflictError
+from ringi.errors import ConflictError, RingiError
 
 SILENCE = 5.0
 """Seconds of silence after which the listening connection is checked, and the time for its reply."""
@@ -24,27 +24,19 @@ class RedisStream(Stream):
 
     def __init__(self, server: RedisServer) -> None:
         self._server = server
-        self._append, self._delete, self._read = (server.script(name) for name in ("append", "delete", "read"))
-        self._replace = server.script("replace")
+        self._append, self._delete = server.script("append"), server.script("delete")
+        self._read, self._replace = server.script("read"), server.script("replace")
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        last = int(await self._append(self._keys(key), [fence, new_redis_write_token(), *stream_items_as_text(items)]))
-        if last < 0:
-            raise FenceError(key.id, fence)
-        return last
+        arguments = [fence, new_redis_write_token(), *stream_items_as_text(items)]
+        return last_redis_number(await self._append(self._keys(key), arguments), FenceError(key.id, fence))
 
     async def delete(self, key: Key, *, fence: int) -> int:
-        last = int(await self._delete(self._keys(key), [fence]))
-        if last < 0:
-            raise FenceError(key.id, fence)
-        return last
+        return last_redis_number(await self._delete(self._keys(key), [fence]), FenceError(key.id, fence))
 
     async def replace(self, key: Key, items: Sequence[StreamItem], *, last: int) -> int:
         arguments = [last, new_redis_write_token(), *stream_items_as_text(items)]
-        number = int(await self._replace(self._keys(key), arguments))
-        if number < 0:
-            raise ConflictError
-        return number
+        return last_redis_number(await self._replace(self._keys(key), arguments), ConflictError())
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         first, found = await self._read(self._keys(key), [after, limit])
@@ -53,6 +45,13 @@ class RedisStream(Stream):
 
     def _keys(self, key: Key) -> list[str]:
         return [self._server.key("fence", *key), self._server.key("stream", *key)]
+
+
+def last_redis_number(result: Any, refusal: RingiError) -> int:
+    """Return the last number of a stream after a change; raise the error if the change was refused."""
+    if int(result) < 0:
+        raise refusal
+    return int(result)
 
 
 def stream_items_as_text(items: Sequence[StreamItem]) -> list[str]:
