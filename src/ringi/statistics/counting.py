@@ -21,20 +21,8 @@ from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import START, SYSTEM, CutPage, Event, Key, Position, Query, UnreadableError, unix_microseconds
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
+from ringi.statistics import facts
 from ringi.statistics.counts import DayCounts, Visible, audience_from_json, audience_within_limit
-from ringi.statistics.facts import (
-    COUNTED,
-    IN,
-    MOVED_IN,
-    MOVED_OUT,
-    OUT,
-    REASSIGNED,
-    SEEN,
-    EventFacts,
-    count_event_in_day,
-    groups_of_request,
-    request_fields_of_event,
-)
 
 HEAD = "statistics"
 """The id of the journal with the head of a tenant; the journal of a day has the day after a `-`."""
@@ -264,37 +252,36 @@ class _Batch:
         last = events[-1]
         self.first = self.first or events[0].at
         self.covered = NewestCountedEvent(last.position, last.hash, last.at)
-        counted = [each for each in events if each.record == Request.record and each.type in COUNTED]
+        counted = [each for each in events if each.record == Request.record and each.type in facts.COUNTED]
         # The first event says all of the request, except what was erased.
         unclear = {Key(each.tenant, each.record_id) for each in counted if each.version > 1 or each.is_redacted}
         found = await skip_unreadable_records(self._store, Request, list(unclear))
         requests = {request.id: request for request in found}
-        seen = {(each.record_id, each.actor): each.at for each in reversed(events) if each.type == SEEN}
-        facts = await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted))
-        for each in facts:
+        seen = {(each.record_id, each.actor): each.at for each in reversed(events) if each.type == facts.SEEN}
+        for each in await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted)):
             if each:
-                count_event_in_day(self.days, each)
+                facts.count_event_in_day(self.days, each)
 
     async def _facts(
         self, event: Event, request: Request | None, seen: dict[tuple[str, str], datetime]
-    ) -> EventFacts | None:
-        fields = request_fields_of_event(event, request)
+    ) -> facts.EventFacts | None:
+        fields = facts.request_fields_of_event(event, request)
         if not fields:
             return None
-        if event.type == REASSIGNED:
+        if event.type == facts.REASSIGNED:
             if event.is_redacted:
                 return None
             earlier = [each for each in await self._history(event.record_id) if each.version < event.version]
             named = [each.changed for each in earlier if "groups" in each.changed]
-            return EventFacts(event, fields, before=groups_of_request(named[-1])) if named else None
+            return facts.EventFacts(event, fields, before=facts.groups_of_request(named[-1])) if named else None
         responder = request.response.responder if request and request.response else None
         if event.version == 1 or not request or not responder or responder not in request.seen_by:
-            return EventFacts(event, fields)
+            return facts.EventFacts(event, fields)
         at = seen.get((event.record_id, responder))
         if at is None:
             history = await self._history(event.record_id)
-            at = next((each.at for each in history if each.type == SEEN and each.actor == responder), None)
-        return EventFacts(event, fields, seen_at=at)
+            at = next((each.at for each in history if each.type == facts.SEEN and each.actor == responder), None)
+        return facts.EventFacts(event, fields, seen_at=at)
 
     async def _history(self, id: str) -> list[Event]:
         events = await self._store.events(START, HISTORY, tenant=self._tenant, record_id=id)
@@ -308,7 +295,7 @@ def journal_with_totals(journal: Journal, totals: dict[str, Any]) -> Journal:
 
 def hourly_queue_change(hour: Counter[str]) -> int:
     """Return by how much the queue grew in an hour."""
-    return hour[IN] + hour[MOVED_IN] - hour[OUT] - hour[MOVED_OUT]
+    return hour[facts.IN] + hour[facts.MOVED_IN] - hour[facts.OUT] - hour[facts.MOVED_OUT]
 
 
 def monthly_queue_changes(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) -> dict[str, list[list[Any]]]:
@@ -321,8 +308,8 @@ def monthly_queue_changes(months: dict[str, list[list[Any]]], days: dict[str, Da
         known = set(month)
         for (audience, _), hour in counts.hours.items():
             sums = month.setdefault(audience_within_limit(known, audience), [0, 0])
-            sums[0] += hour[IN] + hour[MOVED_IN]
-            sums[1] += hour[OUT] + hour[MOVED_OUT]
+            sums[0] += hour[facts.IN] + hour[facts.MOVED_IN]
+            sums[1] += hour[facts.OUT] + hour[facts.MOVED_OUT]
     return {month: [[audience, *sums] for audience, sums in each.items()] for month, each in sorted(found.items())}
 
 
