@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -10,80 +10,82 @@ from pydantic_core import to_json
 from ringi.backends.batcher import Rows
 from ringi.backends.postgres.database import PostgresDatabase
 from ringi.backends.postgres.stream import HAS_FREE_HEAD, LOCKED_HEAD
+from ringi.backends.rows import TABLES
 
+KEY = ("tenant", "id")
+VERSION_TYPES = {**dict.fromkeys(KEY, "text"), "version": "integer", "body": "text", "status": "text"}
+EVENT_TYPES = dict.fromkeys(("type", "at", "payload", "payload_digest", "previous", "hash"), "text") | {"at": "bigint"}
 TYPES = {
-    **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "audiences": "text"},
-    **{"expires_at": "bigint", "ended_at": "bigint", "unacknowledged": "boolean", "attention": "boolean"},
-    "unexecuted": "boolean",
-    **{"type": "text", "at": "bigint", "payload": "text", "payload_digest": "text", "previous": "text", "hash": "text"},
+    **VERSION_TYPES,
+    **{"audiences": "text", "expires_at": "bigint", "ended_at": "bigint"},
+    **dict.fromkeys(("unacknowledged", "attention", "unexecuted"), "boolean"),
+    **EVENT_TYPES,
 }
 """The column types of a request's next version and its event."""
-CHANGED = (
-    *("version", "body", "status", "audiences", "expires_at", "ended_at"),
-    *("unacknowledged", "attention", "unexecuted"),
-)
-NOTED = ("version", "type", "at", "payload", "payload_digest", "previous", "hash")
-# An insert that always finds its row. For an update of joined rows, the planner may read the whole table while it is
-# small. It would keep that plan after the table has grown.
-CHANGE = f"""
-WITH given AS (
-  SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(TYPES.values(), 1))})
-  WITH ORDINALITY AS given ({", ".join(TYPES)}, n)
-), free AS MATERIALIZED (
-  SELECT given.*, stored.created_at, stored.kind, stored.priority, stored.tier, stored.rank FROM given, LATERAL (
-    SELECT created_at, kind, priority, tier, rank FROM requests
-    WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
-  ) AS stored
-), saved AS (
-  INSERT INTO requests (tenant, id, created_at, kind, priority, tier, rank, {", ".join(CHANGED)})
-  SELECT tenant, id, created_at, kind, priority, tier, rank,
-    {", ".join(CHANGED).replace("audiences", "ARRAY(SELECT json_array_elements_text(audiences::json))")} FROM free
-  ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in CHANGED)}
-  WHERE requests.version = excluded.version - 1
-  RETURNING tenant, id
-), noted AS (
-  INSERT INTO unsealed (tenant, record, record_id, {", ".join(NOTED)})
-  SELECT tenant, 'request', id, {", ".join(NOTED)} FROM free JOIN saved USING (tenant, id)
-)
-SELECT n FROM free JOIN saved USING (tenant, id)
-"""
-FENCED_TYPES = {
-    **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "fence": "integer"},
-    **{"lease_until": "bigint", "type": "text", "at": "bigint", "payload": "text", "payload_digest": "text"},
-    **{"previous": "text", "hash": "text"},
-}
+FENCED_TYPES = {**VERSION_TYPES, "fence": "integer", "lease_until": "bigint", **EVENT_TYPES}
 """The column types of a thread's next version and its event."""
-HELD = ("version", "body", "status", "fence", "lease_until")
-# If another writer raises the fence of a stream meanwhile, the division undoes the statement.
-FENCE = f"""
+LASTING = "created_at, kind, priority, tier, rank"
+"""The columns of a request that a change must name and leaves as they are."""
+
+
+def changes_statement(
+    record: str, types: Mapping[str, str], lasting: str, *, free: str = "", head: str = "", check: str = ""
+) -> str:
+    """Return the statement that applies changes and returns the place of each applied one; locked rows are skipped.
+
+    Args:
+        record: The kind of the records.
+        types: The column types of the next version and its event.
+        lasting: The columns that the change leaves as they are.
+        free: Further conditions on a change, with the tables that they need.
+        head: Another part of the statement.
+        check: A further result, which may undo the statement.
+    """
+    table, names = TABLES[record], [name for name in types if name not in (*KEY, *EVENT_TYPES)]
+    changed, noted = ", ".join(names), ", ".join(("version", *EVENT_TYPES))
+    values = changed.replace("audiences", "ARRAY(SELECT json_array_elements_text(audiences::json))")
+    # An insert that always finds its row. For an update of joined rows, the planner may read the whole table while it
+    # is small. It would keep that plan after the table has grown.
+    return f"""
 WITH given AS (
-  SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(FENCED_TYPES.values(), 1))})
-  WITH ORDINALITY AS given ({", ".join(FENCED_TYPES)}, n)
+  SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(types.values(), 1))})
+  WITH ORDINALITY AS given ({", ".join(types)}, n)
 ), free AS MATERIALIZED (
-  SELECT given.*, stored.created_at FROM given, LATERAL (
-    SELECT created_at FROM threads
+  SELECT given.*, stored.* FROM given, LATERAL (
+    SELECT {lasting} FROM {table}
     WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
-  ) AS stored {LOCKED_HEAD}
+  ) AS stored {free}
+), saved AS (
+  INSERT INTO {table} (tenant, id, {lasting}, {changed}) SELECT tenant, id, {lasting}, {values} FROM free
+  ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
+  WHERE {table}.version = excluded.version - 1
+  RETURNING tenant, id
+), {head} noted AS (
+  INSERT INTO unsealed (tenant, record, record_id, {noted})
+  SELECT tenant, '{record}', id, {noted} FROM free JOIN saved USING (tenant, id)
+)
+SELECT n{check} FROM free JOIN saved USING (tenant, id)
+"""
+
+
+CHANGE = changes_statement("request", TYPES, LASTING)
+# If another writer raises the fence of a stream meanwhile, the division undoes the statement.
+FENCE = changes_statement(
+    "thread",
+    FENCED_TYPES,
+    "created_at",
+    free=f"""{LOCKED_HEAD}
   WHERE {HAS_FREE_HEAD} AND NOT EXISTS (
     SELECT FROM stream_heads AS h WHERE h.tenant = given.tenant AND h.id = given.id AND h.fence > given.fence
-  )
-), saved AS (
-  INSERT INTO threads (tenant, id, created_at, {", ".join(HELD)})
-  SELECT tenant, id, created_at, {", ".join(HELD)} FROM free
-  ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in HELD)}
-  WHERE threads.version = excluded.version - 1
-  RETURNING tenant, id, fence
-), head AS (
-  INSERT INTO stream_heads AS h SELECT tenant, id, 0, fence FROM saved ORDER BY tenant, id
+  )""",
+    head="""head AS (
+  INSERT INTO stream_heads AS h
+  SELECT tenant, id, 0, fence FROM free JOIN saved USING (tenant, id) ORDER BY tenant, id
   ON CONFLICT (tenant, id) DO UPDATE SET fence = excluded.fence WHERE h.fence <= excluded.fence
   RETURNING 1
-), noted AS (
-  INSERT INTO unsealed (tenant, record, record_id, {", ".join(NOTED)})
-  SELECT tenant, 'thread', id, {", ".join(NOTED)} FROM free JOIN saved USING (tenant, id)
+),""",
+    check=", 1 / ((SELECT count(*) FROM head) = (SELECT count(*) FROM saved))::integer",
 )
-SELECT n, 1 / ((SELECT count(*) FROM head) = (SELECT count(*) FROM saved))::integer
-FROM free JOIN saved USING (tenant, id)
-"""
 ChangeRow = dict[str, Any]
 
 
