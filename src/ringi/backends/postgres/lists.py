@@ -225,9 +225,8 @@ def add_unlisted_conditions(where: PostgresWhere, listing: OrderedListing, names
             more.add_audience(others)
     # In the order `urgent`, the ranks have the tier, and the lists have the agent.
     equal = ("tool",) if listing.is_ascending else ("tool", "agent", "tier")
-    more.add_equal(
-        "requests", query, equal if query.tool is None or names != [tool_list_name(query.tool)] else equal[1:]
-    )
+    is_by_tool = query.tool is not None and names == [tool_list_name(query.tool)]
+    more.add_equal("requests", query, equal[1:] if is_by_tool else equal)
     where.add_lookup(f"FROM requests WHERE {SAME.format('requests')}", more)
     if key != "created_at" and query.text:
         texts = where.part()

@@ -75,14 +75,10 @@ class InsertStatementParts(NamedTuple):
         """Return one statement for all rows; PostgreSQL refuses to write a row twice in a statement."""
         unique = dict[tuple[Any, ...], Sequence[Any]]()
         for row in rows:
-            key = self.key_of(row)
+            key = tuple(row[position] for position in self.key)
             unique[key] = row if self.changes else unique.get(key, row)
         sql = f"{self.head} {', '.join([self.row] * len(unique))} {self.tail}"
         return CheckpointStatement(sql, [value for row in unique.values() for value in row], self)
-
-    def key_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the primary key of a row."""
-        return tuple(row[position] for position in self.key)
 
     def rows_of(self, parameters: Sequence[Any]) -> Iterator[Sequence[Any]]:
         """Yield the rows of a statement."""
@@ -112,7 +108,8 @@ class StatementRecorder(psycopg.Connection[DictRow]):
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Record a statement for several rows."""
-        insert, converted = parse_insert(sql), [[json_parameter_text(value) for value in row] for row in rows]
+        insert = parse_insert(sql)
+        converted = [[json.dumps(each.obj) if isinstance(each, Jsonb) else each for each in row] for row in rows]
         if insert is None:
             self.statements += [CheckpointStatement(sql.strip().rstrip(";"), row) for row in converted]
         elif converted:
@@ -132,11 +129,6 @@ def parse_insert(sql: str) -> InsertStatementParts | None:
     return InsertStatementParts(found["head"], found["row"], found["tail"], found["table"], columns, positions, changes)
 
 
-def json_parameter_text(value: Any) -> Any:
-    """Return a JSON parameter as text, and any other parameter unchanged."""
-    return json.dumps(value.obj) if isinstance(value, Jsonb) else value
-
-
 def record_checkpoint_write(
     serde: SerializerProtocol, method: str, *args: Any
 ) -> tuple[Any, list[CheckpointStatement]]:
@@ -151,23 +143,17 @@ def fenced_checkpoint_statements(statements: Sequence[CheckpointStatement], held
 
     The last one raises `LostFence` if another worker holds the thread.
     """
-    batches, size = [list[CheckpointStatement]()], 0
+    earlier, last = list[list[CheckpointStatement]](), list[CheckpointStatement]()
     for statement in statements:
-        size += len(statement.parameters)
-        if size > MAX_PARAMETERS and batches[-1]:
-            batches.append([])
-            size = len(statement.parameters)
-        batches[-1].append(statement)
-    *earlier, last = batches
-    return [*(combine_statements(batch, "SELECT") for batch in earlier), fenced_statement(last, held)]
-
-
-def fenced_statement(statements: Sequence[CheckpointStatement], held: Thread) -> CheckpointStatement:
-    """Return one statement for all, which raises `LostFence` if another worker holds the thread."""
-    written = " AND ".join(WRITTEN.format(number) for number in range(len(statements))) or "true"
-    sql, parameters, _ = combine_statements(statements, FENCED.format(written=written))
+        if last and sum(len(each.parameters) for each in (*last, statement)) > MAX_PARAMETERS:
+            earlier.append(last)
+            last = []
+        last.append(statement)
+    written = " AND ".join(WRITTEN.format(number) for number in range(len(last))) or "true"
+    sql, parameters, _ = combine_statements(last, FENCED.format(written=written))
     # Compared as text: as JSON, PostgreSQL would refuse a body with a NUL anywhere. In a string, quotes are escaped.
-    return CheckpointStatement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
+    fenced = CheckpointStatement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
+    return [*(combine_statements(batch, "SELECT") for batch in earlier), fenced]
 
 
 def combine_statements(statements: Sequence[CheckpointStatement], main: str) -> CheckpointStatement:
@@ -266,19 +252,17 @@ class NewestCheckpoint:
                 for row in insert.rows_of(statement.parameters):
                     records[insert.table].append((dict(zip(insert.columns, row, strict=True)), insert.changes))
         for record, changes in records["checkpoint_writes"]:
-            self._put_write(record, changes)
+            if self._is_known:
+                writes = self._writes[record["checkpoint_id"]]
+                known = writes.setdefault((record["task_id"], record["idx"]), record)
+                known.update((name, record[name]) for name in changes)
+            else:
+                self._incomplete.add(record["checkpoint_id"])
         for record, changes in records["checkpoints"]:
             _, checkpoint, _, new_versions = args
             new: Values = dict.fromkeys(new_versions.items())
             new |= {(each["channel"], each["version"]): (each["type"], each["blob"]) for each, _ in records[VALUES]}
             self._put(record, changes, checkpoint["channel_versions"], new)
-
-    def _put_write(self, record: CheckpointRow, changes: Sequence[str]) -> None:
-        if not self._is_known:
-            self._incomplete.add(record["checkpoint_id"])
-            return
-        known = self._writes[record["checkpoint_id"]].setdefault((record["task_id"], record["idx"]), record)
-        known.update((name, record[name]) for name in changes)
 
     def _put(self, record: CheckpointRow, changes: Sequence[str], versions: ChannelVersions, new: Values) -> None:
         id, head = record["checkpoint_id"], self._head
