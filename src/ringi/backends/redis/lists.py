@@ -86,44 +86,35 @@ def redis_lists_with_positions(record: Record) -> tuple[list[str], Marks]:
 
 def request_lists_and_marks(request: Request) -> tuple[list[str], Marks]:
     """Return a request's lists and marks."""
-    audiences, priority = request_audiences(request), request.priority or "normal"
-    partition, tenant = f"{request.status} {request.kind} {priority}", request.tenant
-    names = audiences + ([tool_list_name(request.action.name)] if request.action else [])
-    lists: list[tuple[str, ...]] = [("shown", tenant, name, partition) for name in names]
-    lists.append(("all", partition))
-    marks: list[tuple[str, ...]] = [("status", request.status), ("kind", request.kind), ("priority", priority)]
-    marks += [("tenant", tenant), *(("audience", name) for name in names), ("tier", request.tier or "low")]
-    if request.agent:
-        marks.append(("agent", request.agent))
+    tenant, priority, agent = request.tenant, request.priority or "normal", request.agent
+    partition = f"{request.status} {request.kind} {priority}"
+    names = request_audiences(request) + ([tool_list_name(request.action.name)] if request.action else [])
+    # By their parts: the lists with the beginnings of the positions in them, and the marks with their times.
+    lists: dict[tuple[str, ...], str] = {("shown", tenant, name, partition): "" for name in names}
+    lists["all", partition] = ""
+    equal = [("status", request.status), ("kind", request.kind), ("priority", priority), ("tenant", tenant)]
+    equal += [*(("audience", name) for name in names), ("tier", request.tier or "low")]
+    marks: dict[tuple[str, ...], str] = dict.fromkeys([*equal, *([("agent", agent)] if agent else [])], "")
     if request.thread_id is not None:
-        lists.append(("thread", tenant, request.thread_id))
-        marks.append(("thread", request.thread_id))
+        lists["thread", tenant, request.thread_id] = marks["thread", request.thread_id] = ""
     rare = {"unacknowledged": request.is_unacknowledged, "attention": request.needs_attention}
-    lists += [(name,) for name, has in rare.items() if has]
-    marks += [(name,) for name, has in rare.items() if has]
+    for name in filter(rare.get, rare):
+        lists[(name,)] = marks[(name,)] = ""
     if request.is_unexecuted:
-        lists.append(("unexecuted", tenant))
-        marks.append(("unexecuted",))
-    heads = [(each, "") for each in lists]
-    ended, due, deadline = (
-        sortable_time_digits(at) if at else None for at in (request.ended_at, request.next_time, request.deadline)
-    )
-    timed = dict[str, str]()
-    if ended:
-        heads.append((("ended", tenant), ended))
-        timed["ended"] = ended
-    if due:
-        heads += [(("expires",), due), (("expires", tenant), due)]
-        timed["expires"] = due
+        lists["unexecuted", tenant] = marks[("unexecuted",)] = ""
+    if request.ended_at:
+        lists["ended", tenant] = marks[("ended",)] = sortable_time_digits(request.ended_at)
+    if at := request.next_time:
+        lists[("expires",)] = lists["expires", tenant] = marks[("expires",)] = sortable_time_digits(at)
+    deadline = sortable_time_digits(request.deadline) if request.deadline else None
+    marks[("deadline",)] = deadline or LAST
     if not request.is_final:
-        ranked = [*names, agent_list_name(request.agent)]
-        heads += [((RANK, tenant, name), f"{urgency_rank(request):0{RANK_DIGITS}d}") for name in ranked]
-        heads += [((DEADLINE, tenant, name), deadline) for name in ranked if deadline]
-    timed["deadline"] = deadline or LAST
-    values = dict.fromkeys(marks, "") | {(name,): at for name, at in timed.items()}
+        ranked = [*names, agent_list_name(agent)]
+        lists |= {(RANK, tenant, name): f"{urgency_rank(request):0{RANK_DIGITS}d}" for name in ranked}
+        lists |= {(DEADLINE, tenant, name): deadline for name in ranked if deadline}
     return (
-        [f"{join_redis_name(*parts)}\0{start}" for parts, start in heads],
-        {join_redis_name(*parts): value for parts, value in values.items()},
+        [f"{join_redis_name(*parts)}\0{start}" for parts, start in lists.items()],
+        {join_redis_name(*parts): value for parts, value in marks.items()},
     )
 
 
