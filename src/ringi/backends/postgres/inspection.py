@@ -89,29 +89,22 @@ class InspectedPostgresStore(PostgresStore):
         if failures:
             yield Finding("store", Key("", ""), "", f"PostgreSQL has counted {failures} pages with a wrong checksum")
         for kind in (Request, Thread, Journal):
-            place: tuple[str, str] | None = ("", "")
-            while place:
-                findings, place = await self._compared(kind, place)
-                for finding in findings:
-                    yield finding
+            async for finding in self._compared(kind):
+                yield finding
         for sql, what in WRONG_LISTS.items():
             for tenant, id in await self._database.fetch(sql):
                 yield Finding("request", Key(tenant, id), "", what)
 
-    async def _compared(
-        self, kind: type[Record], after: tuple[str, str]
-    ) -> tuple[list[Finding], tuple[str, str] | None]:
-        table = TABLES[kind.record]
+    async def _compared(self, kind: type[Record]) -> AsyncGenerator[Finding, None]:
         join = ", t.search, t.terms FROM requests r LEFT JOIN texts t USING (tenant, id, created_at)"
-        source = join if kind is Request else f" FROM {table} r"
+        source = join if kind is Request else f" FROM {TABLES[kind.record]} r"
         sql = f"SELECT r.*{source} WHERE (r.tenant, r.id) > ($1, $2) ORDER BY r.tenant, r.id LIMIT {CHUNK}"
-        rows = await self._database.fetch(sql, *after)
-        findings = [
-            finding
-            for row in rows
-            for finding in find_wrong_columns(kind, dict(row), expected_columns, postgres_column_differs)
-        ]
-        return findings, (rows[-1]["tenant"], rows[-1]["id"]) if rows else None
+        place = ("", "")
+        while rows := await self._database.fetch(sql, *place):
+            for row in rows:
+                for finding in find_wrong_columns(kind, dict(row), expected_columns, postgres_column_differs):
+                    yield finding
+            place = rows[-1]["tenant"], rows[-1]["id"]
 
 
 def expected_columns(record: Record) -> Columns:
