@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -256,52 +256,49 @@ def records_write_statement(
 ) -> str:
     """Return the single statement that writes a record, which comes first, and all that belongs to it, or nothing."""
     numbers, parts, found = count(1), list[str](), ["1"]
+
+    def marks(columns: Iterable[object]) -> list[str]:
+        return [f"${n}" for _, n in zip(columns, numbers, strict=False)]
+
     for place, (record, columns, is_new, has_text) in enumerate(shapes):
         name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
-        change = record_insert_statement if is_new else record_update_statement
-        parts.append(f"{name} AS ({change(TABLES[record], columns, numbers, source)})")
+        parts.append(f"{name} AS ({record_version_statement(record, columns, marks(columns), is_new, source)})")
         if has_text and is_erasure:
-            parts.append(f"filed AS ({REFILE.format(*(f'${next(numbers)}' for _ in TEXT_COLUMNS))})")
+            parts.append(f"filed AS ({REFILE.format(*marks(TEXT_COLUMNS))})")
         elif has_text:
-            row = row_placeholders(TEXT_COLUMNS, numbers)
-            parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {row} FROM {name})")
+            parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {', '.join(marks(TEXT_COLUMNS))} FROM {name})")
         if place:
             # A refused version must undo the whole statement: the logarithm of 0 is an error.
             found.append(f"ln((SELECT count(*) FROM {name}))")
     if has_events:
+        types = [TYPES.get(name, "text") for name in EVENT_COLUMNS]
+        arrays = ", ".join(f"{mark}::{type}[]" for mark, type in zip(marks(types), types, strict=True))
         names = ", ".join(EVENT_COLUMNS)
-        arrays = ", ".join(f"${next(numbers)}::{TYPES.get(name, 'text')}[]" for name in EVENT_COLUMNS)
         events = f"unnest({arrays}) WITH ORDINALITY AS given ({names}, n)"
         parts.append(f"noted AS (INSERT INTO unsealed ({names}) SELECT {names} FROM saved, {events} ORDER BY n)")
     if has_items:
-        fence, items, origins = (f"${next(numbers)}" for _ in range(3))
+        fence, items, origins = marks(range(3))
         parts.append(ADDED.format("$1::text", "$2::text", f"{fence}::integer", items, origins, "FROM saved"))
         # So must a refused fence.
         found[0] = "1 / (SELECT count(*) FROM head)"
     if has_jobs:
-        parts.append(f"queued AS ({SUBMIT.format('saved, ', *(f'${next(numbers)}' for _ in JOB_COLUMNS))})")
+        parts.append(f"queued AS ({SUBMIT.format('saved, ', *marks(JOB_COLUMNS))})")
     if is_erasure:
-        parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
+        parts.append(f"emptied AS ({EMPTY.format(*marks(range(3)))})")
     return f"WITH {', '.join(parts)} SELECT {', '.join(found)} FROM saved"
 
 
-def record_insert_statement(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
-    """Return the statement that inserts a record unless its key is taken."""
-    row = row_placeholders(columns, numbers)
-    return f"INSERT INTO {table} ({', '.join(columns)}) SELECT {row} {source} ON CONFLICT DO NOTHING RETURNING 1"
-
-
-def record_update_statement(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
-    """Return the statement that replaces the previous version."""
-    marks = {name: f"${n}" for name, n in zip(columns, numbers, strict=False)}
-    sets = ", ".join(f"{name} = {mark}" for name, mark in marks.items() if name not in Key._fields)
-    where = f"tenant = {marks['tenant']} AND id = {marks['id']} AND version = {marks['version']} - 1"
+def record_version_statement(
+    record: str, columns: Sequence[str], marks: Sequence[str], is_new: bool, source: str = ""
+) -> str:
+    """Return the statement that inserts a new record unless its key is taken, or replaces the previous version."""
+    table, own = TABLES[record], dict(zip(columns, marks, strict=True))
+    if is_new:
+        row = f"SELECT {', '.join(marks)} {source}"
+        return f"INSERT INTO {table} ({', '.join(columns)}) {row} ON CONFLICT DO NOTHING RETURNING 1"
+    sets = ", ".join(f"{name} = {mark}" for name, mark in own.items() if name not in Key._fields)
+    where = f"tenant = {own['tenant']} AND id = {own['id']} AND version = {own['version']} - 1"
     return f"UPDATE {table} SET {sets} WHERE {where} {source and f'AND EXISTS (SELECT {source})'} RETURNING 1"
-
-
-def row_placeholders(columns: Sequence[str], numbers: Iterator[int]) -> str:
-    """Return the placeholders for the values of a row."""
-    return ", ".join(f"${n}" for _, n in zip(columns, numbers, strict=False))
 
 
 def records_write_values(
