@@ -110,12 +110,15 @@ class ConnectionPool:
         """Lend a connection as soon as one is free; the borrower must leave its session unchanged."""
         async with self._room:
             connection = self._taken() or await self._connect()
-            is_done = False
+            place = 0  # The statement may still be ending after an error: its connection is reused last.
             try:
                 yield connection
-                is_done = True
+                place = len(self._free)
             finally:
-                self._give_back(connection, is_done)
+                if connection.is_closed() or self._is_closed:
+                    connection.terminate()
+                else:
+                    self._free.insert(place, connection)
 
     async def close(self, seconds: float) -> None:
         """Close all connections once they are returned, or after `seconds`."""
@@ -137,14 +140,6 @@ class ConnectionPool:
             if not connection.is_closed():
                 return connection
         return None
-
-    def _give_back(self, connection: AsyncpgConnection, is_done: bool) -> None:
-        if connection.is_closed() or self._is_closed:
-            connection.terminate()
-        elif is_done:
-            self._free.append(connection)
-        else:  # Its statement may still be ending: it is reused last.
-            self._free.insert(0, connection)
 
     async def _trim(self) -> None:
         while True:
