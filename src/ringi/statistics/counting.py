@@ -79,21 +79,18 @@ class CountedDays(NamedTuple):
         whole = (now - first).total_seconds()
         return round(min(1.0, (covered.at - first).total_seconds() / whole), 3) if whole > 0 else 1.0
 
-    def pending_before(self, day: date, visible: Visible) -> int:
-        """Return how many requests were pending at the beginning of a day; all earlier days of the month are needed."""
-        before = [counts for each, counts in self.days.items() if day.replace(day=1) <= each < day]
-        hours = [place for counts in before for place in counts.hours.items()]
-        changes = sum(hourly_queue_change(hour) for (audience, _), hour in hours if visible(audience))
-        return changes + self._pending_after_months(visible, day.isoformat()[:7])
+    def pending(self, visible: Visible, day: date | None = None) -> int:
+        """Return how many requests were pending at the beginning of a day; without one, after the newest event.
 
-    def pending(self, visible: Visible) -> int:
-        """Return how many requests are pending after the newest event."""
-        return max(0, self._pending_after_months(visible))
-
-    def _pending_after_months(self, visible: Visible, end: str | None = None) -> int:
-        months = [audiences for month, audiences in self.head.months.items() if end is None or month < end]
-        queues = [queue for audiences in months for queue in audiences if visible(audience_from_json(queue[0]))]
-        return sum(entered - left for _, entered, left in queues)
+        Args:
+            visible: Whether the caller may read the figures of an audience.
+            day: The day; all earlier days of its month are needed.
+        """
+        months = [queues for month, queues in self.head.months.items() if not day or month < day.isoformat()[:7]]
+        queues = [queue for each in months for queue in each if visible(audience_from_json(queue[0]))]
+        before = [counts for each, counts in self.days.items() if day and day.replace(day=1) <= each < day]
+        hours = [hour for counts in before for (audience, _), hour in counts.hours.items() if visible(audience)]
+        return sum(entered - left for _, entered, left in queues) + sum(map(hourly_queue_change, hours))
 
 
 class Statistics:
@@ -265,7 +262,9 @@ class _Batch:
     async def _facts(
         self, event: Event, request: Request | None, seen: dict[tuple[str, str], datetime]
     ) -> facts.EventFacts | None:
-        fields = facts.request_fields_of_event(event, request)
+        # An event that was redacted, or is not the first one, does not say all: the rest is what the record has.
+        is_whole = event.version == 1 and not event.is_redacted
+        fields = event.changed if is_whole else request.model_dump(mode="json") if request else None
         if not fields:
             return None
         if event.type == facts.REASSIGNED:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ringi.domain.events import FINAL_EVENTS
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
-from ringi.domain.request import Request
 from ringi.statistics.counts import MAX_GROUPS, MAX_NAME, Audience, CountedSubject, DayCounts, answer_time_bucket
 
 CREATED, REASSIGNED, SEEN = "request.created", "request.reassigned", "request.seen"
@@ -37,13 +36,6 @@ class EventFacts(NamedTuple):
     """The time at which the person who decided first opened the request; None if it is not recorded."""
     before: Audience = None
     """The audience before the event."""
-
-
-def request_fields_of_event(event: Event, request: Request | None) -> Mapping[str, Any]:
-    """Return the request as JSON data: what remains of it, if the event was redacted or is not the first one."""
-    if event.version == 1 and not event.is_redacted:
-        return event.changed
-    return request.model_dump(mode="json") if request else {}
 
 
 def count_event_in_day(days: dict[str, DayCounts], facts: EventFacts) -> None:
@@ -106,7 +98,7 @@ def counted_subject_of_request(fields: Mapping[str, Any]) -> CountedSubject:
     """Return the names under which a request is counted."""
     action, policy = fields.get("action") or {}, fields.get("policy") or {}
     names = (asking_agent_of_event(fields), str(action.get("name") or ""), str(policy.get("rule") or ""))
-    agent, tool, rule = map(shorten_counted_name, names)
+    agent, tool, rule = (name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in names)
     return CountedSubject(agent, tool, groups_of_request(fields), rule)
 
 
@@ -130,8 +122,3 @@ def groups_of_request(fields: Mapping[str, Any]) -> Audience:
     if len(groups) > MAX_GROUPS or (not groups and fields.get("assignee")):
         return None
     return tuple(groups)
-
-
-def shorten_counted_name(name: str) -> str:
-    """Return a name of at most `MAX_NAME` characters."""
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"

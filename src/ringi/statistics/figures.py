@@ -220,7 +220,7 @@ def queue_points(
     counts: CountedDays, since: date, until: date, by: Interval, visible: Visible, now: datetime
 ) -> list[QueuePoint]:
     """Return the queue at the end of each hour or day."""
-    pending = counts.pending_before(since, visible)
+    pending = counts.pending(visible, since)
     found: list[QueuePoint] = []
     for n in range((until - since).days + 1):
         day = since + timedelta(days=n)
@@ -276,7 +276,7 @@ def overview_figures(
         share=counts.share_at(now),
         error=round(ERROR, 4),
         queue=queue,
-        pending=counts.pending(visible),
+        pending=max(0, counts.pending(visible)),
         oldest=oldest,
         decisions=decision_counts(total),
         agents=named_decisions(sum_rows_by_name(rows, lambda subject: [subject.agent])),
