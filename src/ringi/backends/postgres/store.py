@@ -59,6 +59,10 @@ UPDATE events SET payload = left_of.payload
 FROM saved, unnest({1}::integer[], {2}::text[]) AS left_of (version, payload)
 WHERE tenant = $1 AND record_id = $2 AND record = {0} AND events.version = left_of.version
 """
+MOVE = f"""
+INSERT INTO cursors SELECT $1, $3 WHERE $2 = '{START}' OR EXISTS (SELECT FROM cursors WHERE name = $1)
+ON CONFLICT (name) DO UPDATE SET position = $3 WHERE cursors.position = $2 RETURNING 1
+"""
 BYTES_BEFORE = """
 SELECT *, coalesce(
   sum(octet_length(payload)) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0
@@ -216,13 +220,7 @@ class PostgresStore(Store):
         return str(rows[0][0]) if rows else START
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
-        sql = "UPDATE cursors SET position = $3 WHERE name = $1 AND position = $2 RETURNING 1"
-        if old == START:
-            sql = (
-                "INSERT INTO cursors VALUES ($1, $3) ON CONFLICT (name)"
-                " DO UPDATE SET position = $3 WHERE cursors.position = $2 RETURNING 1"
-            )
-        if not await self._database.write(sql, name, old, new):
+        if not await self._database.write(MOVE, name, old, new):
             raise ConflictError.cursor_moved(name, old)
 
 
