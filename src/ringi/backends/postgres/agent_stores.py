@@ -42,16 +42,13 @@ class PostgresAgentStores:
 
     def _opened(self) -> ConnectionPool[Any]:
         with self._opening:
-            if self._pool is None:
-                self._make_tables()
-                self._pool = ConnectionPool(
-                    self._database.url,
-                    min_size=0,
-                    max_size=MOST,
-                    timeout=WAIT_SECONDS,
-                    kwargs=self._options(**LOCKS),
-                    open=True,
-                )
+            if self._pool:
+                return self._pool
+            self._make_tables()
+            options = self._options(**LOCKS)
+            self._pool = ConnectionPool(
+                self._database.url, min_size=0, max_size=MOST, timeout=WAIT_SECONDS, kwargs=options, open=True
+            )
             return self._pool
 
     def _make_tables(self) -> None:

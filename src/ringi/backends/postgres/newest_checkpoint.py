@@ -290,16 +290,11 @@ class NewestCheckpoint:
         for channel, kind, value in row["channel_values"] or ():
             name = channel.decode()
             self._values[name, versions[name]] = kind.decode(), value
-        for task, channel, kind, value, path, number in row["pending_writes"] or ():
-            key = task.decode(), int(number)
-            self._writes[row["checkpoint_id"]][key] = {
-                "task_id": key[0],
-                "idx": key[1],
-                "channel": channel.decode(),
-                "type": kind.decode(),
-                "blob": value,
-                "task_path": path.decode(),
-            }
+        for values in row["pending_writes"] or ():
+            pairs = zip(WRITE, values, strict=True)
+            write: CheckpointRow = {name: value if name == "blob" else value.decode() for name, value in pairs}
+            write["idx"] = int(write["idx"])
+            self._writes[row["checkpoint_id"]][write["task_id"], write["idx"]] = write
 
     def _stored_row(self, head: CheckpointRow) -> DictRow:
         checkpoint = EXACT.decode(head["checkpoint"])
