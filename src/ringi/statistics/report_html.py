@@ -28,10 +28,7 @@ th { background: #f5f5f5; } th:first-child { text-align: left; overflow-wrap: an
 }
 @page { size: landscape; }
 """.strip()
-COUNTS = (
-    "asked", "decided_by_people", "decided_by_policy", "decided_by_grant", "edited", "rejected", "expired", "cancelled",
-    "seen", "median", "p90",
-)  # fmt: skip
+COUNTS = [name for name in OversightRow.model_fields if name not in ("name", "fast", "checks", "caught")]
 COLUMNS = ("name", *COUNTS, "under_2s", "caught")
 NAMELESS = {("rules", "otherwise"): "rule.default", ("groups", ""): "one_person", ("groups", None): "open_to_all"}
 """The texts for rows without a name of their own, by their table."""
