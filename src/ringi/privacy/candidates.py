@@ -123,11 +123,8 @@ def without_legal_holds(due: ErasureCandidates, reviews: Mapping[Key, Request]) 
 
     A hold on the review of a request in `reviews` holds the request too.
     """
-    held = {
-        each.id: str(Conflict.legal_hold(id))
-        for each in due.requests
-        if (id := legal_hold_id(each, reviews.get(each.key)))
-    }
+    holds = {each.id: legal_hold_id(each, reviews.get(each.key)) for each in due.requests}
+    held = {id: str(Conflict.legal_hold(hold)) for id, hold in holds.items() if hold}
     reasons = {key: held[each.id] for each in due.requests if each.id in held and (key := thread_key_of_request(each))}
     threads = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
     return due._replace(

@@ -68,6 +68,12 @@ def redis_list_position(record: Record) -> bytes:
     return sortable_time_digits(record.created_at).encode() + redis_record_field(*record.key)
 
 
+def redis_lists_and_marks(record: Record) -> str:
+    """Return the lists and marks of a record in the format of the scripts."""
+    lists, marks = redis_lists_with_positions(record)
+    return COMPACT.encode({"lists": lists, "marks": marks})
+
+
 def redis_lists_with_positions(record: Record) -> tuple[list[str], Marks]:
     """Return the lists of a record, each with the prefix of its position, and its marks."""
     if isinstance(record, Request):

@@ -10,13 +10,7 @@ from redis.exceptions import RedisError
 
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.redis.inspection import inspect_redis_records
-from ringi.backends.redis.lists import (
-    COMPACT,
-    DIGITS,
-    redis_list_position,
-    redis_lists_with_positions,
-    redis_record_field,
-)
+from ringi.backends.redis.lists import DIGITS, redis_list_position, redis_lists_and_marks, redis_record_field
 from ringi.backends.redis.pages import RedisPages, redis_record_body
 from ringi.backends.redis.server import RedisServer, join_redis_name, new_redis_write_token
 from ringi.backends.rows import page_of_readable_records, record_from_body
@@ -170,8 +164,7 @@ def redis_change_arguments(
     if texts is None:
         texts = [record.search_text] if isinstance(record, Request) and record.version == 1 else []
     row = f"{record.version} {new_redis_write_token()} {record.model_dump_json()}"
-    lists, marks = redis_lists_with_positions(record)
-    content = [COMPACT.encode({"lists": lists, "marks": marks})]
+    content = [redis_lists_and_marks(record)]
     if event:
         content += [event.model_dump_json(exclude={"position"}), *redis_event_lists(event)]
     return [redis_list_position(record), row, "\0".join(content), f"{len(texts)}{'+' if has_next else ''}", *texts]
