@@ -17,7 +17,7 @@ from ringi.backends.postgres.database import (
     replace_nul_characters,
 )
 from ringi.backends.postgres.store import PostgresStore, postgres_record_columns
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_from_row, find_wrong_columns
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, events_of_rows, find_wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Record
@@ -74,7 +74,7 @@ class InspectedPostgresStore(PostgresStore):
 
     async def _feed(self, after: int, limit: int) -> list[Event]:
         sql = f"SELECT * FROM {ALL} WHERE number > $1 ORDER BY number LIMIT $2"
-        return [event_from_row(tuple(row)) for row in await self._database.fetch(sql, after, limit)]
+        return events_of_rows(map(tuple, await self._database.fetch(sql, after, limit)), None)
 
     async def _seal_batch(self) -> tuple[bool, int | None]:
         return False, None

@@ -13,7 +13,6 @@ from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows, StatementBatcher, split_batch_pages
 from ringi.backends.claimed_jobs import job_to_row
-from ringi.backends.orders import ordered_listing
 from ringi.backends.postgres import lists, pages
 from ringi.backends.postgres.changes import TYPES, change_all_fenced, change_all_requests
 from ringi.backends.postgres.database import PostgresDatabase
@@ -24,7 +23,6 @@ from ringi.backends.rows import (
     TABLES,
     Body,
     Columns,
-    event_from_row,
     event_to_row,
     events_of_rows,
     page_of_readable_records,
@@ -161,9 +159,7 @@ class PostgresStore(Store):
                 return await pages.read_postgres_bodies(self._database, lists.tenant_shares_statement(query)) or found
             return found
         if kind is Request and is_first_of_thread(query):
-            sql, values = lists.gather_bodies_statement(kind, ordered_listing(kind, query))
-            rows = await self._unsettled.result(query, partial(self._database.fetch, sql, *values))
-            return [body for (body,) in rows]
+            return [body for (body,) in await self._unsettled.result(query)]
         return await pages.find_postgres_bodies(self._database, kind, query)
 
     async def count(self, kind: type[R], query: Query) -> int:
@@ -201,7 +197,7 @@ class PostgresStore(Store):
             self._database.saw(last, last_hash)
             found = [] if first[0] is None else [tuple(row)[3:] for row in rows]
             if len(found) >= limit or not has_more:
-                return [event_from_row(row) for row in found]
+                return events_of_rows(found, None)
 
     async def tail(self) -> Position:
         has_more = True

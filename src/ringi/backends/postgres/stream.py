@@ -77,9 +77,6 @@ WITH head AS (
 SELECT last FROM head
 """
 READ = """
-SELECT event, origin, number FROM stream_items WHERE tenant = $1 AND id = $2 AND number > $3 ORDER BY number LIMIT $4
-"""
-READ_MANY = """
 SELECT wanted.n, item.*
 FROM unnest($1::text[], $2::text[], $3::integer[]) WITH ORDINALITY AS wanted (tenant, id, past, n), LATERAL (
   SELECT event, origin, number FROM stream_items
@@ -128,8 +125,7 @@ class PostgresStream(Stream):
         return last_stream_number(rows, ConflictError())
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        alone = partial(self._database.fetch, READ, *key, after, limit)
-        rows = await self._pages.result(PostgresStreamPage(key, after, limit), alone)
+        rows = await self._pages.result(PostgresStreamPage(key, after, limit))
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
@@ -158,7 +154,7 @@ async def append_to_all_streams(database: PostgresDatabase, additions: Sequence[
 async def read_stream_pages(database: PostgresDatabase, pages: Sequence[PostgresStreamPage]) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
-    rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)
+    rows = await database.fetch(READ.format(limit=pages[0].limit), *columns)
     return split_batch_pages(rows, [page.limit for page in pages])
 
 
