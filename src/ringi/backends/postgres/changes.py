@@ -15,12 +15,8 @@ from ringi.backends.rows import TABLES
 KEY = ("tenant", "id")
 VERSION_TYPES = {**dict.fromkeys(KEY, "text"), "version": "integer", "body": "text", "status": "text"}
 EVENT_TYPES = dict.fromkeys(("type", "at", "payload", "payload_digest", "previous", "hash"), "text") | {"at": "bigint"}
-TYPES = {
-    **VERSION_TYPES,
-    **{"audiences": "text", "expires_at": "bigint", "ended_at": "bigint"},
-    **dict.fromkeys(("unacknowledged", "attention", "unexecuted"), "boolean"),
-    **EVENT_TYPES,
-}
+STATE_TYPES = dict.fromkeys(("unacknowledged", "attention", "unexecuted"), "boolean")
+TYPES = VERSION_TYPES | {"audiences": "text", "expires_at": "bigint", "ended_at": "bigint"} | STATE_TYPES | EVENT_TYPES
 """The column types of a request's next version and its event."""
 FENCED_TYPES = {**VERSION_TYPES, "fence": "integer", "lease_until": "bigint", **EVENT_TYPES}
 """The column types of a thread's next version and its event."""
