@@ -56,11 +56,8 @@ def sortable_time_digits(at: datetime) -> str:
 
 def redis_record_field(tenant: str, id: str) -> bytes:
     """Return the storage field of a record: unique per tenant and id, and in the order of ids."""
-    return _raw(id).replace(b"\0", b"\0\xff") + b"\0" + _raw(tenant)
-
-
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    raw_id, raw_tenant = (text.encode("utf-8", "surrogatepass") for text in (id, tenant))
+    return raw_id.replace(b"\0", b"\0\xff") + b"\0" + raw_tenant
 
 
 def redis_list_position(record: Record) -> bytes:

@@ -118,9 +118,8 @@ class RedisStore(Store):
         record_id: str | None = None,
         max_bytes: int | None = None,
     ) -> list[Event]:
-        number = parse_position_number(after)
-        name = redis_event_list_name(tenant, record_id) or ""
-        arguments = [name, f"{number:0{DIGITS}d}", limit, max_bytes or 0]
+        first = f"{parse_position_number(after):0{DIGITS}d}"
+        arguments = [redis_event_list_name(tenant, record_id), first, limit, max_bytes or 0]
         found = await self._listed_events([self._events, *self._by_place], arguments)
         events = [event_from_redis(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
         is_cut = max_bytes is not None and sum(map(len, found[1::2])) >= max_bytes
@@ -173,14 +172,14 @@ def redis_change_arguments(
 def redis_event_lists(event: Event) -> list[str]:
     """Return the event lists that contain an event."""
     owners = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
-    return [name for tenant, id in owners if (name := redis_event_list_name(tenant, id))]
+    return [redis_event_list_name(tenant, id) for tenant, id in owners]
 
 
-def redis_event_list_name(tenant: str | None, record_id: str | None) -> str | None:
-    """Return the event list of a tenant, of a record, or of a tenant's record."""
+def redis_event_list_name(tenant: str | None, record_id: str | None) -> str:
+    """Return the event list of a tenant, of a record, or of a tenant's record; empty for all events."""
     parts = {"tenant": tenant, "record": record_id}
     filters = {name: value for name, value in parts.items() if value is not None}
-    return join_redis_name(*filters, *filters.values()) if filters else None
+    return join_redis_name(*filters, *filters.values()) if filters else ""
 
 
 def event_from_redis(number: bytes, content: bytes) -> Event:
