@@ -76,8 +76,7 @@ class CountedDays(NamedTuple):
             return 1.0
         if not first or not covered:
             return 0.0
-        whole = (now - first).total_seconds()
-        return round(min(1.0, (covered.at - first).total_seconds() / whole), 3) if whole > 0 else 1.0
+        return round(min(1.0, (covered.at - first) / (now - first)), 3) if now > first else 1.0
 
     def pending(self, visible: Visible, day: date | None = None) -> int:
         """Return how many requests were pending at the beginning of a day; without one, after the newest event.
