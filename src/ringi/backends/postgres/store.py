@@ -283,7 +283,7 @@ def records_write_statement(
 
 
 def record_version_statement(
-    record: str, columns: Sequence[str], marks: Sequence[str], is_new: bool, source: str = ""
+    record: str, columns: Sequence[str], marks: Sequence[str], is_new: bool, source: str
 ) -> str:
     """Return the statement that inserts a new record unless its key is taken, or replaces the previous version."""
     table, own = TABLES[record], dict(zip(columns, marks, strict=True))

@@ -41,9 +41,7 @@ class RedisInspection:
 
     def __init__(self, server: RedisServer, kind: type[Record]) -> None:
         self._server, self._kind = server, kind
-        self._bodies, self._filed, self._texts, self._lists = (
-            server.key(kind.record, what) for what in ("bodies", "filed", "texts", "lists")
-        )
+        self._bodies, self._filed, self._texts, self._lists = server.record_keys(kind.record)
 
     async def findings(self) -> AsyncGenerator[Finding, None]:
         """Yield the differences, some records at a time; records that are being written are read again."""

@@ -59,12 +59,11 @@ class RedisPages:
 
     Args:
         server: The server.
-        keys: The keys of the bodies, of what is filed, of the texts and of the lists.
         kind: The class of the records.
     """
 
-    def __init__(self, server: RedisServer, keys: Sequence[str], kind: type[Record]) -> None:
-        self._server, self._keys, self._kind = server, keys, kind
+    def __init__(self, server: RedisServer, kind: type[Record]) -> None:
+        self._server, self._keys, self._kind = server, server.record_keys(kind.record), kind
         self._scan, self._counts, self._turns = map(server.script, ("scan", "counts", "turns"))
         self._picked = server.script("pick")
 

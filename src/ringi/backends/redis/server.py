@@ -82,6 +82,10 @@ class RedisServer:
         """Return a unique key for these parts; the braces keep all keys on one node of a cluster."""
         return f"{{{self.prefix}}}:{join_redis_name(*parts)}"
 
+    def record_keys(self, kind: str) -> list[str]:
+        """Return the keys of the bodies, of what is filed, of the texts and of the lists of one kind of records."""
+        return [self.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]
+
     async def check_format(self) -> None:
         """Note the format of the data in an empty store; refuse one that this version cannot use."""
         key = self.key("format")

@@ -44,9 +44,7 @@ class RedisStore(Store):
         self._put, self._move = server.script("put"), server.script("move")
         self._listed_events = server.script("events")
         self._events = server.key("events")
-        self._pages = {
-            kind.record: RedisPages(server, self._keys(kind.record), kind) for kind in (Request, Thread, Journal)
-        }
+        self._pages = {kind.record: RedisPages(server, kind) for kind in (Request, Thread, Journal)}
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
         self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in self._pages}
@@ -71,7 +69,7 @@ class RedisStore(Store):
             raise ConflictError()
 
     async def _put_all(self, kind: str, changes: Sequence[Sequence[Any]]) -> list[Rows]:
-        keys = [*self._keys(kind), self._events, self._server.key("event-number"), *self._by_place]
+        keys = [*self._server.record_keys(kind), self._events, self._server.key("event-number"), *self._by_place]
         return [[saved] for saved in await self._put(keys, [part for change in changes for part in change])]
 
     async def _redaction_rows(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
@@ -99,7 +97,7 @@ class RedisStore(Store):
 
     async def _rows(self, kind: str, fields: Sequence[bytes]) -> list[Rows]:
         async with self._server.answering():
-            found = await self._server.redis.hmget(self._keys(kind)[0], fields)
+            found = await self._server.redis.hmget(self._server.record_keys(kind)[0], fields)
         return [[row] for row in found]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
@@ -141,12 +139,8 @@ class RedisStore(Store):
 
     uninspected = "the lists of events and Redis' own files are not checked here: run redis-check-aof"
 
-    async def inspect(self) -> AsyncGenerator[Finding, None]:
-        async for finding in inspect_redis_records(self._server):
-            yield finding
-
-    def _keys(self, kind: str) -> list[str]:
-        return [self._server.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]
+    def inspect(self) -> AsyncGenerator[Finding, None]:
+        return inspect_redis_records(self._server)
 
 
 def redis_change_arguments(
