@@ -113,7 +113,7 @@ class DeliverySettings(StrictModel):
             yield "url", "use https; otherwise others on the network can read the request"
         address = literal_address(urlsplit(webhook.url).hostname or "")
         if address and not is_allowed_address(address, self.allow):
-            yield ("url", "is not a public address; use one, or have its network allowed in RINGI_WEBHOOK_ALLOW")
+            yield "url", "is not a public address; use one, or have its network allowed in RINGI_WEBHOOK_ALLOW"
         if self.secrets_of(webhook.secret_ref, tenant) is None:
             yield "secret_ref", f"no endpoint {webhook.secret_ref!r} is configured on this server"
 
