@@ -175,6 +175,19 @@ class Stream(ABC):
         """
 
 
+async def read_whole_stream(stream: Stream, key: Key) -> list[StreamItem]:
+    """Return all items of a key, read in pages.
+
+    Args:
+        stream: The streams of a store.
+        key: The key of the stream.
+    """
+    items: list[StreamItem] = []
+    while page := await stream.read(key, items[-1].number if items else 0):
+        items += page
+    return items
+
+
 class Wakeup:
     """A signal that stays set until the next wait."""
 

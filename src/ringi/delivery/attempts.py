@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from ringi.base.model import StrictModel
-from ringi.contracts.backend import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem, read_whole_stream
 from ringi.domain.events import delivery_stream_key
 from ringi.domain.record import Key
 from ringi.errors import NotFoundError
 
 DeliveryStatus = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]
-PAGE = 500
 DELIVERY = re.compile(r"([a-z0-9][a-z0-9_-]*)\.([0-9]{1,18})\.(.+)", re.DOTALL)
 
 
@@ -130,10 +129,8 @@ class AttemptLog:
         return [attempt for attempt in await self._read(tenant, target.request_id) if attempt.delivery == target.id]
 
     async def _read(self, tenant: str, request_id: str) -> list[LoggedAttempt]:
-        return [
-            LoggedAttempt.model_validate(item.event)
-            for item in await read_delivery_attempts(self._stream, delivery_stream_key(tenant, request_id))
-        ]
+        items = await read_whole_stream(self._stream, delivery_stream_key(tenant, request_id))
+        return [LoggedAttempt.model_validate(item.event) for item in items]
 
 
 class GoneEndpoints:
@@ -144,18 +141,10 @@ class GoneEndpoints:
 
     async def is_off(self, key: Key, address: str) -> bool:
         """Return whether the latest state of this address is gone."""
-        items = await read_delivery_attempts(self._stream, key)
+        items = await read_whole_stream(self._stream, key)
         return bool({item.event["address"]: item.event["off"] for item in items}.get(address))
 
     async def set_off(self, key: Key, address: str, *, off: bool) -> None:
         """Record that an address is gone or available again; do nothing if that is already recorded."""
         if off != await self.is_off(key, address):
             await self._stream.append(key, [StreamItem({"address": address, "off": off})], fence=0)
-
-
-async def read_delivery_attempts(stream: Stream, key: Key) -> list[StreamItem]:
-    """Return all items of a key."""
-    items: list[StreamItem] = []
-    while page := await stream.read(key, items[-1].number if items else 0, PAGE):
-        items += page
-    return items

@@ -17,12 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ringi.base.extras import UnsupportedError
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, safe_repr
-from ringi.contracts.backend import Stream, StreamItem
+from ringi.contracts.backend import Stream, StreamItem, read_whole_stream
 from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.request import Request
@@ -75,6 +75,8 @@ class IndexedFile(NamedTuple):
 class Files(ABC):
     """Files in the streams of one store."""
 
+    kind: ClassVar[str]
+
     def __init__(self, stream: Stream | None) -> None:
         self._opened = stream
 
@@ -88,9 +90,18 @@ class Files(ABC):
     async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
         """Return the reference to a stored file; None if there is none."""
 
-    @abstractmethod
-    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+    async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file in parts; none if it does not exist."""
+        after = 1
+        while True:
+            with damage_as_unreadable(self.kind, f"{key.id}/{number}"):
+                items = await self._stream.read(file_key(key, number, self.kind), after, PAGE)
+                parts = [base64.b64decode(item.event["data"]) for item in items]
+            if not items:
+                return
+            for part in parts:
+                yield part
+            after = items[-1].number
 
     async def _misfit(self, key: Key, file: AttachedFile) -> str:
         """Return the fault of a stored file, compared with the reference to it; empty if there is none."""
@@ -109,6 +120,8 @@ class Files(ABC):
 
 class Attachments(Files):
     """The files of all requests of one store."""
+
+    kind = "attachment"
 
     async def add(
         self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime, read: Read
@@ -158,7 +171,7 @@ class Attachments(Files):
 
         Raises `UnreadableError` for a damaged file, as `read` does.
         """
-        with damage_as_unreadable("attachment", f"{key.id}/{number}"):
+        with damage_as_unreadable(self.kind, f"{key.id}/{number}"):
             items = await self._stream.read(file_key(key, number), 0, 1)
             return StoredFile.model_validate(items[0].event) if items else None
 
@@ -176,10 +189,6 @@ class Attachments(Files):
     async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
         stored = await self.find(key, number)
         return stored.file if stored else None
-
-    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file in parts; none if it does not exist."""
-        return read_file_bytes(self._stream, file_key(key, number), "attachment", f"{key.id}/{number}")
 
     async def check(
         self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
@@ -265,17 +274,16 @@ class Attachments(Files):
         return True
 
     async def _uploads(self, key: Key) -> list[IndexedFile]:
-        found, gone, after = list[IndexedFile](), set[int](), 0
         with damage_as_unreadable("attachments", key.id):
-            while items := await self._stream.read(file_numbers_stream_key(key), after):
-                for item in items:
-                    event = item.event
-                    if "gone" in event:
-                        gone.update(event["gone"])
-                    else:
-                        found.append(IndexedFile(item.number, event["field"], event["by"], int(event["size"])))
-                after = items[-1].number
-        return [upload._replace(is_gone=upload.number in gone) for upload in found]
+            events = {
+                item.number: item.event for item in await read_whole_stream(self._stream, file_numbers_stream_key(key))
+            }
+            gone = {number for event in events.values() for number in event.get("gone", ())}
+            return [
+                IndexedFile(number, event["field"], event["by"], int(event["size"]), number in gone)
+                for number, event in events.items()
+                if "gone" not in event
+            ]
 
 
 @contextmanager
@@ -292,29 +300,15 @@ def file_numbers_stream_key(key: Key) -> Key:
     return Key(key.tenant, f"attachments/{key.id}")
 
 
-def file_key(key: Key, number: int) -> Key:
+def file_key(key: Key, number: int, kind: str = "attachment") -> Key:
     """Return the key of the stream with one file."""
-    return Key(key.tenant, f"attachments/{key.id}/{number}")
+    return Key(key.tenant, f"{kind}s/{key.id}/{number}")
 
 
 def encode_file_chunks(content: bytes) -> Iterator[dict[str, Any]]:
     """Yield the parts of a file as JSON."""
     for start in range(0, len(content), CHUNK):
         yield {"data": base64.b64encode(content[start : start + CHUNK]).decode()}
-
-
-async def read_file_bytes(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes in a file's stream in parts; none if the stream is empty."""
-    after = 1
-    while True:
-        with damage_as_unreadable(kind, id):
-            items = await stream.read(key, after, PAGE)
-            parts = [base64.b64decode(item.event["data"]) for item in items]
-        if not items:
-            return
-        for part in parts:
-            yield part
-        after = items[-1].number
 
 
 def file_fields_of_request(request: Request) -> dict[str, Attachment]:

@@ -15,12 +15,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ringi.base.validation import FieldValidationError
-from ringi.contracts.backend import StreamItem
+from ringi.contracts.backend import StreamItem, read_whole_stream
 from ringi.domain.media import detect_media_type, read_image_header
 from ringi.domain.record import Key, UnreadableError
 from ringi.domain.thread import FenceError
 from ringi.errors import InvalidError, NotFoundError, UnavailableError
-from ringi.files.attachments import Files, clean_file_name, damage_as_unreadable, encode_file_chunks, read_file_bytes
+from ringi.files.attachments import Files, clean_file_name, damage_as_unreadable, encode_file_chunks, file_key
 from ringi.forms.field_parts import AttachedFile, attached_file
 
 MAX_IMAGES = 4
@@ -46,6 +46,8 @@ class NewImage(NamedTuple):
 class Images(Files):
     """The images of all threads of one store."""
 
+    kind = "image"
+
     async def add(
         self, key: Key, images: Sequence[NewImage], *, fence: int, listed: Collection[int] = ()
     ) -> list[AttachedFile]:
@@ -55,10 +57,8 @@ class Images(Files):
         `FenceError` if the thread was erased or started again.
         """
         await self.unlisted(key, images, listed)
-        sizes = [len(image.content) for image in images]
-        last = await self._stream.append(
-            image_index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence
-        )
+        sizes = [StreamItem({"size": len(image.content)}) for image in images]
+        last = await self._stream.append(image_index_key(key), sizes, fence=fence)
         files = [image_reference(last - len(images) + n, image) for n, image in enumerate(images, 1)]
         try:
             for file, image in zip(files, images, strict=True):
@@ -76,9 +76,8 @@ class Images(Files):
         Raises `InvalidError` if the thread cannot take the new images in addition to the listed ones.
         """
         known = await self._sizes(key)
-        refuse_images_beyond_limit(
-            [known[number] for number in known if number in listed], [len(image.content) for image in new]
-        )
+        sizes = [known[number] for number in known if number in listed]
+        refuse_images_beyond_limit(sizes, [len(image.content) for image in new])
         return [number for number in known if number not in listed]
 
     async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
@@ -118,39 +117,28 @@ class Images(Files):
 
     async def _streams(self, key: Key, fence: int) -> list[Key]:
         try:
-            numbers = [item.number async for item in self._index(key)]
+            numbers = [item.number for item in await self._index(key)]
         except UnreadableError:
             # Damaged, but its end is known.
             numbers = list(range(1, await self._stream.append(image_index_key(key), [], fence=fence) + 1))
         return [*(image_key(key, number) for number in numbers), image_index_key(key)] if numbers else []
 
     async def _metadata(self, key: Key, number: int) -> AttachedFile | None:
-        with damage_as_unreadable("image", f"{key.id}/{number}"):
+        with damage_as_unreadable(self.kind, f"{key.id}/{number}"):
             items = await self._stream.read(image_key(key, number), 0, 1)
             return attached_file(items[0].event["file"]) if items else None
 
-    def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of an image in parts; none if it does not exist."""
-        return read_file_bytes(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
-
     async def _sizes(self, key: Key) -> dict[int, int]:
-        items = [item async for item in self._index(key)]
+        items = await self._index(key)
         with damage_as_unreadable("images", key.id):
             sizes = {item.number: int(item.event["size"]) for item in items if "freed" not in item.event}
             for item in items:
                 sizes.pop(item.event.get("freed", 0), None)
         return sizes
 
-    async def _index(self, key: Key) -> AsyncGenerator[StreamItem, None]:
-        after = 0
-        while True:
-            with damage_as_unreadable("images", key.id):
-                items = await self._stream.read(image_index_key(key), after)
-            if not items:
-                return
-            for item in items:
-                yield item
-            after = items[-1].number
+    async def _index(self, key: Key) -> list[StreamItem]:
+        with damage_as_unreadable("images", key.id):
+            return await read_whole_stream(self._stream, image_index_key(key))
 
 
 def image_index_key(key: Key) -> Key:
@@ -160,7 +148,7 @@ def image_index_key(key: Key) -> Key:
 
 def image_key(key: Key, number: int) -> Key:
     """Return the key of the stream with one image."""
-    return Key(key.tenant, f"images/{key.id}/{number}")
+    return file_key(key, number, "image")
 
 
 def image_reference(number: int, image: NewImage) -> AttachedFile:
@@ -241,9 +229,8 @@ def check_newest_message_images(input: Mapping[str, object]) -> None:
     newest = messages[-1] if messages else None
     if not isinstance(newest, dict) or newest.get("role") != "user" or not isinstance(newest.get("content"), str):
         field = f"input.messages[{len(messages) - 1}]" if messages else "input.messages"
-        raise InvalidError.of(
-            field, 'images belong to the newest message: send it as {"role": "user", "content": text}'
-        )
+        why = 'images belong to the newest message: send it as {"role": "user", "content": text}'
+        raise InvalidError.of(field, why)
 
 
 def input_with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:
