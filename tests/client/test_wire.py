@@ -18,8 +18,9 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Text, errors
+from ringi.base.clock import retry_after_seconds, utc_now
 from ringi.base.settings import SettingError
-from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_from_reply, retry_after_of_header
+from ringi.client.transport import ERROR_BY_CODE, ApiCall, HttpError, error_from_reply
 from ringi.connect import open
 from ringi.errors import ForbiddenError, InvalidError, LostReplyError, RingiError, UnavailableError, WaitTimeoutError
 from ringi.server.problems import STATUSES, problem_response
@@ -306,7 +307,8 @@ def test_every_error_of_the_verbs_has_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [(None, 0), ("3", 3), ("soon", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("-1", 0)]
+    ("header", "seconds"),
+    [(None, None), ("3", 3), ("soon", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("-1", None)],
 )
-def test_the_time_to_come_back_is_read_from_any_header(header: str | None, seconds: float) -> None:
-    assert retry_after_of_header(header) == seconds
+def test_the_time_to_come_back_is_read_from_any_header(header: str | None, seconds: float | None) -> None:
+    assert retry_after_seconds(header, utc_now()) == seconds

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
 Clock = Callable[[], datetime]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,6 +27,22 @@ def retry_delay_after(delays: Sequence[float], attempts: int) -> float:
         attempts: The number of earlier attempts.
     """
     return delays[min(attempts, len(delays) - 1)]
+
+
+def retry_after_seconds(header: str | None, now: datetime) -> float | None:
+    """Return the seconds of a Retry-After header, which contains a number or a date; None without a valid value.
+
+    Args:
+        header: The header, if the reply has one.
+        now: The present time.
+    """
+    text = (header or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
 
 
 class SharedClock:

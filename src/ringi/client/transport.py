@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ import httpx
 
 from ringi import errors
 from ringi.base.canonical_json import canonical
-from ringi.base.clock import utc_now
+from ringi.base.clock import retry_after_seconds, utc_now
 from ringi.base.settings import SettingError
 from ringi.errors import ConflictError, FieldError, LostReplyError, NotFoundError, RingiError, UnavailableError
 from ringi.inbox import tracing
@@ -283,7 +282,7 @@ def error_from_reply(url: str, call: ApiCall, reply: httpx.Response, body: objec
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
     detail, code, status = str(problem.get("detail", "")), problem.get("code"), reply.status_code
-    retry_after = retry_after_of_header(reply.headers.get("retry-after"))
+    retry_after = retry_after_seconds(reply.headers.get("retry-after"), utc_now()) or 0.0
     if status == 429:
         return UnavailableError(detail or f"{call}: too many calls", retry_after, code="limit")
     if status == 503 or (status in GATEWAY and call.is_repeatable):
@@ -302,18 +301,6 @@ def unreachable_server_error(url: str, why: object, retry_after: float = 0.0) ->
     """Return the error for a server that does not answer now."""
     what = f"{url} is not reachable ({why}): it is safe to try again later"
     return UnavailableError(what, retry_after, code="unreachable")
-
-
-def retry_after_of_header(retry_after: str | None) -> float:
-    """Return the seconds of a Retry-After header, which contains a number or a date."""
-    if not retry_after:
-        return 0.0
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return 0.0
 
 
 class HttpError(RingiError):

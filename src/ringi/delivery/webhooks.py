@@ -10,14 +10,13 @@ import time
 import uuid
 from contextlib import suppress
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import NamedTuple, Self
 
 import httpx
 
 from ringi.base.canonical_json import jsonable
-from ringi.base.clock import Clock
+from ringi.base.clock import Clock, retry_after_seconds
 from ringi.delivery.addresses import NO_ADDRESS, AddressResolver, RefusedAddressError, find_tls_error
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
@@ -165,7 +164,7 @@ class WebhookClient:
         try:
             async with asyncio.timeout(self._timeout):
                 response, reply = await self._post(receiver, id, body)
-            wait = retry_after_seconds(response.headers, self._clock())
+            wait = retry_after_seconds(response.headers.get("retry-after"), self._clock())
             result = DeliveryResult(0.0, response.status_code, webhook_refusal_reason(response), wait, reply=reply)
         except TimeoutError:
             result = DeliveryResult(0.0, error=f"no reply in {self._timeout:g} s")
@@ -233,17 +232,6 @@ def webhook_refusal_reason(response: httpx.Response) -> str | None:
     if response.has_redirect_location:
         return f"{response.status_code}: redirects are not followed; configure the target address"
     return f"{response.status_code} {response.reason_phrase}".strip()
-
-
-def retry_after_seconds(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the seconds of `Retry-After`, given as seconds or as a date; None without a valid value."""
-    text = headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
-    except (ValueError, TypeError):
-        return None
 
 
 def webhook_failure_reason(error: Exception) -> str:
