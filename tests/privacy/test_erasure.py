@@ -26,7 +26,7 @@ from ringi.base.canonical_json import sha256_of_text
 from ringi.connect import open_backend, open_inbox_on_backend
 from ringi.contracts.backend import JobNotDueError
 from ringi.delivery.attempts import AttemptLog, DeliveryTarget
-from ringi.delivery.deliveries import Deliveries, DeliveryTask, WaitingErasures
+from ringi.delivery.deliveries import Deliveries, DeliveryTask, finish_waiting_erasures, upkeep_jobs
 from ringi.delivery.settings import DeliverySettings
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.events import delivery_stream_key
@@ -994,8 +994,8 @@ async def test_an_erasure_that_waited_is_tried_again_after_any_error(
         monkeypatch.setattr(Eraser, "request", fail)
         await inbox.change(review.id, lambda each: each.ended("cancelled", "system", inbox.clock()))
         ended = await inbox.get(review.id)
-        (job,) = WaitingErasures(inbox).of((await backend.store.events(record_id=review.id))[-1], ended)
+        (job,) = upkeep_jobs((await backend.store.events(record_id=review.id))[-1], ended)
         with nullcontext() if raised is None else pytest.raises(raised):
-            await WaitingErasures(inbox).finish(job)
+            await finish_waiting_erasures(inbox, job)
         fails = False
-        await WaitingErasures(inbox).finish(job)
+        await finish_waiting_erasures(inbox, job)

@@ -103,7 +103,7 @@ class EndpointCounts(StrictModel):
 
 
 class AttemptLog:
-    """The attempts of all deliveries, stored in streams."""
+    """The attempts of all deliveries, and the endpoints that replied 410 Gone, stored in streams."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -132,15 +132,8 @@ class AttemptLog:
         items = await read_whole_stream(self._stream, delivery_stream_key(tenant, request_id))
         return [LoggedAttempt.model_validate(item.event) for item in items]
 
-
-class GoneEndpoints:
-    """The endpoints that replied 410 Gone, as long as their address is unchanged."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-
     async def is_off(self, key: Key, address: str) -> bool:
-        """Return whether the latest state of this address is gone."""
+        """Return whether the latest state of an endpoint is gone, as long as its address is unchanged."""
         items = await read_whole_stream(self._stream, key)
         return bool({item.event["address"]: item.event["off"] for item in items}.get(address))
 

@@ -26,7 +26,6 @@ from ringi.delivery.attempts import (
     DeliveryStatus,
     DeliveryTarget,
     EndpointCounts,
-    GoneEndpoints,
     LoggedAttempt,
 )
 from ringi.delivery.mail import Mailer
@@ -38,9 +37,10 @@ from ringi.delivery.webhooks import (
     CONFIGURED,
     GONE,
     DeliveryResult,
-    RequestReceivers,
     WebhookClient,
     delivery_queue_of_receiver,
+    find_receiver,
+    receiver_names,
     receiver_of_queue,
     webhook_body,
 )
@@ -107,9 +107,8 @@ class DeliveryWorker:
 
     def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, client: WebhookClient) -> None:
         self._store, self._clock, self._settings, self._client = backend.store, clock, settings, client
-        self._receivers = RequestReceivers(settings)
         self._mailer = Mailer(settings.mail, settings.timeout) if settings.mail else None
-        self._log, self._endpoint_state = AttemptLog(backend.stream), GoneEndpoints(backend.stream)
+        self._log = AttemptLog(backend.stream)
 
     async def deliver(self, job: Job) -> None:
         """Attempt once, and raise `JobNotDueError` for a retry; a settled delivery is skipped."""
@@ -136,16 +135,16 @@ class DeliveryWorker:
         if request.is_check and request.response:
             # A receiver that knows no checks would run the call.
             return None
-        receiver = self._receivers.named(request, task.endpoint)
+        receiver = find_receiver(self._settings, request, task.endpoint)
         if not receiver:
             return await self._retry_unknown(task, number)
-        if not task.series and await self._endpoint_state.is_off(receiver.state_key, receiver.address):
+        if not task.series and await self._log.is_off(receiver.state_key, receiver.address):
             why = "the endpoint replied 410 Gone; request a redelivery to try it again"
             return await self._log_attempt(task, task.attempt(receiver.host, self._clock(), "disabled", error=why))
         at = self._clock()
         result = await self._client.call(receiver, task.event, webhook_body(task.type, task.happened_at, request))
         if result.is_delivered or result.code == GONE:
-            await self._endpoint_state.set_off(receiver.state_key, receiver.address, off=result.code == GONE)
+            await self._log.set_off(receiver.state_key, receiver.address, off=result.code == GONE)
         await self._record(task, receiver.host, at, result, number, receiver.max_tries)
 
     async def _mail(self, task: DeliveryTask, request: Request, number: int) -> None:
@@ -289,57 +288,40 @@ RETRY_SECONDS = 600.0
 """Seconds until the job tries again, such as for a request on legal hold."""
 
 
-class WaitingErasures:
-    """Creates a job when a review ends that erasures wait for: the process that ended it may have been killed."""
-
-    def __init__(self, inbox: StoreInbox) -> None:
-        self._inbox = inbox
-
-    def of(self, event: Event, request: Request) -> Iterator[Job]:
-        """Return the job for an ended review that erasures wait for."""
-        if event.type in FINAL_EVENTS and request.waiting_erasures:
-            yield job_of_request(ERASE, request)
-
-    async def finish(self, job: Job) -> None:
-        """Finish the erasures, or raise `JobNotDueError` if one cannot be done now."""
-        try:
-            await self._inbox.for_tenant(job.payload["tenant"]).finish_erasures(job.payload["request"])
-        except NotFoundError:
-            return
-        except ConflictError as error:
-            raise JobNotDueError(RETRY_SECONDS) from error
-
-
 REMIND = "remind"
 
 
-class Reminders:
-    """Creates a reminder's job when a request is asked, and does it when it is due."""
-
-    def __init__(self, inbox: StoreInbox, before: float) -> None:
-        self._inbox, self._before = inbox, before
-
-    def of(self, event: Event, request: Request) -> Iterator[Job]:
-        """Return the job for a request with a due time."""
-        if event.type == "request.created" and request.due_at and not request.is_final:
-            yield job_of_request(REMIND, request)
-
-    async def remind(self, job: Job) -> None:
-        """Record a reminder, or raise `JobNotDueError` until it is due; skip ended or reminded requests."""
-        inbox = self._inbox.for_tenant(job.payload["tenant"])
-        try:
-            request = await inbox.get(job.payload["request"])
-        except NotFoundError:
-            return
-        if request.due_at and not request.is_final and not request.reminded_at:
-            refuse_early(reminder_time(request.created_at, request.due_at, self._before), inbox.clock())
-            await inbox.remind(request.id)
+def upkeep_jobs(event: Event, request: Request) -> Iterator[Job]:
+    """Yield the jobs for the reminder of a request with a due time, and for erasures that wait for an ended review."""
+    kinds = [REMIND] if event.type == "request.created" and request.due_at and not request.is_final else []
+    # The process that ended the review may have been killed before the erasures.
+    kinds += [ERASE] if event.type in FINAL_EVENTS and request.waiting_erasures else []
+    for kind in kinds:
+        key = f"{kind}:{request.tenant}/{request.id}"
+        payload = {"tenant": request.tenant, "request": request.id}
+        yield Job(key=key, kind=kind, partition_key=key, payload=payload)
 
 
-def job_of_request(kind: str, request: Request) -> Job:
-    """Return the job of a kind for a request; there is at most one."""
-    key = f"{kind}:{request.tenant}/{request.id}"
-    return Job(key=key, kind=kind, partition_key=key, payload={"tenant": request.tenant, "request": request.id})
+async def finish_waiting_erasures(inbox: StoreInbox, job: Job) -> None:
+    """Finish the erasures, or raise `JobNotDueError` if one cannot be done now."""
+    try:
+        await inbox.for_tenant(job.payload["tenant"]).finish_erasures(job.payload["request"])
+    except NotFoundError:
+        return
+    except ConflictError as error:
+        raise JobNotDueError(RETRY_SECONDS) from error
+
+
+async def remind(inbox: StoreInbox, before: float, job: Job) -> None:
+    """Record a reminder, or raise `JobNotDueError` until it is due; skip ended or reminded requests."""
+    inbox = inbox.for_tenant(job.payload["tenant"])
+    try:
+        request = await inbox.get(job.payload["request"])
+    except NotFoundError:
+        return
+    if request.due_at and not request.is_final and not request.reminded_at:
+        refuse_early(reminder_time(request.created_at, request.due_at, before), inbox.clock())
+        await inbox.remind(request.id)
 
 
 def reminder_time(asked: datetime, due: datetime, before: float) -> datetime:
@@ -360,10 +342,7 @@ class Deliveries:
 
     def __init__(self, backend: Backend, inbox: StoreInbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self._feed, self.settings = backend, inbox.clock, inbox.feed, settings
-        self._inbox = inbox
-        self._receivers, self._log = RequestReceivers(settings), AttemptLog(backend.stream)
-        self._reminders = Reminders(inbox, settings.remind_before)
-        self._erasures = WaitingErasures(inbox)
+        self._inbox, self._log = inbox, AttemptLog(backend.stream)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
@@ -374,7 +353,8 @@ class Deliveries:
         try:
             async with WebhookClient(self.settings, self._clock) as client:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
-                own = {REMIND: self._reminders.remind, ERASE: self._erasures.finish}
+                reminder = partial(remind, self._inbox, self.settings.remind_before)
+                own = {REMIND: reminder, ERASE: partial(finish_waiting_erasures, self._inbox)}
                 handle = lambda job: own.get(job.kind, deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((*own,), (ASKED,)) if is_empty else ((CONFIGURED, *own), (ASKED, ASKED_SIGNED))
@@ -431,9 +411,9 @@ class Deliveries:
         return Delivery.of([*attempts, queued])
 
     async def _jobs_of(self, event: Event, request: Request) -> AsyncIterator[Job]:
-        for job in (*self._reminders.of(event, request), *self._erasures.of(event, request)):
+        for job in upkeep_jobs(event, request):
             yield job
-        names = self._receivers.names(event.type, request)
+        names = receiver_names(self.settings, event.type, request)
         for name in (*names, *[mailbox.id for mailbox in await self._mailboxes(event.type, request)]):
             task = DeliveryTask(
                 tenant=event.tenant,

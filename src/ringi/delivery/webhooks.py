@@ -66,31 +66,26 @@ class WebhookReceiver(NamedTuple):
         return sha256(self.url.encode()).hexdigest()
 
 
-class RequestReceivers:
-    """The receivers of a request's events."""
+def receiver_names(settings: DeliverySettings, type: str, request: Request) -> list[str]:
+    """Return the names of the receivers of a request's event."""
+    names = [endpoint.name for endpoint in settings.endpoints if type in endpoint.events]
+    if type in WEBHOOK_EVENTS:
+        names += [f"{ASK_PREFIX}{number}" for number in range(len(request.webhooks))]
+    return [name for name in names if find_receiver(settings, request, name)]
 
-    def __init__(self, settings: DeliverySettings) -> None:
-        self._settings = settings
 
-    def names(self, type: str, request: Request) -> list[str]:
-        """Return the names of the receivers of this event."""
-        names = [endpoint.name for endpoint in self._settings.endpoints if type in endpoint.events]
-        if type in WEBHOOK_EVENTS:
-            names += [f"{ASK_PREFIX}{number}" for number in range(len(request.webhooks))]
-        return [name for name in names if self.named(request, name)]
-
-    def named(self, request: Request, name: str) -> WebhookReceiver | None:
-        """Return the receiver with this name; None if it was removed from the configuration."""
-        if webhook := asked_webhook(request, name):
-            secrets = self._settings.secrets_of(webhook.secret_ref, request.tenant)
-            if secrets is None:
-                return None
-            key = Key(request.tenant, f"off/{request.id}/{name}")
-            return WebhookReceiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
-        for each in self._settings.endpoints:
-            if name == each.name and each.url and each.receives_from(request.tenant):
-                return receiver_of_endpoint(each, each.url)
-        return None
+def find_receiver(settings: DeliverySettings, request: Request, name: str) -> WebhookReceiver | None:
+    """Return the receiver with this name; None if it was removed from the configuration."""
+    if webhook := asked_webhook(request, name):
+        secrets = settings.secrets_of(webhook.secret_ref, request.tenant)
+        if secrets is None:
+            return None
+        key = Key(request.tenant, f"off/{request.id}/{name}")
+        return WebhookReceiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, key)
+    for each in settings.endpoints:
+        if name == each.name and each.url and each.receives_from(request.tenant):
+            return receiver_of_endpoint(each, each.url)
+    return None
 
 
 def receiver_of_endpoint(endpoint: Endpoint, url: str) -> WebhookReceiver:
@@ -175,9 +170,8 @@ class WebhookClient:
             is_unknown_host = isinstance(failure, socket.gaierror) and failure.errno in NAME_NOT_FOUND
             # A retry must not reveal to an agent that a name is not in the server's own network.
             is_final = is_unknown_host and receiver.name.startswith(ASK_PREFIX)
-            result = DeliveryResult(
-                0.0, error=NO_ADDRESS if is_unknown_host else webhook_failure_reason(failure), is_final=is_final
-            )
+            error = NO_ADDRESS if is_unknown_host else webhook_failure_reason(failure)
+            result = DeliveryResult(0.0, error=error, is_final=is_final)
         return result._replace(seconds=round(time.monotonic() - began, 3))
 
     async def test(self, endpoint: Endpoint, url: str) -> DeliveryResult:
