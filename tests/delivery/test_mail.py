@@ -21,8 +21,7 @@ from tests.servers import free_port
 
 from ringi.base.clock import utc_now
 from ringi.base.settings import SettingError, Settings
-from ringi.delivery.mail_settings import Mailbox, MailSettings
-from ringi.delivery.settings import DeliverySettings
+from ringi.delivery.settings import DeliverySettings, Mailbox, MailSettings
 from ringi.domain.voting import Decider, Person
 
 ANN = Mailbox(name="ann", address="ann@example.com", language="ja")

@@ -9,7 +9,7 @@ from tests.domain.test_display import BLOCKS
 
 import ringi
 from ringi.delivery.mail import compose_mail
-from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.delivery.settings import Mailbox, MailSettings
 from ringi.domain import Code, Diff, Link, Table
 from ringi.domain.display import Block
 

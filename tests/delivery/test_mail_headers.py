@@ -19,7 +19,7 @@ from tests.servers import free_port
 
 from ringi.base.settings import SettingError, Settings
 from ringi.delivery.mail import compose_mail, mail_line_of_text
-from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.delivery.settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 

@@ -14,7 +14,7 @@ from tests.server.world import until
 
 from ringi.base.texts import LANGUAGES, Language
 from ringi.delivery.mail import TEXTS, compose_mail
-from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.delivery.settings import Mailbox, MailSettings
 from ringi.domain import display
 from ringi.domain.ask import Action, Ask
 from ringi.domain.events import MAIL_EVENTS

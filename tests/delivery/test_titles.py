@@ -9,7 +9,7 @@ import pytest
 
 from ringi.base.texts import Language, Sentence, sentences_text
 from ringi.delivery.mail import compose_mail
-from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.delivery.settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask, Wording
 from ringi.domain.request import Request
 

@@ -29,8 +29,7 @@ from ringi.delivery.attempts import (
     LoggedAttempt,
 )
 from ringi.delivery.mail import Mailer
-from ringi.delivery.mail_settings import MAIL, Mailbox
-from ringi.delivery.settings import DeliverySettings
+from ringi.delivery.settings import MAIL, DeliverySettings, Mailbox
 from ringi.delivery.webhooks import (
     ASKED,
     ASKED_SIGNED,

@@ -20,7 +20,7 @@ import httpx
 from ringi.base.alphabets import mixed_words, with_code_points
 from ringi.base.texts import LANGUAGES, translate_sentences
 from ringi.delivery.addresses import find_tls_error
-from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
+from ringi.delivery.settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.display import Block, Code, Diff, Link, Table, display_block_summary
 from ringi.domain.request import Request
@@ -137,10 +137,8 @@ def compose_mail(settings: MailSettings, mailbox: Mailbox, id: str, type: str, r
     message["From"], message["To"], message["Date"] = settings.sender, mailbox.address, formatdate()
     message["Message-ID"] = f"<{id}.{mailbox.id}@ringi>"
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(
-        "\n".join([texts[type], "", title, *lines, "", *([blocks, ""] if blocks else []), f"{texts['open']}: {link}"])
-        + f"\n\n{texts['safe']}\n"
-    )
+    head = [texts[type], "", title, *lines, "", *([blocks, ""] if blocks else [])]
+    message.set_content("\n".join([*head, f"{texts['open']}: {link}", "", texts["safe"], ""]))
     rows = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
     rows += f"<pre>{html.escape(blocks)}</pre>" if blocks else ""
     message.add_alternative(
@@ -186,9 +184,8 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case Table(columns=columns, rows=rows):
             for row in (columns, *rows):
-                yield " | ".join(
-                    cut_with_ellipsis(mail_line_of_text("" if cell is None else str(cell)), MOST_CELL) for cell in row
-                )
+                cells = (mail_line_of_text("" if cell is None else str(cell)) for cell in row)
+                yield " | ".join(cut_with_ellipsis(cell, MOST_CELL) for cell in cells)
         case Code(text=text):
             yield from map(_plain, text.splitlines())
         case Diff(before=before, after=after):

@@ -18,8 +18,7 @@ import httpx
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import Clock, retry_after_seconds
 from ringi.delivery.addresses import NO_ADDRESS, AddressResolver, RefusedAddressError, find_tls_error
-from ringi.delivery.mail_settings import MAIL
-from ringi.delivery.settings import DeliverySettings, Endpoint
+from ringi.delivery.settings import MAIL, DeliverySettings, Endpoint
 from ringi.delivery.signing import signature_headers
 from ringi.domain.events import WEBHOOK_EVENTS, Webhook, displayable_host
 from ringi.domain.record import Key
