@@ -19,7 +19,6 @@ from ag_ui.core import (
 from fastapi import FastAPI
 from pydantic import Field
 from starlette.requests import Request as HttpRequest
-from starlette.types import Scope
 
 from ringi.base.model import StrictModel
 from ringi.base.validation import Name
@@ -44,7 +43,6 @@ from ringi.server.problems import http_status_of_error
 from ringi.server.serialize import plain_json_bytes
 from ringi.server.sse.chat_parts import ChatMessageBuilder
 from ringi.server.sse.conversation import (
-    STREAM_CONTEXT,
     Conversations,
     StreamAfterAction,
     agent_accepts_messages,
@@ -63,7 +61,7 @@ from ringi.server.sse.run_output import (
     readable_requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, StreamOpening, Streams, encode_sse
+from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamConnection, Streams, encode_sse
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
@@ -117,15 +115,10 @@ class AguiRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        stream = EventStream(self._auth, self._streams, self._open, heartbeat=COMMENT)
-        api.router.routes += [
-            StrictPlainRoute("/agui/{agent}", StreamAfterAction(self._turn, stream), methods=["POST"]),
-            StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
-        ]
-
-    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
-        context: AguiContext = scope[STREAM_CONTEXT]
-        return StreamOpening(lambda connection: self._feed(connection, context))
+        stream = EventStream(self._auth, self._streams, heartbeat=COMMENT)
+        for path, action in (("/agui/{agent}", self._turn), ("/agui/{agent}/connect", self._connect)):
+            endpoint = StreamAfterAction(action, self._feed, stream)
+            api.router.routes.append(StrictPlainRoute(path, endpoint, methods=["POST"]))
 
     async def _connect(self, http: HttpRequest) -> AguiContext:
         turn, agent, context = await self._read(http)

@@ -50,7 +50,7 @@ from ringi.server.auth.permissions import (
 from ringi.server.components import ServerComponents
 from ringi.server.refusals import RefusalError
 from ringi.server.routes.chat import may_answer_request
-from ringi.server.sse.run_output import ImageLocation, messages_of_runs, newest_runs_before_item
+from ringi.server.sse.run_output import ImageLocation, RunHistory, messages_of_runs, newest_runs_before_item
 
 PAGE: dict[str, Any] = {"limit": 200, "max_bytes": MAX_PAGE_BYTES}
 MAX_REPLY = 4 * MAX_PAGE_BYTES
@@ -106,14 +106,14 @@ class CallerAccess:
         self, components: ServerComponents, auth: Authenticator, served: ServedRequests, http: HttpRequest
     ) -> None:
         verified: VerifiedToken = auth.verified_token(http.scope)
-        self._components, self._served, self.caller = components, served, verified.principal
+        self.components, self._served, self.caller = components, served, verified.principal
         self._base = server_base_path(http.scope)
         # A page session or a proxied person has no individual token to distinguish.
         self._token = verified.metadata.mark if verified.metadata else verified.principal.actor
 
     async def available_agents(self) -> dict[str, AgentDescription]:
         """Return the agents that people and programs may start, including those of workers, by name."""
-        return await self._components.runner.available_agents() if self._components.runner else {}
+        return await self.components.runner.available_agents() if self.components.runner else {}
 
     async def graph(self, name_or_id: str) -> str:
         """Return the name of an assistant from its name or id, or raise `NotFoundError`."""
@@ -131,7 +131,7 @@ class CallerAccess:
     async def look(self, id: str) -> ThreadTarget:
         """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST_PREFIX):
-            request = await inbox_for(self._components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
+            request = await inbox_for(self.components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
             is_waiting = not request.is_final and is_request_served_to(self.caller, request)
             return ThreadTarget(id, None, request, request if is_waiting else None)
         thread = await self._thread(id)
@@ -174,11 +174,15 @@ class CallerAccess:
         """Return the location of the thread's images."""
         return ImageLocation(self._base, thread.id)
 
+    async def newest_runs(self, thread: Thread) -> list[RunHistory]:
+        """Return the newest runs of a thread, oldest first."""
+        size = self.components.settings.max_list
+        return (await newest_runs_before_item(self.components.backend.stream, thread.key, size, None))[0]
+
     async def values(self, thread: Thread) -> JsonObject:
         """Return the visible state of an agent, with the messages of the thread."""
-        stream, size = self._components.backend.stream, self._components.settings.max_list
-        runs, _ = await newest_runs_before_item(stream, thread.key, size, None)
-        messages = [langchain_message(message) for message in messages_of_runs(runs, self.image_location(thread))]
+        runs, location = await self.newest_runs(thread), self.image_location(thread)
+        messages = [langchain_message(message) for message in messages_of_runs(runs, location)]
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
     async def answer(
@@ -188,7 +192,7 @@ class CallerAccess:
         require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)
         answer = Answer.parse({**answer_from_langgraph(request, resume), "digest": digest})
-        inbox = inbox_for(self._components.inbox, self.caller, require_answerable)
+        inbox = inbox_for(self.components.inbox, self.caller, require_answerable)
         return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.decider, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
@@ -197,7 +201,7 @@ class CallerAccess:
         request, digest = await self._served_request(id, None)
         thread, can_reject = await self._thread(id), "reject" in request.allowed
         check = require_answerable if can_reject else require_cancellable
-        inbox = inbox_for(self._components.inbox, self.caller, check)
+        inbox = inbox_for(self.components.inbox, self.caller, check)
         if not can_reject:
             return thread, await inbox.cancel(request.id, RESOLVED, by=self.caller.actor)
         answer = Answer(decision="reject", digest=digest, message=RESOLVED)
@@ -205,7 +209,7 @@ class CallerAccess:
 
     async def _served_request(self, id: str, checkpoint: JsonObject | None) -> tuple[Request, str]:
         """Return the request of an answer, and the digest with which it was served."""
-        inbox = inbox_for(self._components.inbox, self.caller)
+        inbox = inbox_for(self.components.inbox, self.caller)
         if id.startswith(REQUEST_PREFIX):
             # Such an id always refers to the same content.
             request = await inbox.get(id.removeprefix(REQUEST_PREFIX))
@@ -221,7 +225,7 @@ class CallerAccess:
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST_PREFIX):
             return None
-        thread = await self._components.backend.store.get(Thread, self.caller.tenant, id)
+        thread = await self.components.backend.store.get(Thread, self.caller.tenant, id)
         return require_readable_thread(self.caller, thread)
 
     async def _requests(self, search: ThreadSearch, end: int) -> FoundThreads:
@@ -231,7 +235,7 @@ class CallerAccess:
         found, scanned = FoundThreads(), 0
         conditions = {"tenant": self.caller.tenant, "statuses": pending[search.status], **PAGE}
         query = visible_query(self.caller).model_copy(update=conditions)
-        async for page in record_pages(self._components.backend.store, Request, query):
+        async for page in record_pages(self.components.backend.store, Request, query):
             served = [each for each in page if is_request_served_to(self.caller, each)]
             found.add(
                 ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)
@@ -243,7 +247,7 @@ class CallerAccess:
         return found
 
     async def _threads(self, search: ThreadSearch, graph: str | None, end: int) -> FoundThreads:
-        found, scanned, store = FoundThreads(), 0, self._components.backend.store
+        found, scanned, store = FoundThreads(), 0, self.components.backend.store
         graphs = {graph} if graph else set(await self.available_agents())
         statuses = STATUSES_OF[search.status] if search.status else ()
         query = Query(tenant=self.caller.tenant, statuses=statuses, **PAGE)
@@ -260,9 +264,9 @@ class CallerAccess:
     async def _waiting(self, thread: Thread) -> Request | None:
         """Return the oldest request of a thread that is shown to the caller: tools answer one at a time."""
         # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
-        if not thread.is_live or self._components.runner is None:
+        if not thread.is_live or self.components.runner is None:
             return None
-        pending = await self._components.runner.pending(thread)
+        pending = await self.components.runner.pending(thread)
         asked = [each for each in pending if is_request_served_to(self.caller, each)]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
 

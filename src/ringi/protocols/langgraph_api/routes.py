@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from ringi.base.canonical_json import JsonObject, jsonable
 from ringi.domain.ask import parse_body
@@ -31,7 +31,7 @@ from ringi.protocols.langgraph_api.views import (
     list_assistants,
 )
 from ringi.runs.announcements import AgentDescription
-from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.calls import StrictPlainRoute, json_body, json_response
 from ringi.server.components import ServerComponents
@@ -40,8 +40,13 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_user_message
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.serialize import plain_json_bytes
-from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, agent_accepts_messages, user_text_as_run_input
-from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamOpening, Streams
+from ringi.server.sse.conversation import (
+    Conversations,
+    StreamAfterAction,
+    agent_accepts_messages,
+    user_text_as_run_input,
+)
+from ringi.server.sse.sse import COMMENT, EventStream, LongPoll, StreamHeaders, Streams
 
 PREFIX = "/langgraph"
 KEY = "x-api-key"
@@ -69,8 +74,8 @@ class LangGraphRoutes:
         add(f"{PREFIX}/threads/{{id}}/history", self.history, methods=["POST"])
         add(f"{PREFIX}/threads/{{id}}/runs", self.run, methods=["POST"])
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
-        stream = EventStream(self._auth, self._streams, self._open, hint=bytes, heartbeat=COMMENT)
-        run = RunStream(self._begin_run, stream)
+        stream = EventStream(self._auth, self._streams, hint=bytes, heartbeat=COMMENT)
+        run = RunStream(self._begin_run, send_langgraph_run, stream)
         api.router.routes.append(StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"]))
 
     async def info(self, http: HttpRequest) -> HttpResponse:
@@ -182,10 +187,6 @@ class LangGraphRoutes:
         poll = LongPoll(self._auth, self._streams, api_key_as_bearer(http.scope))
         return await self._conversations.begin(poll, thread, id, graph, run_input, images)
 
-    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
-        about = self._components.backend, scope[STREAM_CONTEXT], self._components.settings.max_list
-        return StreamOpening(lambda connection: send_langgraph_run(connection, *about))
-
     def _access(self, http: HttpRequest) -> CallerAccess:
         return CallerAccess(self._components, self._auth, self._served, HttpRequest(api_key_as_bearer(http.scope)))
 
@@ -195,24 +196,15 @@ class LangGraphRoutes:
         return body
 
 
-class RunStream:
+class RunStream(StreamAfterAction):
     """An ASGI endpoint that starts or answers a run, sends its location, and streams it."""
-
-    def __init__(self, begin: Callable[[HttpRequest], Awaitable[StartedRun]], stream: ASGIApp) -> None:
-        self._begin, self._stream = begin, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream the run that the call has started."""
-        scope = api_key_as_bearer(scope)
-        scope[STREAM_CONTEXT] = started = await self._begin(HttpRequest(scope, receive))
+        await super().__call__(api_key_as_bearer(scope), receive, send)
 
-        async def send_with_location(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                place = (b"content-location", run_location_header(started).encode())
-                message = {**message, "headers": [*message["headers"], place]}
-            await send(message)
-
-        await self._stream(scope, receive, send_with_location)
+    def _headers(self, context: StartedRun) -> StreamHeaders:
+        return [(b"content-location", run_location_header(context).encode())]
 
 
 def api_key_as_bearer(scope: Scope) -> Scope:

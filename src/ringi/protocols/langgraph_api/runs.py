@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from ringi.connect import Backend
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.protocols.langgraph_api.access import CallerAccess
@@ -19,7 +18,6 @@ from ringi.server.sse.run_output import (
     interrupt_that_asks,
     messages_of_runs,
     newest_pause_that_asks,
-    newest_runs_before_item,
     readable_requests_by_id,
     run_output,
 )
@@ -47,9 +45,7 @@ def encode_langgraph_event(name: str, data: object) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + plain_json_bytes(data) + b"\n\n"
 
 
-async def send_langgraph_run(
-    connection: StreamConnection, backend: Backend, started: StartedRun, max_runs: int
-) -> None:
+async def send_langgraph_run(connection: StreamConnection, started: StartedRun) -> None:
     """Send all remaining events."""
     await connection.write(encode_langgraph_event("metadata", {"run_id": started.run_id, "attempt": 1}))
     if started.thread is None:
@@ -61,7 +57,7 @@ async def send_langgraph_run(
             node = {"langgraph_node": started.thread.agent}
             event = {"event": "on_chain_start", "name": started.thread.agent, "run_id": started.run_id, "data": {}}
             await connection.write(encode_langgraph_event("events", {**event, "metadata": node}))
-        async for chunk in LangGraphRunSender(backend, started, started.thread, max_runs).chunks(connection):
+        async for chunk in LangGraphRunSender(started, started.thread).chunks(connection):
             await connection.write(chunk)
     connection.goodbye = b""
     connection.end()
@@ -70,14 +66,14 @@ async def send_langgraph_run(
 class LangGraphRunSender:
     """One run, as streamed to one reader."""
 
-    def __init__(self, backend: Backend, started: StartedRun, thread: Thread, max_runs: int) -> None:
-        self._backend, self._started, self._thread, self._max_runs = backend, started, thread, max_runs
+    def __init__(self, started: StartedRun, thread: Thread) -> None:
+        self._started, self._thread, self._backend = started, thread, started.access.components.backend
         self._transcript, self._state = MessageTranscript(), dict(thread.values)
         self._place_of_images = started.access.image_location(thread)
 
     async def chunks(self, connection: StreamConnection) -> AsyncIterator[bytes]:
         """Yield the chunks of the stream."""
-        runs, _ = await newest_runs_before_item(self._backend.stream, self._thread.key, self._max_runs, None)
+        runs = await self._started.access.newest_runs(self._thread)
         # The run itself is sent from its first event.
         earlier = [run for run in runs if run.id != self._thread.run_id]
         own = [message for run in runs if run.id == self._thread.run_id for message in run.user_messages]

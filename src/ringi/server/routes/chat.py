@@ -34,13 +34,7 @@ from ringi.server.refusals import RefusalError
 from ringi.server.routes.requests import Limit
 from ringi.server.schemas import Chat, ChatRun, ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, ChatMessageBuilder, Sdk, encode_parts
-from ringi.server.sse.conversation import (
-    STREAM_CONTEXT,
-    Conversations,
-    StreamAfterAction,
-    choose_chat_agent,
-    user_text_as_run_input,
-)
+from ringi.server.sse.conversation import Conversations, StreamAfterAction, choose_chat_agent, user_text_as_run_input
 from ringi.server.sse.run_output import (
     RunHistory,
     interrupts_of_pause,
@@ -49,7 +43,7 @@ from ringi.server.sse.run_output import (
     readable_requests_by_id,
     run_output,
 )
-from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, StreamOpening, Streams
+from ringi.server.sse.sse import COMMENT, HEADERS, EventStream, LongPoll, StreamConnection, Streams
 
 FORMAT = frozenset({"hold", "sdk"})
 """The parameters that select the format of the stream."""
@@ -110,16 +104,12 @@ class ChatRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM, heartbeat=COMMENT)
-        turn, follow = (StreamAfterAction(action, stream) for action in (self._turn, self._follow))
+        stream = EventStream(self._auth, self._streams, headers=MESSAGE_STREAM, heartbeat=COMMENT)
+        turn, follow = (StreamAfterAction(action, self._feed, stream) for action in (self._turn, self._follow))
         api.router.routes += [
             StrictPlainRoute("/v1/chat", turn, methods=["POST"], allowed={"agent", *FORMAT}),
             StrictPlainRoute("/v1/chat/{id}/stream", follow, methods=["GET"], allowed=FORMAT),
         ]
-
-    async def _open(self, scope: Scope, caller: Principal) -> StreamOpening:
-        context: ChatContext = scope[STREAM_CONTEXT]
-        return StreamOpening(lambda connection: self._feed(connection, context))
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
         caller, format = self._auth.caller(http.scope), stream_format(http.scope)

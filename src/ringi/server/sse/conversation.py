@@ -26,14 +26,16 @@ from ringi.server.auth.permissions import inbox_for, require_answerable, require
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import stored_image
-from ringi.server.sse.sse import LongPoll
+from ringi.server.sse.sse import OPENING, LongPoll, StreamConnection, StreamHeaders, StreamOpening
 
 BUSY_WAIT_SECONDS = 5.0
 """Seconds for which a user message waits for a run that answers no user message."""
 CHAT = "chat"
 """The default agent for callers who name none, if several accept messages."""
-STREAM_CONTEXT = "ringi.talk"
-"""Scope key of the thread or run found or started before the stream."""
+
+
+Begin = Callable[[HttpRequest], Awaitable[Any]]
+"""Performs the action of a call, and returns what its stream needs to know; None if there is nothing to stream."""
 
 
 class Conversations:
@@ -113,14 +115,19 @@ class Conversations:
 class StreamAfterAction:
     """An ASGI endpoint that first performs the action of the call, and then streams."""
 
-    def __init__(self, begin: Callable[[HttpRequest], Awaitable[object]], stream: ASGIApp) -> None:
-        self._begin, self._stream = begin, stream
+    def __init__(self, begin: Begin, feed: Callable[[StreamConnection, Any], Awaitable[None]], stream: ASGIApp) -> None:
+        self._begin, self._feed, self._stream = begin, feed, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream, or reply 204 if there is nothing to stream."""
-        scope[STREAM_CONTEXT] = await self._begin(HttpRequest(scope, receive))
-        reply = self._stream if scope[STREAM_CONTEXT] else HttpResponse(status_code=204)
+        context = await self._begin(HttpRequest(scope, receive))
+        headers = self._headers(context)
+        scope[OPENING] = StreamOpening(lambda connection: self._feed(connection, context), headers=headers)
+        reply = self._stream if context else HttpResponse(status_code=204)
         await reply(scope, receive, send)
+
+    def _headers(self, context: Any) -> StreamHeaders:
+        return ()
 
 
 def user_text_as_run_input(text: str, id: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import coroutine
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,13 +29,16 @@ from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-HEADERS = [
+StreamHeaders = Sequence[tuple[bytes, bytes]]
+HEADERS: StreamHeaders = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),
 ]
 RETRY_MILLISECONDS = (500, 3_000)
 """The range of reconnect delays: with a single delay, all readers of a lost server would return at once."""
+OPENING = "ringi.talk"
+"""Scope key of a prepared stream."""
 POSITION_PARAMETERS = frozenset({"after"})
 """The parameter that contains the client's position."""
 HEARTBEAT = b"event: heartbeat\ndata: {}\n\n"
@@ -66,38 +70,29 @@ def last_event_id(scope: Scope) -> str | None:
     return Headers(scope=scope).get("last-event-id") or QueryParams(scope["query_string"]).get("after") or None
 
 
+@dataclass(slots=True, eq=False)
 class StreamConnection:
     """One streaming client. Chunks are whole events, so they may come from several sources."""
 
-    __slots__ = (
-        "_flushing",
-        "_limit",
-        "_pending",
-        "_send",
-        "_size",
-        "_task",
-        "caller",
-        "goodbye",
-        "heartbeat",
-        "is_over",
-        "skip",
-        "token",
-        "turns",
-    )
+    _send: Send
+    token: VerifiedToken
+    _limit: int
+    turns: asyncio.Semaphore
+    skip: set[str] = field(default_factory=set)
+    """Positions that were sent from the store and will come again from the feed."""
+    is_over: bool = False
+    heartbeat: bytes = HEARTBEAT
+    goodbye: bytes = CLOSING
+    """The last chunk that a reader receives when the server ends the stream."""
+    _pending: list[bytes] = field(default_factory=list)
+    _size: int = 0
+    _flushing: asyncio.Task[None] | None = None
+    _task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
 
-    def __init__(self, send: Send, token: VerifiedToken, limit: int, turns: asyncio.Semaphore) -> None:
-        self.caller, self.token, self.turns = token.principal, token, turns
-        self.skip: set[str] = set()
-        """Positions that were sent from the store and will come again from the feed."""
-        self.is_over = False
-        self.heartbeat = HEARTBEAT
-        self.goodbye = CLOSING
-        """The last chunk that a reader receives when the server ends the stream."""
-        self._send, self._limit = send, limit
-        self._pending: list[bytes] = []
-        self._size = 0
-        self._flushing: asyncio.Task[None] | None = None
-        self._task = asyncio.current_task()
+    @property
+    def caller(self) -> Principal:
+        """The reader."""
+        return self.token.principal
 
     def push(self, chunk: bytes) -> None:
         """Queue a chunk in order; a slow reader is disconnected and resumes later."""
@@ -367,18 +362,25 @@ class StreamOpening(NamedTuple):
     begins_after: str | None = None
     """The position of a stream that was opened without one: read before the headers are sent, so that nothing that is
     committed after a client has seen the stream open is missed."""
+    headers: StreamHeaders = ()
 
     @property
-    def position(self) -> tuple[Sequence[tuple[bytes, bytes]], bytes]:
-        """The position as headers and as a heartbeat: a script in a browser does not learn of an event without data."""
+    def position(self) -> tuple[StreamHeaders, bytes]:
+        """The headers, and the position as a heartbeat: a browser's script does not learn of an event without data."""
         if self.begins_after is None:
-            return [], b""
+            return self.headers, b""
         id = self.begins_after or BEGINNING
-        return [(b"last-event-id", id.encode())], encode_sse(b"{}", id=id, name="heartbeat")
+        return [*self.headers, (b"last-event-id", id.encode())], encode_sse(b"{}", id=id, name="heartbeat")
 
 
 StreamOpener = Callable[[Scope, Principal], Awaitable[StreamOpening]]
 """Returns the stream of a call; raises the error that refuses the call."""
+
+
+async def opening_in_scope(scope: Scope, caller: Principal) -> StreamOpening:
+    """Return the stream that was prepared before the call reached its endpoint."""
+    opening: StreamOpening = scope[OPENING]
+    return opening
 
 
 class EventStream:
@@ -388,8 +390,8 @@ class EventStream:
         self,
         auth: Authenticator,
         streams: Streams,
-        opener: StreamOpener,
-        headers: Sequence[tuple[bytes, bytes]] = HEADERS,
+        opener: StreamOpener = opening_in_scope,
+        headers: StreamHeaders = HEADERS,
         *,
         hint: Callable[[], bytes] = sse_reconnect_delay,
         heartbeat: bytes = HEARTBEAT,
@@ -403,7 +405,10 @@ class EventStream:
         token = self._auth.verified_token(scope)
         with self._streams.slot(token.principal):
             async with self._turns:
-                opening = await self._open_stream(scope, token.principal)
+                try:
+                    opening = await self._opener(scope, token.principal)
+                except InvalidError as error:
+                    raise MalformedError(f"{error}: send the id of an event of this stream, or none") from error
         self._auth.refuse_revoked(token)  # Meanwhile: open connections have been ended, but not this one yet.
         connection = self._streams.connection(scope[SEND], token, self._turns)
         connection.heartbeat = self._heartbeat
@@ -418,16 +423,10 @@ class EventStream:
             await connection.wait_closed(receive)
         finally:
             connection.is_over = True
-            if feeding is not None:
+            if feeding:
                 feeding.cancel()
             opening.leave(connection)
             self._streams.release(connection)
-
-    async def _open_stream(self, scope: Scope, caller: Principal) -> StreamOpening:
-        try:
-            return await self._opener(scope, caller)
-        except InvalidError as error:
-            raise MalformedError(f"{error}: send the id of an event of this stream, or none") from error
 
 
 async def feed_stream_connection(connection: StreamConnection, feed: Feeder, hint: bytes) -> None:
