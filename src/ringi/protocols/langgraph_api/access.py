@@ -99,6 +99,10 @@ class FoundThreads(list[ThreadTarget]):
             self.append(each)
 
 
+class ServedRequests(Bounded[tuple[str, str, str], tuple[str, str]]):
+    """The id and the digest of the last request that this process served to a token of a tenant on a thread."""
+
+
 class CallerAccess:
     """Threads and requests as visible to one caller."""
 
@@ -125,17 +129,20 @@ class CallerAccess:
     async def find(self, id: str) -> ThreadTarget:
         """Return the target of a thread id, and record the served request; raises `NotFoundError`."""
         found = await self.look(id)
-        self._served.record(self.caller.tenant, self._token, id, found.waiting)
+        self._record_served(found)
         return found
 
     async def look(self, id: str) -> ThreadTarget:
         """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST_PREFIX):
             request = await inbox_for(self.components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
-            is_waiting = not request.is_final and is_request_served_to(self.caller, request)
-            return ThreadTarget(id, None, request, request if is_waiting else None)
+            return self._target(request)
         thread = await self._thread(id)
         return ThreadTarget(id, thread, None, await self._waiting(thread) if thread else None)
+
+    def _target(self, request: Request) -> ThreadTarget:
+        is_waiting = not request.is_final and is_request_served_to(self.caller, request)
+        return ThreadTarget(f"{REQUEST_PREFIX}{request.id}", None, request, request if is_waiting else None)
 
     async def search(self, criteria: ThreadSearch) -> list[JsonObject]:
         """Return threads, newest first; an unknown assistant has none."""
@@ -156,7 +163,7 @@ class CallerAccess:
             found = await self._threads(criteria, graph, end)
         page = found[criteria.offset : end]
         for each in page:
-            self._served.record(self.caller.tenant, self._token, each.id, each.waiting)
+            self._record_served(each)
         return [each.view for each in page]
 
     async def state(self, id: str) -> JsonObject:
@@ -215,12 +222,22 @@ class CallerAccess:
             request = await inbox.get(id.removeprefix(REQUEST_PREFIX))
             return request, request.digest
         await self._thread(id)
-        served = self._served.last(self.caller.tenant, self._token, id)
+        served = self._served.get((self.caller.tenant, self._token, id))
+        if served is None:
+            what = f"this token has not read the open request of thread {id!r}: load the thread first"
+            raise RefusalError(409, "not_served", what)
+        request_id, digest = served
         checkpoint_id = (checkpoint or {}).get("checkpoint_id")
-        request = await inbox.get(served.request_id)
-        if checkpoint_id is not None and checkpoint_id != served.request_id:
+        request = await inbox.get(request_id)
+        if checkpoint_id is not None and checkpoint_id != request_id:
             raise ConflictError.ended(str(checkpoint_id), "superseded")
-        return request, served.digest
+        return request, digest
+
+    def _record_served(self, found: ThreadTarget) -> None:
+        key = (self.caller.tenant, self._token, found.id)
+        self._served.pop(key, None)
+        if found.waiting:
+            self._served[key] = (found.waiting.id, found.waiting.digest)
 
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST_PREFIX):
@@ -236,11 +253,7 @@ class CallerAccess:
         conditions = {"tenant": self.caller.tenant, "statuses": pending[search.status], **PAGE}
         query = visible_query(self.caller).model_copy(update=conditions)
         async for page in record_pages(self.components.backend.store, Request, query):
-            served = [each for each in page if is_request_served_to(self.caller, each)]
-            found.add(
-                ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)
-                for each in served
-            )
+            found.add(self._target(each) for each in page if is_request_served_to(self.caller, each))
             scanned += len(page)
             if len(found) >= end or scanned >= SCANNED:
                 break
@@ -274,32 +287,3 @@ class CallerAccess:
 def is_request_served_to(caller: Principal, request: Request) -> bool:
     """Return whether a request is shown: to people if they may answer it, to agents if they asked it."""
     return may_read(caller, request) and (caller.role == "agent" or may_answer_request(caller, request))
-
-
-class ServedRequest(NamedTuple):
-    """One request as it was served."""
-
-    request_id: str
-    digest: str
-
-
-class ServedRequests:
-    """The served requests known to this process; the oldest are evicted first."""
-
-    def __init__(self) -> None:
-        self._last = Bounded[tuple[str, str, str], ServedRequest](MAX_SERVED)
-
-    def record(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
-        """Record the request served to a token on a thread; None if no request waits."""
-        key = (tenant, token, thread_id)
-        self._last.pop(key, None)
-        if request:
-            self._last[key] = ServedRequest(request.id, request.digest)
-
-    def last(self, tenant: str, token: str, thread_id: str) -> ServedRequest:
-        """Return the last request served to a token on a thread, or raise `RefusalError`."""
-        found = self._last.get((tenant, token, thread_id))
-        if found is None:
-            what = f"this token has not read the open request of thread {thread_id!r}: load the thread first"
-            raise RefusalError(409, "not_served", what)
-        return found

@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
 from ringi.protocols.langgraph_api import models
-from ringi.protocols.langgraph_api.access import CallerAccess, ServedRequests
+from ringi.protocols.langgraph_api.access import MAX_SERVED, CallerAccess, ServedRequests
 from ringi.protocols.langgraph_api.runs import StartedRun, send_langgraph_run
 from ringi.protocols.langgraph_api.views import (
     ALL_REQUESTS,
@@ -57,7 +57,12 @@ class LangGraphRoutes:
     """LangGraph's API."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components, self._auth, self._streams, self._served = components, auth, streams, ServedRequests()
+        self._components, self._auth, self._streams, self._served = (
+            components,
+            auth,
+            streams,
+            ServedRequests(MAX_SERVED),
+        )
         self._conversations, self._since = Conversations(components, limits), jsonable(components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:

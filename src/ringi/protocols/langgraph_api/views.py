@@ -45,11 +45,9 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
 def list_assistants(agents: Mapping[str, AgentDescription], at: str) -> list[JsonObject]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
     description = "All requests that you may answer, each as its own thread"
-    agents_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
-    return [
-        assistant_json(ALL_REQUESTS, "Ringi", description, at),
-        *(each for each in agents_json if each["graph_id"] != ALL_REQUESTS),
-    ]
+    others = [agent for agent in agents.values() if agent.name != ALL_REQUESTS]
+    others_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in others]
+    return [assistant_json(ALL_REQUESTS, "Ringi", description, at), *others_json]
 
 
 def langgraph_agent_thread(thread: Thread, waiting: Request | None) -> JsonObject:
@@ -111,12 +109,13 @@ def langchain_message(message: JsonObject) -> JsonObject:
     bare = {"id": message["id"], "content": message.get("content", ""), "additional_kwargs": {}}
     if message["role"] == "tool":
         return {**bare, "type": "tool", "tool_call_id": message["toolCallId"], "status": "success"}
-    calls = [{**call["function"], "id": call["id"]} for call in message.get("toolCalls", ())]
-    tool_calls = [
-        {"name": each["name"], "args": args_of_call(each["arguments"]) or {}, "id": each["id"], "type": "tool_call"}
-        for each in calls
-    ]
+    tool_calls = [langchain_tool_call(call["id"], **call["function"]) for call in message.get("toolCalls", ())]
     return {**bare, "type": "ai", "tool_calls": tool_calls, "invalid_tool_calls": [], "response_metadata": {}}
+
+
+def langchain_tool_call(id: str, name: str, arguments: str) -> JsonObject:
+    """Return a tool call."""
+    return {"name": name, "args": args_of_call(arguments) or {}, "id": id, "type": "tool_call"}
 
 
 def langchain_user_message(id: str, content: str | list[JsonObject]) -> JsonObject:
@@ -133,16 +132,14 @@ def langchain_content_block(part: JsonObject) -> JsonObject:
 
 
 class InterruptContent(NamedTuple):
-    """The content of a request for a person, and the available actions."""
+    """The content of a request for a person."""
 
     action: str
     args: JsonObject
     """In the form that the tools can display: Agent Inbox fails on null."""
     description: str
-    can_accept: bool
-    can_edit: bool
-    can_refuse: bool
-    can_respond: bool
+    config: dict[str, bool]
+    """The available actions, under Agent Inbox's names."""
 
 
 def request_as_interrupt_content(request: Request) -> InterruptContent:
@@ -152,29 +149,23 @@ def request_as_interrupt_content(request: Request) -> InterruptContent:
     has_fields = bool(args) and not is_gated
     is_finish = request.kind == "finish" and not is_gated
     submits = "approve" in allowed or "edit" in allowed
-    return InterruptContent(
-        action=request.action.name if request.action else request.title,
-        args={name: "" if value is None else value for name, value in args.items()},
-        description="\n\n".join(interrupt_description_parts(request)),
-        can_accept="approve" in allowed and (is_gated or is_finish or form_accepts_defaults(request)),
-        can_edit=bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
-        can_refuse="reject" in allowed,
+    config = {
+        "allow_accept": "approve" in allowed and (is_gated or is_finish or form_accepts_defaults(request)),
+        "allow_edit": bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
+        "allow_ignore": "reject" in allowed,
         # The text for a refused call is the reason; for a form it must not be taken for the answer.
-        can_respond="respond" in allowed or (is_gated and "reject" in allowed),
-    )
+        "allow_respond": "respond" in allowed or (is_gated and "reject" in allowed),
+    }
+    args = {name: "" if value is None else value for name, value in args.items()}
+    title, description = request.action.name if request.action else request.title, interrupt_description_parts(request)
+    return InterruptContent(title, args, "\n\n".join(description), config)
 
 
 def agent_inbox_interrupt(request: Request) -> JsonObject:
     """Return the request in Agent Inbox's format."""
     content = request_as_interrupt_content(request)
-    config = {
-        "allow_accept": content.can_accept,
-        "allow_edit": content.can_edit,
-        "allow_ignore": content.can_refuse,
-        "allow_respond": content.can_respond,
-    }
     action = {"action": content.action, "args": content.args}
-    return {"action_request": action, "config": config, "description": content.description}
+    return {"action_request": action, "config": content.config, "description": content.description}
 
 
 def langchain_review_request(request: Request) -> JsonObject:
@@ -182,12 +173,10 @@ def langchain_review_request(request: Request) -> JsonObject:
     content = request_as_interrupt_content(request)
     is_question = not content.args and "respond" in request.allowed
     args = {ANSWER: ""} if is_question else content.args
-    decision_flags = {
-        "approve": content.can_accept,
-        "edit": content.can_edit or is_question,
-        "reject": content.can_refuse,
-    }
-    decisions = [decision for decision, is_offered in decision_flags.items() if is_offered]
+    names = {"approve": "allow_accept", "edit": "allow_edit", "reject": "allow_ignore"}
+    decisions = [
+        decision for decision, name in names.items() if content.config[name] or (decision == "edit" and is_question)
+    ]
     action = {"name": content.action, "args": args, "description": content.description}
     config = {"action_name": content.action, "allowed_decisions": decisions}
     return {"action_requests": [action], "review_configs": [config]}
