@@ -163,7 +163,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
             yield PostgresStore(another)
 
     store = PostgresStore(database)
-    parts = (store, notifier, PostgresStream(database), jobs, savers)
+    parts = (store, notifier, PostgresStream(database), jobs, savers, database.durability, clock)
 
     def opened() -> Any:
         from ringi.backends.postgres.agent_stores import PostgresAgentStores
@@ -171,15 +171,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         return PostgresAgentStores(database)
 
     stores = open_agent_stores(stack, opened)
-    return Backend(
-        url,
-        *parts,
-        database.durability,
-        clock,
-        another_store=another_store,
-        agent_stores=stores,
-        put_together=store.put_together,
-    )
+    return Backend(url, *parts, another_store=another_store, agent_stores=stores, put_together=store.put_together)
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -288,9 +280,8 @@ def sqlite_file(url: str | None) -> Path:
     """Return the file of a SQLite store, or raise `SettingError` for any other store."""
     url = resolve_inbox_url(url)
     if urlsplit(url).scheme != "sqlite":
-        raise SettingError(
-            "url", url, "only SQLite files are copied, and only to SQLite; use pg_dump, or the persistence of Redis"
-        )
+        why = "only SQLite files are copied, and only to SQLite; use pg_dump, or the persistence of Redis"
+        raise SettingError("url", url, why)
     return _sqlite_path(url).expanduser().absolute()
 
 
@@ -407,9 +398,8 @@ def find_server_token(url: str, token: str | None = None) -> str:
         raise SettingError("RINGI_URL", url, remedy)
     found = token or settings.token
     if not found:
-        raise SettingError(
-            "RINGI_TOKEN", "", "set the token of an agent, from `ringi token create --role agent --name NAME`"
-        )
+        remedy = "set the token of an agent, from `ringi token create --role agent --name NAME`"
+        raise SettingError("RINGI_TOKEN", "", remedy)
     return found
 
 

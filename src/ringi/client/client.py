@@ -120,9 +120,8 @@ class Client(Inbox):
 
     async def attachment(self, request: Request | str, number: int) -> bytes:
         id = id_of(request)
-        call = ApiCall(
-            "GET", f"{request_path(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True
-        )
+        path = f"{request_path(id)}/attachments/{number}"
+        call = ApiCall("GET", path, f"{id}/{number}", kind="attachment", is_raw=True)
         return cast(bytes, await self.transport.call(call))
 
     async def cancel(self, request: Request | str, reason: str | None = None, *, by: Caller = None) -> Request:

@@ -206,16 +206,12 @@ class Transport:
             canonical(call.body)  # Refuses what is not portable JSON.
             content = json.dumps(call.body, ensure_ascii=False).encode()
             headers["content-type"] = "application/json"
+        url = self.url + call.path
         timeout = httpx.Timeout(GRACE_SECONDS + call.params.get("wait", 0), connect=GRACE_SECONDS)
         try:
             with self.lifetime.using():
                 return await self._http.request(
-                    call.method,
-                    self.url + call.path,
-                    params=dict(call.params),
-                    content=content,
-                    headers=headers,
-                    timeout=timeout,
+                    call.method, url, params=dict(call.params), content=content, headers=headers, timeout=timeout
                 )
         except LOST as error:
             why = str(error) or type(error).__name__
@@ -257,25 +253,23 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
     "digest_mismatch": lambda call, _: ConflictError.digest_mismatch(call.id, str((call.body or {}).get("digest"))),
     "claimed": lambda call, problem: ConflictError.claimed(call.id, str(problem.get("claimed_by", "somebody else"))),
     "held": lambda call, problem: ConflictError.held(
-        call.id,
-        str(problem.get("responder", "somebody else")),
-        datetime.fromisoformat(str(problem["until"])) if "until" in problem else utc_now(),
+        call.id, problem.get("responder", "somebody else"), datetime.fromisoformat(str(problem.get("until", utc_now())))
     ),
     "under_review": lambda call, problem: ConflictError.under_review(call.id, str(problem.get("review", ""))),
     "legal_hold": lambda call, _: ConflictError.legal_hold(call.id),
     "different": lambda call, _: ConflictError.different(call.id),
     "conflict": lambda _, problem: ConflictError(problem["detail"]),
-    "invalid": lambda _, problem: errors.InvalidError(
-        [
-            FieldError(each["field"], each["message"], each.get("code", "invalid"), each.get("params", {}))
-            for each in problem.get("errors", [])
-        ]
-    ),
+    "invalid": lambda _, problem: errors.InvalidError(list(map(field_error_from_server, problem.get("errors", [])))),
     "not_found": lambda call, _: NotFoundError(call.kind, call.id),
     "forbidden": lambda _, problem: errors.ForbiddenError(problem["detail"]),
     "fresh_sign_in": lambda _, problem: errors.ForbiddenError(problem["detail"], "fresh_sign_in"),
 }
 """Maps the code of a problem document to the error that the inbox raises; the document has a `detail`."""
+
+
+def field_error_from_server(each: Mapping[str, Any]) -> FieldError:
+    """Return the error of one field from a problem document."""
+    return FieldError(each["field"], each["message"], each.get("code", "invalid"), each.get("params", {}))
 
 
 def error_from_reply(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:

@@ -6,12 +6,13 @@ import asyncio
 import html
 import smtplib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.header import Header
 from email.message import EmailMessage
 from email.policy import Policy
 from email.utils import formatdate
+from functools import partial
 from itertools import islice
 from urllib.parse import quote
 
@@ -94,11 +95,8 @@ class Mailer:
     def _send(self, message: EmailMessage) -> None:
         scheme, host, port, user, password = self._settings.parts
         is_tls = scheme == "smtps"
-        server = (
-            smtplib.SMTP_SSL(host, port, timeout=self._timeout, context=self._tls)
-            if is_tls
-            else smtplib.SMTP(host, port, timeout=self._timeout)
-        )
+        connect: Callable[..., smtplib.SMTP] = partial(smtplib.SMTP_SSL, context=self._tls) if is_tls else smtplib.SMTP
+        server = connect(host, port, timeout=self._timeout)
         try:
             server.ehlo()
             if not is_tls and server.has_extn("starttls"):

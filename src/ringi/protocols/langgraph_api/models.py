@@ -36,17 +36,22 @@ Unsupported = Annotated[Any, only_empty_or()]
 Ignored = Any
 
 
-class AssistantSearch(StrictModel):
+class PagedSearch(StrictModel):
+    """The page of a search."""
+
+    offset: int = Field(default=0, ge=0)
+    sort_by: Ignored = None
+    sort_order: Ignored = None
+    select: Ignored = None
+
+
+class AssistantSearch(PagedSearch):
     """The criteria of a search for assistants."""
 
     metadata: dict[str, Any] | None = None
     graph_id: str | None = None
     name: str | None = None
     limit: int = Field(default=1000, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0)
-    sort_by: Ignored = None
-    sort_order: Ignored = None
-    select: Ignored = None
 
     def matches(self, assistant: Mapping[str, Any]) -> bool:
         """Return whether an assistant has the graph, the metadata, and the text in its name, in any case."""
@@ -62,9 +67,8 @@ class AssistantSearch(StrictModel):
 def check_thread_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a thread search; raise for a key that threads here do not have."""
     for key in metadata.keys() - {"graph_id", "assistant_id"}:
-        raise FieldValidationError(
-            name_safe_for_message(key), "is not stored here: search by graph_id or assistant_id", "unexpected"
-        )
+        why = "is not stored here: search by graph_id or assistant_id"
+        raise FieldValidationError(name_safe_for_message(key), why, "unexpected")
     return metadata
 
 
@@ -72,18 +76,14 @@ MAX_IDS = 200
 """The maximum number of threads that a search names."""
 
 
-class ThreadSearch(StrictModel):
+class ThreadSearch(PagedSearch):
     """The criteria of a thread search."""
 
     metadata: Annotated[dict[str, Any], AfterValidator(check_thread_metadata)] | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
     limit: int = Field(default=10, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0)
     ids: list[str] | None = Field(default=None, max_length=MAX_IDS)
     values: Unsupported = None
-    sort_by: Ignored = None
-    sort_order: Ignored = None
-    select: Ignored = None
     extract: Ignored = None
 
     @property

@@ -57,13 +57,9 @@ class LangGraphRoutes:
     """LangGraph's API."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components, self._auth, self._streams, self._served = (
-            components,
-            auth,
-            streams,
-            ServedRequests(MAX_SERVED),
-        )
-        self._conversations, self._since = Conversations(components, limits), jsonable(components.inbox.clock())
+        self._components, self._auth, self._streams = components, auth, streams
+        self._conversations, self._served = Conversations(components, limits), ServedRequests(MAX_SERVED)
+        self._since = jsonable(components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
