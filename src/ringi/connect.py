@@ -293,8 +293,7 @@ def _sqlite_path(url: str) -> Path:
     return Path(path)
 
 
-BackendOpener = Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]
-OPENERS: dict[str, BackendOpener] = {
+OPENERS: dict[str, Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]] = {
     "memory": _open_memory,
     "sqlite": _open_sqlite,
     "postgresql": _open_postgres,

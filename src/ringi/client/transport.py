@@ -242,9 +242,7 @@ class RetryPolicy:
         await asyncio.sleep(seconds)
 
 
-ErrorFactory = Callable[[ApiCall, Mapping[str, Any]], RingiError]
-
-ERROR_BY_CODE: dict[str, ErrorFactory] = {
+ERROR_BY_CODE: dict[str, Callable[[ApiCall, Mapping[str, Any]], RingiError]] = {
     "final": lambda call, problem: ConflictError.ended(
         call.id, str(problem.get("state", "completed")), problem.get("winner")
     ),

@@ -345,7 +345,7 @@ class Deliveries:
 
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
-        is_empty = self.settings.is_empty
+        is_empty = not (self.settings.endpoints or self.settings.mail)
         cursor = ASKED_CURSOR if is_empty else CURSOR
         follower = EventFollower(self._backend, self._feed, self._clock, self._jobs_of, cursor)
         follow_task = asyncio.create_task(follower.run())

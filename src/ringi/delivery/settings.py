@@ -191,11 +191,6 @@ class DeliverySettings(StrictModel):
             allow=settings.webhook_allow,
         )
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether there are no receivers except those that asks name."""
-        return not (self.endpoints or self.mail)
-
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
         """Check the receivers that an ask names.
 

@@ -98,7 +98,7 @@ class AguiContext(NamedTuple):
     thread: Thread | None = None
     after: int = 0
     """The start of the stretch: after the pause whose questions the client has answered."""
-    error: AguiEvent | None = None
+    error: BaseEvent | None = None
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
@@ -159,8 +159,7 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            end = RunErrorEvent(message=str(error), code=http_status_of_error(error)[1])
-            return context._replace(error=agui_event_json(end))
+            return context._replace(error=RunErrorEvent(message=str(error), code=http_status_of_error(error)[1]))
 
     async def _resume(
         self, context: AguiContext, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str

@@ -75,8 +75,46 @@ class ChatMessageBuilder:
     def add(self, event: AguiEvent) -> list[MessagePart]:
         """Return the parts that an event adds."""
         self.last = event
-        handler = HANDLERS.get(event["type"])
-        return handler(self, event) if handler else []
+        match event:
+            case {"type": "TEXT_MESSAGE_START", "messageId": id}:
+                self.open_texts.add(id)
+                # The AI SDK does not keep the id of a text, which a later event may supersede.
+                return [{"type": "text-start", "id": id, "providerMetadata": {"ringi": {"messageId": id}}}]
+            case {"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}:
+                return [{"type": "text-delta", "id": id, "delta": delta}]
+            case {"type": "TEXT_MESSAGE_END", "messageId": id}:
+                self.open_texts.discard(id)
+                return [{"type": "text-end", "id": id}]
+            case {"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": name}:
+                self.calls[id] = StreamedToolCall(name)
+                return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OWN_TOOL}]
+            case {"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": delta}:
+                self.calls[id].args_text += delta
+                return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": delta}]
+            case {"type": "TOOL_CALL_END", "toolCallId": id}:
+                content = {"toolCallId": id, "toolName": self.calls[id].name, "input": self.calls[id].args}
+                return [{"type": "tool-input-available", **content, **OWN_TOOL}]
+            case {"type": "TOOL_CALL_RESULT", "toolCallId": id, "content": output} if id in self.open_calls:
+                self.calls[id].is_over = True
+                return [{"type": "tool-output-available", "toolCallId": id, "output": output, **DYNAMIC}]
+            case {"type": "STATE_SNAPSHOT", "snapshot": values} if values and values.keys() != {"messages"}:
+                # Messages alone are the content of this message.
+                return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}]
+            case {"type": "CUSTOM"}:
+                return self._custom(event)
+        return []
+
+    def _custom(self, event: AguiEvent) -> list[MessagePart]:
+        message_id = superseded_message_id(event)
+        if message_id is None:
+            return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
+        self.superseded.add(message_id)
+        return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
+
+    @property
+    def open_calls(self) -> list[str]:
+        """The calls without a result."""
+        return [id for id, call in self.calls.items() if not call.is_over]
 
     def show_request(self, request: Request, *, can_answer: bool) -> list[MessagePart]:
         """Return the parts that show a request's current version; empty if it was already shown.
@@ -121,9 +159,8 @@ class ChatMessageBuilder:
 
     def end(self, thread: Thread) -> list[MessagePart]:
         """Return the last parts of an ended run."""
-        left = [id for id, call in self.calls.items() if not call.is_over]
         parts: list[MessagePart] = [
-            {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in left
+            {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in self.open_calls
         ]
         if self.last and self.last["type"] == "RUN_ERROR":
             return [*parts, {"type": "error", "errorText": self.last["message"]}]
@@ -165,68 +202,11 @@ class ChatMessageBuilder:
             parts.append({"type": "tool-output-denied", "toolCallId": call_id})
         return parts
 
-    def _text(self, event: AguiEvent) -> list[MessagePart]:
-        kind = event["type"].rpartition("_")[2].lower()
-        part = {"type": TEXT[kind], "id": event["messageId"]}
-        if kind == "start":
-            self.open_texts.add(event["messageId"])
-            # The AI SDK does not keep the id of a text, which a later event may supersede.
-            part["providerMetadata"] = {"ringi": {"messageId": event["messageId"]}}
-        elif kind == "end":
-            self.open_texts.discard(event["messageId"])
-        return [{**part, "delta": event["delta"]} if kind == "content" else part]
 
-    def _call(self, event: AguiEvent) -> list[MessagePart]:
-        id, name = event["toolCallId"], event["toolCallName"]
-        self.calls[id] = StreamedToolCall(name)
-        return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OWN_TOOL}]
-
-    def _call_args(self, event: AguiEvent) -> list[MessagePart]:
-        id, delta = event["toolCallId"], event["delta"]
-        self.calls[id].args_text += delta
-        return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": delta}]
-
-    def _call_end(self, event: AguiEvent) -> list[MessagePart]:
-        call = self.calls[event["toolCallId"]]
-        content = {"toolCallId": event["toolCallId"], "toolName": call.name, "input": call.args}
-        return [{"type": "tool-input-available", **content, **OWN_TOOL}]
-
-    def _result(self, event: AguiEvent) -> list[MessagePart]:
-        call = self.calls.get(event["toolCallId"])
-        if call is None or call.is_over:
-            return []
-        call.is_over = True
-        content = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
-        return [{"type": "tool-output-available", **content}]
-
-    def _values(self, event: AguiEvent) -> list[MessagePart]:
-        values = event["snapshot"]
-        if values.keys() == {"messages"}:  # They are the content of this message.
-            return []
-        return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
-
-    def _custom(self, event: AguiEvent) -> list[MessagePart]:
-        message_id = superseded_message_id(event)
-        if message_id is not None:
-            self.superseded.add(message_id)
-            return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
-        return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
-
-
-TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
 DYNAMIC = {"dynamic": True}
 """Without it, AI SDK 5 looks up the call of a result among the tools that it knows."""
 OWN_TOOL = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
-HANDLERS = {
-    **dict.fromkeys(("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"), ChatMessageBuilder._text),
-    "TOOL_CALL_START": ChatMessageBuilder._call,
-    "TOOL_CALL_ARGS": ChatMessageBuilder._call_args,
-    "TOOL_CALL_END": ChatMessageBuilder._call_end,
-    "TOOL_CALL_RESULT": ChatMessageBuilder._result,
-    "STATE_SNAPSHOT": ChatMessageBuilder._values,
-    "CUSTOM": ChatMessageBuilder._custom,
-}
 
 
 def encode_parts(parts: list[MessagePart]) -> bytes:

@@ -36,11 +36,10 @@ class ThreadOutput:
     def chunk(self, caller: Principal, after: int = 0) -> bytes:
         """Return a reader's chunk of the items after a number."""
         readable = frozenset(id for id, request in self._requests.items() if may_read(caller, request))
-        chunk = self._chunks.get((after, readable))
-        if chunk is None:
+        if (after, readable) not in self._chunks:
             parts = [self._encode(item, readable) for item in self.items if item.number > after]
-            chunk = self._chunks[after, readable] = b"".join(parts)
-        return chunk
+            self._chunks[after, readable] = b"".join(parts)
+        return self._chunks[after, readable]
 
     def _encode(self, item: StreamItem, readable: frozenset[str]) -> bytes:
         interrupts = interrupts_of_pause(item.event)
@@ -101,10 +100,9 @@ class ThreadHub:
         await cancel_all(*(reader.task for reader in readers.values()))
 
     def _reader(self, key: Key, at: int) -> ThreadReader:
-        reader = self._readers.get(key)
-        if reader is None:
-            reader = self._readers[key] = ThreadReader(self._stream, self._notifier, self._store, key, at)
-        return reader
+        if key not in self._readers:
+            self._readers[key] = ThreadReader(self._stream, self._notifier, self._store, key, at)
+        return self._readers[key]
 
 
 class ThreadReader(Wakeup):
