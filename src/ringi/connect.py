@@ -344,7 +344,8 @@ async def open(
     if is_server_url(url):
         of_store = {"tenant": tenant != DEFAULT_TENANT, "notify": notify != "auto", "clock": clock, "limits": limits}
         if wrong := next((name for name, is_given in of_store.items() if is_given), None):
-            raise SettingError(wrong, "given", f"is for a store; {server_name_for_messages(url)} has its own: omit it")
+            server = urlsplit(url).netloc.rpartition("@")[2]  # Without a password.
+            raise SettingError(wrong, "given", f"is for a store; {server} has its own: omit it")
         from ringi.client.client import connected  # It imports an HTTP client, which programs on a store do not need.
 
         client = connected(url, find_server_token(url, token), retry_for=retry_for)
@@ -400,11 +401,6 @@ def find_server_token(url: str, token: str | None = None) -> str:
         remedy = "set the token of an agent, from `ringi token create --role agent --name NAME`"
         raise SettingError("RINGI_TOKEN", "", remedy)
     return found
-
-
-def server_name_for_messages(url: str) -> str:
-    """Return the name of a server in messages."""
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 @asynccontextmanager

@@ -70,7 +70,7 @@ def last_event_id(scope: Scope) -> str | None:
     return Headers(scope=scope).get("last-event-id") or QueryParams(scope["query_string"]).get("after") or None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StreamConnection:
     """One streaming client. Chunks are whole events, so they may come from several sources."""
 
