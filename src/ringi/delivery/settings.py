@@ -234,7 +234,10 @@ def _mailboxes(text: str) -> tuple[Mailbox, ...]:
 
 
 def _endpoints(text: str) -> tuple[Endpoint, ...]:
-    source = text if text.lstrip().startswith(("[", "{")) else _read(text)
+    try:
+        source = text if text.lstrip().startswith(("[", "{")) else Path(text).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError("RINGI_WEBHOOKS", text, f"cannot be read: {error}") from error
     try:
         rows = json.loads(source)
         if not isinstance(rows, list):
@@ -258,10 +261,3 @@ def _endpoint(row: object) -> Endpoint:
     if not endpoint.secrets:
         raise InvalidError.of("secrets", f"endpoint {endpoint.name!r} needs one: `ringi secret create` makes it")
     return endpoint
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError("RINGI_WEBHOOKS", path, f"cannot be read: {error}") from error

@@ -48,7 +48,6 @@ PAGE = 8
 REPLACED, SENT, ERASED = 1, 2, 3
 """Fences of a file. It is written with fence 0; a higher fence keeps a file in an answer from being replaced."""
 NOT_ATTACHED = "is not a file that you attached here: attach it again"
-NO_STREAM = "this inbox has no stream for files: open it with ringi.open"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories to remove: control characters, text direction marks, and code points without a character."""
 
@@ -84,7 +83,7 @@ class Files(ABC):
     def _stream(self) -> Stream:
         if self._opened:
             return self._opened
-        raise UnsupportedError(NO_STREAM)
+        raise UnsupportedError("this inbox has no stream for files: open it with ringi.open")
 
     @abstractmethod
     async def _metadata(self, key: Key, number: int) -> AttachedFile | None:

@@ -135,11 +135,6 @@ class Command(StrictModel):
     goto: Any = None
     update: Any = None
 
-    @property
-    def ends(self) -> bool:
-        """Return whether the thread is to be marked as resolved."""
-        return self.goto in (END, [END])
-
 
 class RunInput(StrictModel):
     """An answer to the waiting request, or the input of a new run."""

@@ -157,7 +157,7 @@ class LangGraphRoutes:
         access, id = self._access(http), str(http.path_params["id"])
         body = parse_body(models.RunInput, await self._body(http))
         graph, command = await access.graph(body.assistant_id), body.command
-        if command and command.ends:
+        if command and command.goto in (models.END, [models.END]):
             thread, answered_request = await access.resolve(id)
         elif command and command.resume is not None and command.update is None and command.goto is None:
             thread, answered_request = await access.answer(id, command.resume, body.checkpoint)
