@@ -16,6 +16,7 @@ from ringi.domain.request import Request
 from ringi.policy.rules import Policy
 from ringi.runs.agent import Agent
 from ringi.runs.context import idempotency_key
+from ringi.testing.conformance.removed_gates import RemovedGateConformance
 from ringi.testing.conformance.running_agents import (
     THREAD,
     ArgumentChange,
@@ -24,6 +25,7 @@ from ringi.testing.conformance.running_agents import (
     Refund,
     RestorablePath,
     agent_asking_on_store,
+    requests_of_stopped_agent,
     worker_running_on_store,
 )
 
@@ -53,12 +55,8 @@ class KeyedEffects(list[Refund]):
         self.keys.append(str(idempotency_key()))
 
 
-class PolicyConformance:
+class PolicyConformance(RemovedGateConformance):
     """The part of `RuntimeConformance` about policies."""
-
-    def agent(self, turns: Sequence[ModelTurn], effects: Effects, expires_in: float | None = None) -> Agent:
-        """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
-        raise NotImplementedError
 
     def gated_agent(
         self, turns: Sequence[ModelTurn], effects: Effects, policy: dict[str, Any], change: ArgumentChange | None = None
@@ -94,8 +92,7 @@ class PolicyConformance:
             made: Agent = getattr(self, kind)(turns, effects, policy)
             return made
 
-        async with agent_asking_on_store(url, agent(turns, [])) as (_, [asked]):
-            pass
+        [asked] = await requests_of_stopped_agent(url, agent(turns, []))
         restored.keep()
 
         async def repeated() -> list[str]:
@@ -118,11 +115,9 @@ class PolicyConformance:
     @pytest.mark.parametrize("is_changed", [False, True])
     @pytest.mark.parametrize("allowed", [ALLOW_SMALL, AUTO_APPROVE_SMALL])
     async def test_a_denied_call_does_not_run(self, url: str, allowed: dict[str, Any], is_changed: bool) -> None:
-        effects, amount = Effects(), 30 if is_changed else LARGE
-        policy = {"rules": [DENY_LARGE, allowed]}
-        agent = self.gated_agent(
-            [[Refund(amount=amount)], "Sorry."], effects, policy, arguments_with_large_amount if is_changed else None
-        )
+        effects, policy = Effects(), {"rules": [DENY_LARGE, allowed]}
+        turns: list[ModelTurn] = [[Refund(amount=30 if is_changed else LARGE)], "Sorry."]
+        agent = self.gated_agent(turns, effects, policy, arguments_with_large_amount if is_changed else None)
         async with worker_running_on_store(url, agent) as run:
             await run.start(agent)
 
@@ -130,8 +125,8 @@ class PolicyConformance:
 
             assert effects == []
 
-    async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str) -> None:
-        effects, policy = Effects(), {"rules": [ALLOW_SMALL], "otherwise": "ask"}
+    async def test_a_call_that_the_policy_does_not_allow_waits_for_people(self, url: str, effects: Effects) -> None:
+        policy = {"rules": [ALLOW_SMALL], "otherwise": "ask"}
         agent = self.gated_agent([[Refund(1), Refund(2, LARGE)], "Done."], effects, policy)
         async with agent_asking_on_store(url, agent) as (run, [request]):
             await run.respond(request, "approve")
@@ -139,8 +134,7 @@ class PolicyConformance:
             assert (await run.rest()).status == "done"
             assert sorted(effects) == [Refund(1), Refund(2, LARGE)]
 
-    async def test_a_call_runs_only_with_the_arguments_that_were_shown(self, url: str) -> None:
-        effects = Effects()
+    async def test_a_call_runs_only_with_the_arguments_that_were_shown(self, url: str, effects: Effects) -> None:
         agent = self.gated_agent([[Refund()], "Done."], effects, {"rules": [ASK]}, arguments_with_large_amount)
         async with agent_asking_on_store(url, agent) as (run, [request]):
             assert request.action

@@ -18,8 +18,8 @@ from ringi.testing.conformance.running_agents import (
     ModelTurn,
     Refund,
     RunningAgent,
-    agent_asking_on_store,
     first_true_value,
+    requests_of_stopped_agent,
     worker_running_on_store,
 )
 
@@ -44,11 +44,15 @@ class RemovedGateConformance:
         """The URL of an empty store that several processes can open."""
         return f"sqlite:///{tmp_path / 'ringi.db'}"
 
+    @pytest.fixture
+    def effects(self) -> Effects:
+        """The effects of the tool: none yet."""
+        return []
+
     @pytest.mark.parametrize("decision", ["reject", "respond", "cancel"])
     async def test_a_refused_call_whose_gate_was_removed_does_not_run(self, url: str, decision: str) -> None:
         effects = Effects()
-        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (_, [request]):
-            pass
+        [request] = await requests_of_stopped_agent(url, self.agent([[Refund()], "Sorry."], effects))
 
         async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:
             await end_without_approval(run, request, decision)
@@ -57,11 +61,9 @@ class RemovedGateConformance:
         assert effects == []
         assert thread.status in ("done", "error")
 
-    async def test_no_call_runs_before_its_answer_when_the_gate_was_removed(self, url: str) -> None:
-        effects = Effects()
+    async def test_no_call_runs_before_its_answer_when_the_gate_was_removed(self, url: str, effects: Effects) -> None:
         first = self.agent([[Refund(1), Refund(2)], "Sorry."], effects)
-        async with agent_asking_on_store(url, first) as (_, [one, two]):
-            pass
+        [one, two] = await requests_of_stopped_agent(url, first)
 
         async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:
             await end_without_approval(run, two, "reject")

@@ -145,3 +145,9 @@ async def agent_asking_on_store(
     async with worker_running_on_store(url, agent) as run:
         await run.start(agent, content)
         yield run, await run.pending()
+
+
+async def requests_of_stopped_agent(url: str, agent: Agent) -> list[Request]:
+    """Run an agent on the store until it asks, and return its open requests after the end of its worker."""
+    async with agent_asking_on_store(url, agent) as (_, requests):
+        return requests

@@ -25,7 +25,7 @@ from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.frameworks import ServedAgent
 from ringi.runs.worker import Worker
 from ringi.testing.conformance.policies import PolicyConformance
-from ringi.testing.conformance.removed_gates import RemovedGateConformance
+from ringi.testing.conformance.removed_gates import end_without_approval
 from ringi.testing.conformance.running_agents import (
     THREAD,
     Effects,
@@ -35,6 +35,7 @@ from ringi.testing.conformance.running_agents import (
     RunningAgent,
     agent_asking_on_store,
     first_true_value,
+    requests_of_stopped_agent,
     worker_running_on_store,
 )
 
@@ -54,7 +55,7 @@ def work_in_process(path: list[str], *arguments: Any) -> None:
     asyncio.run(work_forever(*arguments))
 
 
-class RuntimeConformance(PolicyConformance, RemovedGateConformance):
+class RuntimeConformance(PolicyConformance):
     """Conformance tests of a runtime, through the real worker on a store.
 
     A subclass makes an agent of its framework. Its model gives the turns of a script one after the other, and the body
@@ -69,8 +70,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         """Return an agent that passes its work to another agent, which has the tool and the turns."""
         pytest.skip("agents of this framework do not pause within other agents")
 
-    async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
-        effects = Effects()
+    async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str, effects: Effects) -> None:
         async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             assert request.action
             assert (request.action.name, request.action.args) == ("refund", {"order": 7, "amount": 30})
@@ -83,27 +83,24 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert (thread.status, thread.error, thread.attention) == ("done", None, None)
             assert effects == [Refund()]
 
-    async def test_an_edited_call_runs_with_the_authorized_arguments(self, url: str) -> None:
+    async def test_an_edited_call_runs_with_the_authorized_arguments(self, url: str, effects: Effects) -> None:
         if "edit" not in self.decisions:
             pytest.skip("this framework cannot run a call with other arguments")
-        effects = Effects()
         async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             await run.respond(request, "edit", args={"order": 7, "amount": 5})
 
             assert (await run.rest()).status == "done"
             assert effects == [Refund(7, 5)]
 
-    @pytest.mark.parametrize("decision", ["reject", "respond"])
-    async def test_a_refused_call_does_not_run(self, url: str, decision: str) -> None:
-        effects = Effects()
+    @pytest.mark.parametrize("decision", ["reject", "respond", "cancel"])
+    async def test_a_refused_call_does_not_run(self, url: str, decision: str, effects: Effects) -> None:
         async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
-            await run.respond(request, decision, message="It is too old.")
+            await end_without_approval(run, request, decision)
 
             assert (await run.rest()).status == "done"
             assert effects == []
 
-    async def test_an_expired_call_does_not_run(self, url: str) -> None:
-        effects = Effects()
+    async def test_an_expired_call_does_not_run(self, url: str, effects: Effects) -> None:
         agent = self.agent([[Refund()], "Sorry."], effects, expires_in=0.5)
         async with worker_running_on_store(url, agent) as run:
             await run.start(agent)
@@ -116,16 +113,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert (await first_true_value(ended)).status == "done"
             assert effects == []
 
-    async def test_a_call_whose_request_is_canceled_does_not_run(self, url: str) -> None:
-        effects = Effects()
-        async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
-            await run.inbox.cancel(request.id, by="bob")
-
-            assert (await run.rest()).status == "done"
-            assert effects == []
-
-    async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
-        effects = Effects()
+    async def test_a_call_of_a_canceled_run_does_not_run(self, url: str, effects: Effects) -> None:
         async with agent_asking_on_store(url, self.agent([[Refund()], "Sorry."], effects)) as (run, [request]):
             await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
 
@@ -146,8 +134,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
             assert (await run.rest()).status == "done"
 
-    async def test_the_same_call_in_the_next_run_is_asked_again(self, url: str) -> None:
-        effects = Effects()
+    async def test_the_same_call_in_the_next_run_is_asked_again(self, url: str, effects: Effects) -> None:
         agent = self.agent([[Refund()], "Done.", [Refund()], "Sorry."], effects)
         async with agent_asking_on_store(url, agent) as (run, [first]):
             await run.respond(first, "approve")
@@ -161,8 +148,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert (await run.rest()).status == "done"
             assert effects == [Refund()]
 
-    async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str) -> None:
-        effects = Effects()
+    async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str, effects: Effects) -> None:
         agent = self.agent([[Refund(1), Refund(2), Refund(3)], "Done."], effects)
         async with agent_asking_on_store(url, agent) as (run, [one, two, three]):
             await run.respond(one, "approve")
@@ -198,8 +184,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert (await run.rest()).status == "done"
             assert sorted(effects) == [Refund(1), Refund(2), Refund(3)]
 
-    async def test_two_equal_calls_at_once_are_two_questions(self, url: str) -> None:
-        effects = Effects()
+    async def test_two_equal_calls_at_once_are_two_questions(self, url: str, effects: Effects) -> None:
         agent = self.agent([[Refund(), Refund()], "Done."], effects)
         async with agent_asking_on_store(url, agent) as (run, [one, two]):
             assert one.id != two.id
@@ -213,8 +198,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
     async def test_a_restored_run_asks_the_same_questions_under_the_same_ids(self, url: str, tmp_path: Path) -> None:
         turns: list[ModelTurn] = [["First.", Refund(1)], ["Then.", Refund(2), Refund(2)], [Refund(3)], "Done."]
         store = RestorablePath(url, tmp_path)
-        async with agent_asking_on_store(url, self.agent(turns, [])) as (_, [asked]):
-            pass
+        [asked] = await requests_of_stopped_agent(url, self.agent(turns, []))
         store.keep()
 
         async def repeated(turns: Sequence[ModelTurn], decision: str) -> list[list[str]]:
@@ -239,21 +223,17 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         assert len(set(changed[1]) & set(approved[1])) == 1
         assert changed[2] == approved[2]
 
-    async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
-        effects = Effects()
+    async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str, effects: Effects) -> None:
         agent = self.nested_agent([[Refund(1), Refund(2)], "Done."], effects)
         async with agent_asking_on_store(url, agent) as (run, [one, two]):
+            edit = {"args": {"order": 1, "amount": 5}} if "edit" in self.decisions else {}
             await run.respond(two, "reject")
-            if "edit" in self.decisions:
-                await run.respond(one, "edit", args={"order": 1, "amount": 5})
-            else:
-                await run.respond(one, "approve")
+            await run.respond(one, "edit" if edit else "approve", **edit)
 
             assert (await run.rest()).status == "done"
-            assert effects == [Refund(1, 5 if "edit" in self.decisions else 30)]
+            assert effects == [Refund(1, 5 if edit else 30)]
 
-    async def test_of_many_answers_at_once_the_first_counts(self, url: str) -> None:
-        effects = Effects()
+    async def test_of_many_answers_at_once_the_first_counts(self, url: str, effects: Effects) -> None:
         async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (run, [request]):
             decisions = ("approve", "reject", "approve", "reject")
 
@@ -265,10 +245,8 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
             assert response
             assert effects == ([Refund()] if response.decision == "approve" else [])
 
-    async def test_another_worker_resumes_the_run(self, url: str) -> None:
-        effects = Effects()
-        async with agent_asking_on_store(url, self.agent([[Refund()], "Done."], effects)) as (_, [request]):
-            pass
+    async def test_another_worker_resumes_the_run(self, url: str, effects: Effects) -> None:
+        [request] = await requests_of_stopped_agent(url, self.agent([[Refund()], "Done."], effects))
         async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
             await inbox.respond(request, "approve", by="bob")
 
@@ -277,8 +255,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
         assert effects == [Refund()]
 
-    async def test_a_run_whose_process_was_killed_resumes_in_another(self, url: str) -> None:
-        effects = Effects()
+    async def test_a_run_whose_process_was_killed_resumes_in_another(self, url: str, effects: Effects) -> None:
         turns: list[ModelTurn] = [[Refund()], "Done."]
         suite = type(self)
         arguments = (list(sys.path), suite.__module__, suite.__qualname__, url, turns)
@@ -301,14 +278,12 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
 
         assert effects == [Refund()]
 
-    async def test_a_state_of_a_megabyte_resumes(self, url: str) -> None:
+    async def test_a_state_of_a_megabyte_resumes(self, url: str, effects: Effects) -> None:
         def longer(input: dict[str, Any]) -> dict[str, Any]:
             return {"messages": [*input["messages"], {"role": "user", "content": "x" * MEGABYTE}]}
 
-        effects = Effects()
         first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
-        async with agent_asking_on_store(url, first) as (_, [request]):
-            pass
+        [request] = await requests_of_stopped_agent(url, first)
 
         async with worker_running_on_store(url, self.agent(["Done."], effects)) as run:
             await run.respond(request, "approve")
@@ -321,8 +296,7 @@ class RuntimeConformance(PolicyConformance, RemovedGateConformance):
         first = self.agent([[Refund(1), Refund(2)], "Done."], effects)
         if first.served.description.has_checkpoints:
             pytest.skip("this framework stores its states itself")
-        async with agent_asking_on_store(url, first) as (_, [one, two]):
-            pass
+        [one, two] = await requests_of_stopped_agent(url, first)
         older = self.agent(["Done."], effects)
         runtime, description = older.served
         vars(older)["served"] = ServedAgent(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
