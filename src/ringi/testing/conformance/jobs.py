@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,7 +12,6 @@ import pytest
 
 from ringi.contracts.backend import MAX_CONCURRENT, Job, JobCounts, JobHandler, JobNotDueError, Jobs, Wakeup
 
-KINDS = ("test",)
 LIMIT = 20.0
 """Seconds after which an unprocessed job counts as lost."""
 
@@ -23,13 +23,20 @@ def job_for_test(key: str, partition_key: str | None = None, concurrency_key: st
 
 
 class RecordingHandler:
-    """A handler that records its jobs, and sets `done` after the expected number."""
+    """A handler that does its work, records its jobs, and sets `done` after the expected number."""
 
-    def __init__(self, expected: int = 1) -> None:
+    def __init__(self, expected: int = 1, work: JobHandler | None = None) -> None:
         self.seen: list[Job] = []
-        self.expected, self.done = expected, asyncio.Event()
+        self.expected, self.work, self.done = expected, work, asyncio.Event()
+        self.running, self.most = Counter[str | None](), Counter[str | None]()
+        """The jobs that run now, and the most that have run at once, by their concurrency keys."""
 
     async def __call__(self, job: Job) -> None:
+        self.running[job.concurrency_key] += 1
+        self.most |= self.running
+        if self.work:
+            await self.work(job)
+        self.running[job.concurrency_key] -= 1
         self.seen.append(job)
         if len(self.seen) >= self.expected:
             self.done.set()
@@ -42,11 +49,11 @@ class RecordingHandler:
 
 @asynccontextmanager
 async def job_worker_running(
-    jobs: Jobs, handle: JobHandler, concurrency: int = 4, reserve: int = 0
+    jobs: Jobs, handle: JobHandler, concurrency: int = 4, reserve: int = 0, kind: str = "test"
 ) -> AsyncIterator[None]:
     """Run a worker during the block, then shut it down gracefully."""
     stop = asyncio.Event()
-    worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, reserve=reserve, stop=stop))
+    worker = asyncio.create_task(jobs.work(handle, kinds=[kind], concurrency=concurrency, reserve=reserve, stop=stop))
     try:
         async with asyncio.timeout(LIMIT):
             yield
@@ -153,22 +160,14 @@ class JobsConformance:
         assert handler.keys[:2] == ["a", "a"]
 
     async def test_jobs_with_one_partition_key_run_one_after_another(self, jobs: Jobs, other: Jobs) -> None:
-        running, most, handler = 0, 0, RecordingHandler(expected=6)
+        handler = RecordingHandler(expected=6, work=lambda _: asyncio.sleep(0.01))
 
-        async def handle(job: Job) -> None:
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            await asyncio.sleep(0.01)
-            running -= 1
-            await handler(job)
-
-        async with job_worker_running(jobs, handle), job_worker_running(other, handle):
+        async with job_worker_running(jobs, handler), job_worker_running(other, handler):
             for n in range(6):
                 await jobs.submit(job_for_test(f"job-{n}", "one"))
             await handler.done.wait()
 
-        assert most == 1
+        assert handler.most[None] == 1
         assert sorted(handler.keys) == [f"job-{n}" for n in range(6)]
 
     async def test_jobs_of_different_lanes_run_at_once(self, jobs: Jobs) -> None:
@@ -187,30 +186,25 @@ class JobsConformance:
         assert met.is_set()
 
     async def test_some_jobs_with_one_concurrency_key_run_at_once(self, jobs: Jobs, other: Jobs) -> None:
-        running, most, handler, rest = set[str](), 0, RecordingHandler(expected=3 * MAX_CONCURRENT), asyncio.Event()
+        rest = asyncio.Event()
 
-        async def handle(job: Job) -> None:
-            nonlocal most
+        async def work(job: Job) -> None:
             if job.key == "another":
                 rest.set()
-                return
-            running.add(job.key)
-            most = max(most, len(running))
             await rest.wait()
             await asyncio.sleep(0.01)
-            running.discard(job.key)
-            await handler(job)
 
         keys = [f"job-{n}" for n in range(3 * MAX_CONCURRENT)]
+        handler = RecordingHandler(expected=len(keys) + 1, work=work)
         for key in keys:
             await jobs.submit(job_for_test(key, concurrency_key="slow"))
-        async with job_worker_running(jobs, handle, 64), job_worker_running(other, handle, 64):
+        async with job_worker_running(jobs, handler, 64), job_worker_running(other, handler, 64):
             # It comes last, and does not wait for those of another key.
             await jobs.submit(job_for_test("another"))
             await handler.done.wait()
 
-        assert most == MAX_CONCURRENT
-        assert sorted(handler.keys) == sorted(keys)
+        assert handler.most["slow"] == MAX_CONCURRENT
+        assert sorted(handler.keys) == sorted([*keys, "another"])
 
     async def test_a_retry_comes_before_what_waits_longer(self, jobs: Jobs) -> None:
         handler = RecordingHandler(expected=6 * MAX_CONCURRENT)
@@ -301,25 +295,20 @@ class JobsConformance:
         assert await other.counts() == expected[:1]
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
-        running, most, handler = 0, 0, RecordingHandler(expected=6)
         two = asyncio.Event()
 
-        async def handle(job: Job) -> None:
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            if running == 2:
+        async def work(_: Job) -> None:
+            if handler.running[None] == 2:
                 two.set()
             await two.wait()
             await asyncio.sleep(0.01)
-            running -= 1
-            await handler(job)
 
+        handler = RecordingHandler(expected=6, work=work)
         for n in range(6):
             await jobs.submit(job_for_test(f"job-{n}"))
-        await work_until(handler.done, jobs, handle, concurrency=2)
+        await work_until(handler.done, jobs, handler, concurrency=2)
 
-        assert most == 2
+        assert handler.most[None] == 2
 
     async def test_a_job_that_raises_is_tried_again_and_told_how_often(self, jobs: Jobs) -> None:
         tries: list[tuple[int, float]] = []
@@ -376,20 +365,17 @@ class JobsConformance:
         assert all(shares.values())
 
     async def test_stopping_waits_for_the_job_that_was_begun(self, jobs: Jobs) -> None:
-        stop, begun, go_on, handler = asyncio.Event(), asyncio.Event(), asyncio.Event(), RecordingHandler()
+        begun, go_on, handler = asyncio.Event(), asyncio.Event(), RecordingHandler()
 
         async def handle(job: Job) -> None:
             begun.set()
             await go_on.wait()
             await handler(job)
 
-        worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=1, stop=stop))
-        await jobs.submit(job_for_test("a"))
-        async with asyncio.timeout(LIMIT):
+        async with job_worker_running(jobs, handle, concurrency=1):
+            await jobs.submit(job_for_test("a"))
             await begun.wait()
-            stop.set()
-            go_on.set()
-            await worker
+            go_on.set()  # The end of the block stops the worker before the job goes on.
 
         assert handler.keys == ["a"]
 
@@ -400,7 +386,7 @@ class JobsConformance:
             begun.set()
             await asyncio.Event().wait()
 
-        worker = asyncio.create_task(jobs.work(hang, kinds=KINDS, concurrency=1, stop=asyncio.Event()))
+        worker = asyncio.create_task(jobs.work(hang, kinds=["test"], concurrency=1, stop=asyncio.Event()))
         await jobs.submit(job_for_test("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
@@ -440,15 +426,13 @@ class JobsConformance:
         assert handler.keys == ["now"]
 
     async def test_a_worker_takes_only_the_kinds_that_it_is_for(self, jobs: Jobs, other: Jobs) -> None:
-        ours, theirs, stop = RecordingHandler(), RecordingHandler(), asyncio.Event()
+        ours, theirs = RecordingHandler(), RecordingHandler()
         await jobs.submit(Job(key="theirs", kind="other", partition_key="theirs"))
         await jobs.submit(job_for_test("ours"))
 
         async with job_worker_running(jobs, ours):
             await ours.done.wait()
-            worker = asyncio.create_task(other.work(theirs, kinds=["other"], concurrency=1, stop=stop))
-            await theirs.done.wait()
-            stop.set()
-            await worker
+            async with job_worker_running(other, theirs, kind="other"):
+                await theirs.done.wait()
 
         assert (ours.keys, theirs.keys) == (["ours"], ["theirs"])
