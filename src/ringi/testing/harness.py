@@ -115,16 +115,13 @@ class HarnessJobs(MemoryJobs):
             except (JobNotDueError, UnavailableError):
                 raise
             except Exception as error:
-                await self._store_failure(job.payload["thread"], error)
+                thread = await self._store.get(Thread, DEFAULT_TENANT, job.payload["thread"])
+                if thread.status == "running" and thread.owner:
+                    self.failed[thread.id] = error
+                    await self._notifier.publish(TOPIC)
                 raise
 
         await super().work(handle_watched, kinds=kinds, concurrency=concurrency, stop=stop, reserve=reserve)
-
-    async def _store_failure(self, thread_id: str, error: Exception) -> None:
-        thread = await self._store.get(Thread, DEFAULT_TENANT, thread_id)
-        if thread.status == "running" and thread.owner:
-            self.failed[thread_id] = error
-            await self._notifier.publish(TOPIC)
 
 
 class OrderedInbox(StoreInbox):
@@ -145,9 +142,8 @@ class HarnessInbox(OrderedInbox):
 
     def __init__(self, harness: TestHarness) -> None:
         backend = harness.backend
-        super().__init__(
-            harness, eraser=Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
-        )
+        eraser = Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
+        super().__init__(harness, eraser=eraser)
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         """Have the person answer the request, or let time pass, and return the request.
@@ -272,8 +268,7 @@ class TestHarness:
             hours: Hours to pass.
             days: Days of 24 hours to pass.
         """
-        end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
-        await self._advance_to(end)
+        await self._advance_to(self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days))
 
     def tick(self) -> None:
         """Advance the clock by a microsecond if the last request was created at the current time."""
@@ -317,28 +312,23 @@ class TestHarness:
         reply = self.person.reply_to(request)
         if reply and reply.decision == "ignore":
             return False
+        limit = MAX_ANSWERS_TO_A_RUN if request.run_id else MAX_ANSWERS
         if not request.is_open_to(self.person.viewer):
             groups = [f"the group {group}" for group in request.groups]
             assigned = " or ".join(filter(None, [request.assignee or "", *groups]))
             why = f"it is assigned to {assigned}, not to {self.person.name}"
             who = f"name={request.assignee!r}" if request.assignee else f"groups={list(request.groups[:1])!r}"
             remedy = f"Pass ScriptedPerson({who}) to the harness, or answer with inbox.respond."
-            raise UnansweredError(request, why, remedy, self.person)
-        if reply is None:
+        elif reply is None:
             why, remedy = "no rule of the scripted person matches it", f"Add a rule, such as {suggest_rule(request)}"
-            raise UnansweredError(request, why, remedy, self.person)
-        limit = MAX_ANSWERS_TO_A_RUN if request.run_id else MAX_ANSWERS
-        if self._answers[request.run_id] == limit:
+        elif self._answers[request.run_id] == limit:
             why = f"the scripted person has already answered {limit} requests, and the code keeps asking"
             remedy = "Limit the rule with times=…, and add a rule for the requests after that."
-            raise UnansweredError(request, why, remedy, self.person)
-        self._answers[request.run_id] += 1
-        try:
+        else:
+            self._answers[request.run_id] += 1
             await self._respond(request, reply)
-        except Exception as error:
-            error.add_note(f"when the scripted person answered request {request.id!r} with {reply}")
-            raise
-        return True
+            return True
+        raise UnansweredError(request, why, remedy, self.person)
 
     async def expire_next(self, ignored: list[Request]) -> None:
         """Advance the clock until the first of these requests expires.
@@ -362,12 +352,13 @@ class TestHarness:
         await self._advance_to(min(times))
 
     async def _respond(self, request: Request, reply: Reply) -> None:
-        assert reply.decision != "ignore"
-        answer = Answer(
-            decision=reply.decision, digest=request.digest, data=reply.data, args=reply.args, message=reply.message
-        )
         by = Decider(self.person.name, tuple(self.person.groups))
-        await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=by, channel="test")
+        try:
+            answer = Answer(digest=request.digest, **vars(reply))
+            await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=by, channel="test")
+        except Exception as error:
+            error.add_note(f"when the scripted person answered request {request.id!r} with {reply}")
+            raise
 
     def _agent_of(self, graph: object) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.
@@ -375,25 +366,17 @@ class TestHarness:
         return agents[0] if agents else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
 
     async def _advance_to(self, end: datetime) -> None:
-        while times := [time for time in await self._due_times() if time <= end]:
-            self.clock.now = max(self.clock.now, min(times))
-            await self._remind_due()
+        while True:
+            batches = record_pages(self.backend.store, Request, Query(statuses=("pending",)))
+            pending = [(request, reminder_due_time(request)) async for page in batches for request in page]
+            times = [at for request, remind_at in pending for at in (request.expires_at, remind_at) if at and at <= end]
+            self.clock.now = max(self.clock.now, min(times, default=end))
+            if not times:
+                return
+            for request, remind_at in pending:
+                if remind_at and remind_at <= self.clock():
+                    await self.inbox.for_tenant(request.tenant).remind(request.id)
             await self.inbox.expire_due()
-        self.clock.now = max(self.clock.now, end)
-
-    async def _due_times(self) -> list[datetime]:
-        return [
-            at for request in await self._pending() for at in (request.expires_at, reminder_due_time(request)) if at
-        ]
-
-    async def _remind_due(self) -> None:
-        for request in await self._pending():
-            if (at := reminder_due_time(request)) and at <= self.clock():
-                await self.inbox.for_tenant(request.tenant).remind(request.id)
-
-    async def _pending(self) -> list[Request]:
-        batches = record_pages(self.backend.store, Request, Query(statuses=("pending",)))
-        return [request async for page in batches for request in page]
 
     async def _work(self, thread_id: str) -> AgentResult:
         # The feed of an inbox belongs to one event loop, and synchronous tests use a new loop for each call.

@@ -32,7 +32,8 @@ IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
 TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
 GROUPS = {"ann": ("boss", "legal"), "bob": ("boss",), "cem": ("legal",)}
-VOTERS = st.sampled_from(sorted(GROUPS))
+PERSONS = {name: Person(name, groups) for name, groups in GROUPS.items()}
+VOTERS = st.sampled_from(sorted(PERSONS))
 DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
 CLAIM_SECONDS = 30
 JOURNAL = "r0"
@@ -164,7 +165,7 @@ class InboxMachine(RuleBasedStateMachine):
 
         async def answer(inbox: StoreInbox) -> Request:
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
-            return await inbox.respond(Seen(id, digest), decision, by=Person(by, GROUPS[by]), **body)
+            return await inbox.respond(Seen(id, digest), decision, by=PERSONS[by], **body)
 
         self.run_on_both(tenant, answer)
 
@@ -174,11 +175,9 @@ class InboxMachine(RuleBasedStateMachine):
 
         async def answer(inbox: StoreInbox) -> tuple[Request, Request]:
             asked = await inbox.get(id)
-            data = {"reason": "late"} if asked.form else None
-            decision: Decision = asked.allowed[0]
-            body: dict[str, Any] = {"by": Person(by, GROUPS[by]), "data": data, "message": "go on"}
-            first = await inbox.respond(asked, decision, **body)
-            return first, await inbox.respond(asked, decision, **body)
+            body: dict[str, Any] = {"data": {"reason": "late"} if asked.form else None, "message": "go on"}
+            first = await inbox.respond(asked, asked.allowed[0], by=PERSONS[by], **body)
+            return first, await inbox.respond(asked, asked.allowed[0], by=PERSONS[by], **body)
 
         self.run_on_both(tenant, answer)
 
@@ -189,8 +188,7 @@ class InboxMachine(RuleBasedStateMachine):
         async def answer(inbox: StoreInbox) -> Request:
             asked = await inbox.get(id)
             data = {"reason": "late"} if asked.form else None
-            person = Person(by, GROUPS[by])
-            return await inbox.respond(asked, "edit" if args else "approve", data, by=person, args=args)
+            return await inbox.respond(asked, "edit" if args else "approve", data, by=PERSONS[by], args=args)
 
         self.run_on_both(tenant, answer)
 
@@ -202,18 +200,17 @@ class InboxMachine(RuleBasedStateMachine):
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def claim(self, tenant: str, id: str, by: str) -> None:
         """Claim."""
-        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by=Person(by, GROUPS[by])))
+        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by=PERSONS[by]))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def release(self, tenant: str, id: str, by: str) -> None:
         """Release."""
-        self.run_on_both(tenant, lambda inbox: inbox.release(id, by=Person(by, GROUPS[by])))
+        self.run_on_both(tenant, lambda inbox: inbox.release(id, by=PERSONS[by]))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
     def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
         """Reassign a request."""
-        own = GROUPS[by]
-        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, assignee=to, groups=groups, by=Person(by, own)))
+        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, assignee=to, groups=groups, by=PERSONS[by]))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def cancel(self, tenant: str, id: str, by: str) -> None:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, ToolCallChunk
 from langchain_core.messages.tool import tool_call_chunk
@@ -91,13 +92,7 @@ class ScriptedModel(BaseChatModel):
         """Return this model; the script decides which tools to call."""
         return self
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._answer(messages))])
 
     async def _astream(
@@ -119,11 +114,8 @@ class ScriptedModel(BaseChatModel):
             return AIMessage(output)
         if not isinstance(output, AIMessage):
             output = tool_call(type(output).__name__, **output.model_dump(mode="json"))
-        position = position_id(messages)
-        tool_calls = [
-            {**call, "id": call["id"] or f"call-{position}-{number}"}
-            for number, call in enumerate(output.tool_calls, 1)
-        ]
+        position, numbered = position_id(messages), enumerate(output.tool_calls, 1)
+        tool_calls = [{**call, "id": call["id"] or f"call-{position}-{number}"} for number, call in numbered]
         return output.model_copy(update={"tool_calls": tool_calls})
 
     def _chunks(self, messages: Sequence[BaseMessage]) -> list[ChatGenerationChunk]:
