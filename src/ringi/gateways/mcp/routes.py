@@ -48,7 +48,7 @@ class McpRoutes:
     """The route of MCP clients, and its endpoint: it authenticates each call, an open connection of the caller."""
 
     def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits, streams: Streams) -> None:
-        self._components, self._auth, self._limits, self._streams = components, auth, limits, streams
+        self.components, self.auth, self.limits, self.streams = components, auth, limits, streams
         self._public_url = public_url()
         self._handler: McpHandler | None = None
 
@@ -62,16 +62,8 @@ class McpRoutes:
         token, session = self._verified_token(scope, headers), headers.get(MCP_SESSION)
         caller = token.principal
         base = self._public_url or f"{scope['scheme']}://{headers['host']}{server_base_path(scope)}"
-        requests = McpCallerRequests(
-            self._components,
-            self._limits,
-            self._streams,
-            self._auth,
-            token,
-            session=short_json_hash(session)[:12] if session else None,
-            base=base,
-        )
-        with self._streams.slot(caller):
+        requests = McpCallerRequests(self, token, session=short_json_hash(session)[:12] if session else None, base=base)
+        with self.streams.slot(caller):
             handler = self._handler or await self._open()
             # A name may contain any separator but a colon, and a tenant even that.
             id = ":".join((caller.role, caller.name, caller.tenant))
@@ -81,52 +73,38 @@ class McpRoutes:
         """Return the handler, whose libraries a server imports with the first call: they take most of a second."""
         module = await asyncio.to_thread(import_module, HANDLER)
         if self._handler is None:
-            key, settings = self._components.keys.derive("mcp"), self._components.settings
-            self._handler = module.McpHandler(key, settings.max_body, self._streams.wait)
+            key, settings = self.components.keys.derive("mcp"), self.components.settings
+            self._handler = module.McpHandler(key, settings.max_body, self.streams.wait)
         return self._handler
 
     def _verified_token(self, scope: Scope, headers: Headers) -> VerifiedToken:
         """Return the token of the caller. A cookie does not count, and a page of another site is refused."""
-        settings = self._components.settings
+        settings = self.components.settings
         if bearer_token(scope) is None and not settings.no_auth:
             raise UnauthenticatedError
         if not {"*", headers.get("origin")} & {*settings.cors_origins}:
-            self._auth.refuse_foreign(scope, headers, is_origin_needed=False)
-        return self._auth.verified_token(scope)
+            self.auth.refuse_foreign(scope, headers, is_origin_needed=False)
+        return self.auth.verified_token(scope)
 
 
 class McpCallerRequests:
     """The requests that one caller has asked; those of others do not exist here.
 
     Args:
-        components: The components of the server.
-        limits: The limits on new requests.
-        streams: The open connections of the server, whose end ends a wait.
-        auth: The authenticator, which knows whether the token has been revoked meanwhile.
+        routes: The route, with the parts of the server.
         token: The token of the caller.
         session: The session of the client; None without sessions.
         base: The address of the page.
     """
 
-    def __init__(
-        self,
-        components: ServerComponents,
-        limits: AskLimits,
-        streams: Streams,
-        auth: Authenticator,
-        token: VerifiedToken,
-        *,
-        session: str | None,
-        base: str,
-    ) -> None:
-        self._components, self._limits, self._streams = components, limits, streams
-        self._auth, self._token, self._caller = auth, token, token.principal
+    def __init__(self, routes: McpRoutes, token: VerifiedToken, *, session: str | None, base: str) -> None:
+        self._routes, self._token, self._caller = routes, token, token.principal
         self._base, self.session = base, session
-        self._is_signed_in = self._caller.role in ("person", "admin") and not components.settings.no_auth
+        self._is_signed_in = self._caller.role in ("person", "admin") and not routes.components.settings.no_auth
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request."""
-        return await submit_for_caller(self._components, self._limits, self._caller, ask)
+        return await submit_for_caller(self._routes.components, self._routes.limits, self._caller, ask)
 
     async def get(self, id: str) -> Request:
         """Return a request of the caller."""
@@ -141,18 +119,18 @@ class McpCallerRequests:
         inbox = self._inbox
         request = await inbox.get(id)
         if not request.is_final and seconds > 0:
-            seconds = min(seconds, self._components.settings.max_wait)
+            seconds = min(seconds, self._routes.components.settings.max_wait)
             # A wait goes on after its HTTP call was aborted, so it counts on its own; no name has a colon.
             waiter = self._caller._replace(name=f"mcp:{self._caller.name}")
-            with self._streams.slot(waiter), suppress(WaitTimeoutError):
-                await self._streams.wait(inbox.wait(request, seconds), self._token)
+            with self._routes.streams.slot(waiter), suppress(WaitTimeoutError):
+                await self._routes.streams.wait(inbox.wait(request, seconds), self._token)
             request = await self._inbox.get(id)
         return request
 
     async def cancel(self, id: str, reason: str | None) -> Request:
         """Cancel a request of the caller."""
         await self.get(id)
-        inbox = inbox_for(self._components.inbox, self._caller, require_cancellable)
+        inbox = inbox_for(self._routes.components.inbox, self._caller, require_cancellable)
         return await inbox.cancel(id, reason, by=self._caller.actor)
 
     def may_answer(self, request: Request) -> bool:
@@ -162,9 +140,9 @@ class McpCallerRequests:
 
     async def answer(self, id: str, answer: Answer) -> Request:
         """Answer a request as the person who is signed in, with the checks of each answer."""
-        self._auth.refuse_revoked(self._token)  # A form can last longer than the token.
+        self._routes.auth.refuse_revoked(self._token)  # A form can last longer than the token.
         require_person(self._caller)
-        inbox = inbox_for(self._components.inbox, self._caller, require_answerable)
+        inbox = inbox_for(self._routes.components.inbox, self._caller, require_answerable)
         return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
 
     def address(self, id: str) -> str | None:
@@ -173,8 +151,8 @@ class McpCallerRequests:
 
     @property
     def _inbox(self) -> StoreInbox:
-        self._auth.refuse_revoked(self._token)  # A wait can last longer than the token.
-        return inbox_for(self._components.inbox, self._caller, require_own_mcp_request)
+        self._routes.auth.refuse_revoked(self._token)  # A wait can last longer than the token.
+        return inbox_for(self._routes.components.inbox, self._caller, require_own_mcp_request)
 
 
 def require_own_mcp_request(caller: Principal, request: Request) -> None:
