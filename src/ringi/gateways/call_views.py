@@ -227,7 +227,8 @@ def _mail(call: _Call) -> CallView | None:
         return None
     if not MAILER.search(call.tool):
         return None
-    rows = [row for name, value in call.args.items() if name != body for row in _header(name, value)]
+    headers = {name: value if isinstance(value, list) else [value] for name, value in call.args.items() if name != body}
+    rows = [(name, each) for name, values in headers.items() for each in values if isinstance(each, str)]
     if len(rows) > MAX_HEADERS:
         rows = [*rows[: MAX_HEADERS - 1], ("…", f"{len(rows) - MAX_HEADERS + 1} more lines: see the arguments")]
     cell = min(MAX_CELL, call.room // 4 // len(rows))
@@ -243,11 +244,6 @@ def _mail(call: _Call) -> CallView | None:
     if len(to) == 1:
         return _view(Sentence(code="send_mail", params={"recipient": first}), blocks)
     return _view(Sentence(code="send_mail_to_many", params={"recipient": first, "count": len(to) - 1}), blocks)
-
-
-def _header(name: str, value: object) -> list[tuple[str, str]]:
-    values = value if isinstance(value, list) else [value]
-    return [(name, each) for each in values if isinstance(each, str)]
 
 
 def _sql(call: _Call) -> CallView | None:

@@ -20,6 +20,11 @@ CALLS = {
 """The events that wait for an answer."""
 REPORTS = {"claude-code": ("PostToolUse", "PostToolUseFailure"), "codex": ("PostToolUse",)}
 """The events that report what became of a call."""
+FILES = {
+    "claude-code": (".claude", "CLAUDE_CONFIG_DIR", "settings.json"),
+    "codex": (".codex", "CODEX_HOME", "hooks.json"),
+}
+"""The folder of each client, the variable that names another one for the user, and the file in it."""
 REPORT_SECONDS = 60
 OWN = re.compile(r"\bringi\b.* hook (claude-code|codex)\b")
 UNLESS = "|| { echo 'Ringi did not answer, so the call is blocked' >&2; exit 2; }"
@@ -33,13 +38,8 @@ def hook_config_file(client: HookClient, project: Path | None) -> Path:
         client: The client.
         project: The folder of a project; None for the file of the user.
     """
-    if client == "claude-code":
-        folder = (
-            project / ".claude" if project else Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-        )
-        return folder / "settings.json"
-    folder = project / ".codex" if project else Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    return folder / "hooks.json"
+    folder, variable, name = FILES[client]
+    return (project / folder if project else Path(os.environ.get(variable) or Path.home() / folder)) / name
 
 
 def change_that_adds_hooks(

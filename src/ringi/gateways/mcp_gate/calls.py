@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -20,6 +21,7 @@ from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, PROTOCOL_VERSION_META_K
 
 from ringi.base.bounded import Bounded
 from ringi.base.loops import cancel_all
+from ringi.connect import resolve_inbox_url
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.gateways.client_calls import ClientGate
@@ -79,18 +81,10 @@ class GatedCalls:
         relay: The connection.
         open_gate: Returns the authorization of the calls of this connection.
         wait: Seconds for which a client waits for people.
-        link: Returns the address where people answer a request, or its id.
     """
 
-    def __init__(
-        self,
-        relay: McpRelay,
-        open_gate: Callable[[], Awaitable[ClientGate]],
-        *,
-        wait: float,
-        link: Callable[[str], str],
-    ) -> None:
-        self._relay, self._open_gate, self._wait, self._link = relay, open_gate, wait, link
+    def __init__(self, relay: McpRelay, open_gate: Callable[[], Awaitable[ClientGate]], *, wait: float) -> None:
+        self._relay, self._open_gate, self._wait = relay, open_gate, wait
         self._tasks = set[asyncio.Task[RpcResult]]()
         self._left = list[HeldCall]()
         self._continuations = Bounded[str, str](MAX_CONTINUATIONS)
@@ -118,7 +112,7 @@ class GatedCalls:
             return held.task.result()
         if held.request_id is None:
             return gate_refusal_result(params, "Not run: the inbox did not answer in time. Call the tool again later.")
-        waits = f"Not run yet: request {self._link(held.request_id)} waits for a person."
+        waits = f"Not run yet: request {answer_link(held.request_id)} waits for a person."
         return gate_refusal_result(params, f"{waits} Call the tool again with the same arguments to go on waiting.")
 
     async def read(self, _: Context, params: RpcParams) -> RpcResult | None:
@@ -160,7 +154,7 @@ class GatedCalls:
 
     async def _tell(self, held: HeldCall, context: Context, count: int = 0) -> None:
         if held.request_id and not held.has_begun:
-            text = f"waiting for a person: {self._link(held.request_id)}"
+            text = f"waiting for a person: {answer_link(held.request_id)}"
             await context.progress((count + 1) * PROGRESS_STEP, None, text)
 
     def _held_for(self, params: RpcParams) -> HeldCall:
@@ -230,7 +224,7 @@ class GatedCalls:
             await granted.report("failed" if result.get("isError") else "committed")
         if not held.client and len(json.dumps(result)) > MAX_RESULT:
             lost = "It ran, but its result is too large to wait for its client."
-            return {"content": [mcp_text_block(lost)], **fields_of_newer_protocol(params)}
+            return gate_result(params, lost)
         return result
 
 
@@ -239,17 +233,23 @@ def gated_call_key(params: RpcParams, state: Any) -> str:
     return json.dumps([params["name"], params.get("arguments") or {}, state], sort_keys=True)
 
 
+def answer_link(id: str) -> str:
+    """Return the address where people answer a request; its id without a server."""
+    url = resolve_inbox_url(None)
+    return f"{url.rstrip('/')}/r/{quote(id, safe='')}" if urlsplit(url).scheme in ("http", "https") else id
+
+
+def gate_result(params: RpcParams, text: str) -> RpcResult:
+    """Return a result with a text for the model."""
+    return {"content": [{"type": "text", "text": text}], **fields_of_newer_protocol(params)}
+
+
 def gate_refusal_result(params: RpcParams, text: str) -> RpcResult:
     """Return the result of a call that did not run, as a text for the model."""
-    return {"content": [mcp_text_block(text)], "isError": True, **fields_of_newer_protocol(params)}
+    return {**gate_result(params, text), "isError": True}
 
 
 def fields_of_newer_protocol(params: RpcParams, more: RpcResult | None = None) -> RpcResult:
     """Return the fields of a result that only the protocol of 2026 has."""
     is_modern = PROTOCOL_VERSION_META_KEY in (params.get("_meta") or {})
     return {"resultType": "complete", **(more or {})} if is_modern else {}
-
-
-def mcp_text_block(text: str) -> RpcResult:
-    """Return a block of content."""
-    return {"type": "text", "text": text}

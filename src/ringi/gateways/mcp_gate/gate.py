@@ -11,13 +11,12 @@ import uuid
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
 from ringi.base.canonical_json import short_json_hash
-from ringi.connect import open, resolve_inbox_url
+from ringi.connect import open
 from ringi.gateways.client_calls import ClientGate, ClientSession
 from ringi.gateways.mcp_gate.calls import GatedCalls
 from ringi.gateways.mcp_gate.relay import McpRelay
@@ -71,14 +70,8 @@ async def _serve(
                     gate = ClientGate(policy.policy, inbox, session, scope=scope)
                 return gate
 
-        calls = GatedCalls(relay, open_gate, wait=wait, link=answer_link)
+        calls = GatedCalls(relay, open_gate, wait=wait)
         try:
             return await relay.run({"tools/call": calls.call, "resources/read": calls.read})
         finally:
             await calls.close()
-
-
-def answer_link(id: str) -> str:
-    """Return the address where people answer a request; its id without a server."""
-    url = resolve_inbox_url(None)
-    return f"{url.rstrip('/')}/r/{quote(id, safe='')}" if urlsplit(url).scheme in ("http", "https") else id

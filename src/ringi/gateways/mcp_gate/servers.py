@@ -70,11 +70,7 @@ async def open_server(servers: Mapping[str, ServerAddress]) -> AsyncIterator[Tra
         ):
             yield streams
         return
-    command, *args = server.command
-    env = {**gated_program_environment(), **server.env}
-    async with stdio_client(
-        StdioServerParameters(command=command, args=args, env=env, cwd=server.cwd), sys.stderr
-    ) as streams:
+    async with stdio_client(StdioServerParameters(**server.settings), sys.stderr) as streams:
         yield streams
 
 
