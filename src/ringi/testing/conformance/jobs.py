@@ -28,15 +28,20 @@ class RecordingHandler:
     def __init__(self, expected: int = 1, work: JobHandler | None = None) -> None:
         self.seen: list[Job] = []
         self.expected, self.work, self.done = expected, work, asyncio.Event()
+        self.tries: list[tuple[int, float]] = []
+        """The attempts before each call, and its time."""
         self.running, self.most = Counter[str | None](), Counter[str | None]()
         """The jobs that run now, and the most that have run at once, by their concurrency keys."""
 
     async def __call__(self, job: Job) -> None:
+        self.tries.append((job.attempts, asyncio.get_running_loop().time()))
         self.running[job.concurrency_key] += 1
         self.most |= self.running
-        if self.work:
-            await self.work(job)
-        self.running[job.concurrency_key] -= 1
+        try:
+            if self.work:
+                await self.work(job)
+        finally:
+            self.running[job.concurrency_key] -= 1
         self.seen.append(job)
         if len(self.seen) >= self.expected:
             self.done.set()
@@ -64,10 +69,10 @@ async def job_worker_running(
         await asyncio.gather(worker, return_exceptions=True)
 
 
-async def work_until(done: asyncio.Event, jobs: Jobs, handle: JobHandler, concurrency: int = 4) -> None:
-    """Run a worker until an event, then shut it down gracefully."""
-    async with job_worker_running(jobs, handle, concurrency):
-        await done.wait()
+async def work_until_done(jobs: Jobs, handler: RecordingHandler, concurrency: int = 4) -> None:
+    """Run a worker until the expected jobs are done, then shut it down gracefully."""
+    async with job_worker_running(jobs, handler, concurrency):
+        await handler.done.wait()
 
 
 class JobsConformance:
@@ -87,7 +92,7 @@ class JobsConformance:
         await other.submit(job_for_test("a"))
         handler = RecordingHandler()
 
-        await work_until(handler.done, jobs, handler)
+        await work_until_done(jobs, handler)
 
         assert handler.seen == [job_for_test("a")]
 
@@ -107,19 +112,19 @@ class JobsConformance:
         await jobs.submit(job_for_test("last"))
         handler = RecordingHandler(expected=2)
 
-        await work_until(handler.done, jobs, handler, concurrency=1)
+        await work_until_done(jobs, handler, concurrency=1)
 
         assert handler.keys == ["a", "last"]
 
     async def test_a_key_is_taken_while_its_job_is_being_done(self, jobs: Jobs) -> None:
-        begun, go_on, handler = asyncio.Event(), asyncio.Event(), RecordingHandler(expected=2)
+        begun, go_on = asyncio.Event(), asyncio.Event()
 
-        async def handle(job: Job) -> None:
+        async def work(_: Job) -> None:
             begun.set()
             await go_on.wait()
-            await handler(job)
 
-        async with job_worker_running(jobs, handle, concurrency=1):
+        handler = RecordingHandler(expected=2, work=work)
+        async with job_worker_running(jobs, handler, concurrency=1):
             await jobs.submit(job_for_test("a"))
             await begun.wait()
             await jobs.submit(job_for_test("a"))
@@ -130,23 +135,21 @@ class JobsConformance:
         assert handler.keys == ["a", "last"]
 
     async def test_a_key_is_taken_while_its_job_waits_to_be_tried_again(self, jobs: Jobs) -> None:
-        tries: list[int] = []
-        begun, done = asyncio.Event(), asyncio.Event()
+        begun = asyncio.Event()
 
-        async def handle(job: Job) -> None:
-            tries.append(job.attempts)
+        async def work(job: Job) -> None:
             begun.set()
             if not job.attempts:
                 raise RuntimeError("a failing handler")
-            done.set()
 
-        async with job_worker_running(jobs, handle):
+        handler = RecordingHandler(work=work)
+        async with job_worker_running(jobs, handler):
             await jobs.submit(job_for_test("a"))
             await begun.wait()
             await jobs.submit(job_for_test("a"))
-            await done.wait()
+            await handler.done.wait()
 
-        assert tries == [0, 1]
+        assert [attempts for attempts, _ in handler.tries] == [0, 1]
 
     async def test_a_key_is_free_again_when_its_job_is_done(self, jobs: Jobs) -> None:
         handler = RecordingHandler(expected=2)
@@ -207,17 +210,15 @@ class JobsConformance:
         assert sorted(handler.keys) == sorted([*keys, "another"])
 
     async def test_a_retry_comes_before_what_waits_longer(self, jobs: Jobs) -> None:
-        handler = RecordingHandler(expected=6 * MAX_CONCURRENT)
-
-        async def handle(job: Job) -> None:
+        async def work(job: Job) -> None:
             if job.key == "job-0" and not job.attempts:
                 raise JobNotDueError(0.01)
             await asyncio.sleep(0.05)
-            await handler(job)
 
+        handler = RecordingHandler(expected=6 * MAX_CONCURRENT, work=work)
         for n in range(6 * MAX_CONCURRENT):
             await jobs.submit(job_for_test(f"job-{n}", concurrency_key="slow"))
-        await work_until(handler.done, jobs, handle, 64)
+        await work_until_done(jobs, handler, 64)
 
         assert handler.keys.index("job-0") < 4 * MAX_CONCURRENT
 
@@ -306,36 +307,30 @@ class JobsConformance:
         handler = RecordingHandler(expected=6, work=work)
         for n in range(6):
             await jobs.submit(job_for_test(f"job-{n}"))
-        await work_until(handler.done, jobs, handler, concurrency=2)
+        await work_until_done(jobs, handler, concurrency=2)
 
         assert handler.most[None] == 2
 
     async def test_a_job_that_raises_is_tried_again_and_told_how_often(self, jobs: Jobs) -> None:
-        tries: list[tuple[int, float]] = []
-        done = asyncio.Event()
-
-        async def handle(job: Job) -> None:
-            tries.append((job.attempts, asyncio.get_running_loop().time()))
-            if len(tries) < 3:
+        async def work(job: Job) -> None:
+            if job.attempts < 2:
                 raise RuntimeError("a failing handler")
-            done.set()
 
+        handler = RecordingHandler(work=work)
         await jobs.submit(job_for_test("a"))
-        await work_until(done, jobs, handle)
+        await work_until_done(jobs, handler)
 
-        (first, began), (second, again), (third, ended) = tries
+        (first, began), (second, again), (third, ended) = handler.tries
         assert (first, second, third) == (0, 1, 2)
         assert ended - again > again - began
 
     async def test_a_job_that_raises_does_not_hold_up_the_others(self, jobs: Jobs) -> None:
-        handler = RecordingHandler(expected=3)
-
-        async def handle(job: Job) -> None:
+        async def work(job: Job) -> None:
             if job.key == "broken":
                 raise RuntimeError("a failing handler")
-            await handler(job)
 
-        async with job_worker_running(jobs, handle, concurrency=1):
+        handler = RecordingHandler(expected=3, work=work)
+        async with job_worker_running(jobs, handler, concurrency=1):
             for key in ("broken", "a", "b", "c"):
                 await jobs.submit(job_for_test(key))
             await handler.done.wait()
@@ -365,14 +360,14 @@ class JobsConformance:
         assert all(shares.values())
 
     async def test_stopping_waits_for_the_job_that_was_begun(self, jobs: Jobs) -> None:
-        begun, go_on, handler = asyncio.Event(), asyncio.Event(), RecordingHandler()
+        begun, go_on = asyncio.Event(), asyncio.Event()
 
-        async def handle(job: Job) -> None:
+        async def work(_: Job) -> None:
             begun.set()
             await go_on.wait()
-            await handler(job)
 
-        async with job_worker_running(jobs, handle, concurrency=1):
+        handler = RecordingHandler(work=work)
+        async with job_worker_running(jobs, handler, concurrency=1):
             await jobs.submit(job_for_test("a"))
             await begun.wait()
             go_on.set()  # The end of the block stops the worker before the job goes on.
@@ -393,35 +388,31 @@ class JobsConformance:
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
 
-        await work_until(handler.done, other, handler)
+        await work_until_done(other, handler)
 
         assert [(each.key, each.attempts) for each in handler.seen] == [("a", 1)]
 
     async def test_a_job_is_called_again_when_its_time_has_come(self, jobs: Jobs) -> None:
-        called, done = list[float](), asyncio.Event()
-
-        async def handle(_: Job) -> None:
-            called.append(asyncio.get_running_loop().time())
-            if len(called) == 1:
+        async def work(_: Job) -> None:
+            if len(handler.tries) == 1:
                 raise JobNotDueError(0.3)
-            done.set()
 
+        handler = RecordingHandler(work=work)
         await jobs.submit(job_for_test("a"))
-        await work_until(done, jobs, handle)
+        await work_until_done(jobs, handler)
 
-        assert called[1] - called[0] >= 0.29
+        (_, first), (_, second) = handler.tries
+        assert second - first >= 0.29
 
     async def test_a_job_that_waits_for_its_time_holds_up_no_lane(self, jobs: Jobs) -> None:
-        handler = RecordingHandler()
-
-        async def handle(job: Job) -> None:
+        async def work(job: Job) -> None:
             if job.key == "later":
                 raise JobNotDueError(3600)
-            await handler(job)
 
+        handler = RecordingHandler(work=work)
         await jobs.submit(job_for_test("later", partition_key="one"))
         await jobs.submit(job_for_test("now", partition_key="one"))
-        await work_until(handler.done, jobs, handle)
+        await work_until_done(jobs, handler)
 
         assert handler.keys == ["now"]
 
