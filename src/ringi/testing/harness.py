@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -104,9 +104,7 @@ class HarnessJobs(MemoryJobs):
         self.failed: dict[str, Exception] = {}
         self._store, self._notifier = store, notifier
 
-    async def work(
-        self, handle: JobHandler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event, reserve: int = 0
-    ) -> None:
+    async def work(self, handle: JobHandler, **options: Any) -> None:
         """Process jobs until `stop` is set."""
 
         async def handle_watched(job: Job) -> None:
@@ -121,14 +119,16 @@ class HarnessJobs(MemoryJobs):
                     await self._notifier.publish(TOPIC)
                 raise
 
-        await super().work(handle_watched, kinds=kinds, concurrency=concurrency, stop=stop, reserve=reserve)
+        await super().work(handle_watched, **options)
 
 
 class OrderedInbox(StoreInbox):
     """An inbox in which each question has a unique creation time, so lists have one order."""
 
-    def __init__(self, harness: TestHarness, **parts: Any) -> None:
-        super().__init__(harness.backend.store, harness.backend.notifier, clock=harness.clock, **parts)
+    def __init__(self, harness: TestHarness) -> None:
+        backend = harness.backend
+        eraser = Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
+        super().__init__(backend.store, backend.notifier, clock=harness.clock, eraser=eraser)
         self._harness = harness
 
     async def submit(self, ask: Ask, **about: Any) -> Request:
@@ -139,11 +139,6 @@ class OrderedInbox(StoreInbox):
 
 class HarnessInbox(OrderedInbox):
     """An inbox whose waits end at once: the person answers, or the time passes."""
-
-    def __init__(self, harness: TestHarness) -> None:
-        backend = harness.backend
-        eraser = Eraser(backend.store, backend.stream, savers_without_langgraph(backend.savers))
-        super().__init__(harness, eraser=eraser)
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         """Have the person answer the request, or let time pass, and return the request.
