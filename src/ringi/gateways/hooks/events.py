@@ -13,7 +13,7 @@ from ringi.base.outages import PausedError
 from ringi.base.settings import Settings
 from ringi.base.texts import Sentence, sentence_text
 from ringi.base.validation import safe_repr
-from ringi.domain.ask import Ask, Outcome, Wording
+from ringi.domain.ask import Ask, Outcome, Receipt, Wording
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, WaitTimeoutError
 from ringi.gateways.client_calls import MAX_TEXT, ClientGate, ClientSession, ask_client_form, ask_client_question
@@ -148,9 +148,13 @@ class HookCalls:
 
     async def after(self, outcome: Outcome) -> HookReply:
         """Report the outcome of a call that people or a rule have approved."""
-        if request := await self._begun():
-            attempt = request.receipt.attempt if request.receipt else None
-            await self._inbox.report_outcome(request.id, outcome, attempt=attempt)
+        event = self._event
+        found = await self._inbox.find(thread_id=event.session.thread_id, status="completed", limit=RECENT)
+        receipts = [(request, request.receipt) for request in found if request.receipt]
+        begun = [(request, receipt) for request, receipt in receipts if receipt.is_begun_by(receipt.attempt)]
+        own = [each for each in begun if each[1].attempt == event.call_id]
+        for request, receipt in (own or [each for each in begun if self._is_prompted(*each)])[:1]:
+            await self._inbox.report_outcome(request.id, outcome, attempt=receipt.attempt)
         return None
 
     async def _before(self) -> HookReply:
@@ -186,20 +190,11 @@ class HookCalls:
             return self._event.specific(permissionDecision="deny", permissionDecisionReason=why)
         return self._event.specific(decision={"behavior": "deny", "message": why})
 
-    async def _begun(self) -> Request | None:
-        """Return the request by which this call has begun."""
-        event = self._event
-        found = await self._inbox.find(thread_id=event.session.thread_id, status="completed", limit=RECENT)
-        receipts = [(request, request.receipt) for request in found]
-        begun = [request for request, receipt in receipts if receipt and receipt.is_begun_by(receipt.attempt)]
-        own = (request for request in begun if request.receipt and request.receipt.attempt == event.call_id)
-        return next(own, None) or next((request for request in begun if self._is_prompted(request)), None)
-
-    def _is_prompted(self, request: Request) -> bool:
+    def _is_prompted(self, request: Request, receipt: Receipt) -> bool:
         """Return whether a prompt approved this call, by what it does: the client did not name it."""
-        attempt, granted = request.receipt.attempt if request.receipt else None, request.granted
+        granted = request.granted
         is_equal = granted is not None and (granted.name, granted.args) == (self._event.tool, self._event.args)
-        return is_equal and (attempt or "").startswith(PROMPT)
+        return is_equal and (receipt.attempt or "").startswith(PROMPT)
 
 
 async def answer_elicitation_hook(event: HookEvent, inbox: Inbox, timeout: float) -> HookReply:
