@@ -197,9 +197,8 @@ def _command(call: _Call) -> CallView | None:
     language = "powershell" if "powershell" in call.tool else "bash"
     block = Code(title=_label(folder or "", MAX_LABEL) or None, text=_shortened(text, call.room), language=language)
     base = folder and _label(PurePosixPath(folder.replace("\\", "/")).name, MAX_NAME)
-    if not base:
-        return _view(Sentence(code="run_command"), [block])
-    return _view(Sentence(code="run_command_in", params={"folder": base}), [block])
+    title = Sentence(code="run_command_in", params={"folder": base}) if base else Sentence(code="run_command")
+    return _view(title, [block])
 
 
 def shell_command_text(command: object) -> str | None:

@@ -136,7 +136,7 @@ class ClientGate:
         # An approval under another rule may be that of other people.
         base = short_json_hash(self._scope, *call, jsonable(policy.rule_of(*call)))
         asker = ClientAsker(self, options, base, attempt or uuid.uuid4().hex, schema, on_wait)
-        asker.number = self._numbers.get(asker.base, 0)
+        asker.number = self._numbers.get(base, 0)
         try:
             while True:
                 granted = await FunctionGate(name, policy, {}).authorize_at(call, asker)
@@ -145,7 +145,7 @@ class ClientGate:
                     return await self._begin(call, granted, asker, policy, self._current_policy(more))
                 asker.number, policy = asker.number + 1, self._current_policy(more)
         finally:
-            self._numbers[asker.base] = asker.number
+            self._numbers[base] = asker.number
 
     async def request(self, id: str) -> Request:
         """Return a request of this client about a call in this folder.
@@ -225,7 +225,7 @@ class ClientAsker(InboxAsker):
         on_wait: OnWait | None,
     ) -> None:
         super().__init__(AsyncExitStack(), options, base)
-        self._gate, self.base, self.attempt, self._schema, self._on_wait = gate, base, attempt, schema, on_wait
+        self._gate, self.attempt, self._schema, self._on_wait = gate, attempt, schema, on_wait
         self.by = f"{AGENT}{gate.session.client}"
 
     def asks(self) -> bool:
@@ -285,7 +285,7 @@ class ClientAsker(InboxAsker):
         return receipt is not None and receipt.is_begun_by(self.attempt) and is_recent
 
     def _id(self, name: str) -> str:
-        return f"call-{short_json_hash(self.base, self.number)}"
+        return f"call-{short_json_hash(self._key, self.number)}"
 
 
 class FormResult(NamedTuple):

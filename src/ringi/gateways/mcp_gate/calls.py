@@ -165,12 +165,11 @@ class GatedCalls:
         self._left = [held for held in self._left if not held.ended_at or held in fresh]
         continues = params.get("requestState") is not None or params.get("inputResponses") is not None
         key = gated_call_key(params, params.get("requestState"))
-        if not continues:
-            for held in self._left:
-                if held.key == key:
-                    self._left.remove(held)
-                    held.params = params
-                    return held
+        left = next((held for held in self._left if held.key == key and not continues), None)
+        if left:
+            self._left.remove(left)
+            left.params = params
+            return left
         held = HeldCall(params, key, self._continuations.pop(key, None) if continues else None)
         held.task = asyncio.create_task(self._authorized(held))
         self._tasks.add(held.task)
