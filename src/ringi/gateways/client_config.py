@@ -70,7 +70,7 @@ def change_json_config(path: Path, change: Callable[[ClientSettings], ClientSett
     """
     before = read_config_text(path)
     parse = partial(json.loads, object_pairs_hook=refuse_repeated_json_keys)
-    settings = _parsed(path, before, "JSON", parse) if before else {}
+    settings = parsed_config(path, before, "JSON", parse) if before else {}
     after = change(json.loads(json.dumps(settings)))
     if after == settings:
         return FileChange(path, before, before)
@@ -96,7 +96,7 @@ def change_toml_config(path: Path, table: str, name: str, settings: ClientSettin
     except ModuleNotFoundError as error:
         raise_missing_extra("the configuration in TOML", error)
     before = read_config_text(path)
-    document: Any = _parsed(path, before, "TOML", tomlkit.parse)
+    document: Any = parsed_config(path, before, "TOML", tomlkit.parse)
     current = document.get(table, {})
     if not isinstance(current, dict):
         raise SettingError("file", str(path), f"{table} is not a table: correct it first")
@@ -121,7 +121,18 @@ def read_config_text(path: Path) -> str:
         raise SettingError("file", str(path), "it cannot be read as UTF-8: correct it first") from error
 
 
-def _parsed(path: Path, text: str, kind: str, parse: Callable[[str], Any]) -> ClientSettings:
+def parsed_config(path: Path, text: str, kind: str, parse: Callable[[str], Any]) -> ClientSettings:
+    """Return the settings in the text of a file.
+
+    Args:
+        path: The file.
+        text: Its text.
+        kind: The name of the format.
+        parse: Reads the format.
+
+    Raises:
+        SettingError: The text is not an object in this format.
+    """
     try:
         settings = parse(text)
     except (ValueError, RecursionError) as error:

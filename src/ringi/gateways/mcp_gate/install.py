@@ -15,6 +15,7 @@ from ringi.gateways.client_config import (
     FileChange,
     change_json_config,
     change_toml_config,
+    parsed_config,
     read_config_text,
 )
 
@@ -99,10 +100,7 @@ def _changes(client: GateClient, path: Path, change: SettingsChange) -> Iterator
         key = "servers" if client == "vscode" else "mcpServers"
         yield change_json_config(path, lambda settings: _with_servers(path, settings, key, change))
         return
-    try:
-        servers = tomllib.loads(read_config_text(path)).get(TABLE, {})
-    except tomllib.TOMLDecodeError as error:
-        raise SettingError("file", str(path), f"it is not TOML ({error}): correct it first") from error
+    servers = parsed_config(path, read_config_text(path), "TOML", tomllib.loads).get(TABLE, {})
     after = _with_servers(path, {TABLE: servers}, TABLE, change)[TABLE]
     for name, entry in after.items():
         yield change_toml_config(path, TABLE, name, entry)
