@@ -8,15 +8,13 @@ from collections.abc import Coroutine, Iterable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from ringi.audit.verify import verify_store
 from ringi.contracts.store import Store
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, cursor_after_record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_journal, a_thread, store_change, store_request
 
@@ -83,16 +81,6 @@ class JournalsConformance:
         assert events[-1].changed["digest"] == stored.digest
         assert (await verify_store(store))[1] == []
 
-    async def test_of_ten_entries_at_once_one_is_written(self, store: Store, other: Store) -> None:
-        journal = await store_journal(store)
-        rivals = [journal_with_number(journal, number) for number in range(10)]
-
-        won = await results_of_rivals((store, other)[n % 2].put(*rival) for n, rival in enumerate(rivals))
-
-        assert won.count(True) == 1
-        assert await other.get(Journal, "tenant-1", "journal-1") == rivals[won.index(True)][0]
-        assert len(await store.events()) == 2
-
     async def test_the_newest_journals_come_first_and_of_one_tenant_where_asked(self, store: Store) -> None:
         for second, (tenant, id) in enumerate([("ours", "a"), ("theirs", "b"), ("ours", "c"), ("ours", "d")]):
             await store_journal(store, id, tenant=tenant, second=second)
@@ -149,9 +137,3 @@ class JournalsConformance:
         assert SECRET not in "".join(each.model_dump_json() for each in events) + after.model_dump_json()
         assert [noted.entry for noted in entries_in(events)] == [{"add": 3, "reason": None}]
         assert (await verify_store(store))[1] == []
-
-    async def test_a_journal_that_nobody_began_is_not_found(self, store: Store) -> None:
-        await store_request(store, "same")
-
-        with pytest.raises(NotFoundError, match="same"):
-            await store.get(Journal, "tenant-1", "same")

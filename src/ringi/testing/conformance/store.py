@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ringi.contracts.store import Store
-from ringi.domain.record import Key, Query
+from ringi.domain.journal import Journal
+from ringi.domain.record import Event, Key, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -19,7 +20,7 @@ from ringi.testing.conformance.journals import JournalsConformance, results_of_r
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
 from ringi.testing.conformance.urgency import EndingsConformance, UrgencyConformance
-from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to, store_change, store_request
+from ringi.testing.factories import CONTINUATION, a_journal, a_request, a_thread, answer_to, store_change, store_request
 
 
 class RecordsConformance:
@@ -50,8 +51,9 @@ class RecordsConformance:
     async def test_an_id_belongs_to_its_kind(self, store: Store) -> None:
         await store_request(store, "same")
 
-        with pytest.raises(NotFoundError):
-            await store.get(Thread, "tenant-1", "same")
+        for kind in (Thread, Journal):
+            with pytest.raises(NotFoundError, match="same"):
+                await store.get(kind, "tenant-1", "same")
 
     async def test_the_next_version_replaces_the_one_before(self, store: Store) -> None:
         asked = await store_request(store)
@@ -119,25 +121,22 @@ class RecordsConformance:
         assert await store.find(Request, Query(tenant="tenant-1")) == [asked]
         assert [event.hash for event in await store.events()] == [asked.head]
 
-    async def test_of_ten_writers_at_once_one_wins(self, store: Store, other: Store) -> None:
-        asked = await store_request(store)
+    @pytest.mark.parametrize("kind", ["questions", "answers", "entries"])
+    async def test_of_ten_writers_at_once_one_wins(self, store: Store, other: Store, kind: str) -> None:
+        asked, journal = await store_request(store, "asked"), await store_change(store, a_journal())
         names = [f"person-{n}" for n in range(10)]
-        rivals = [asked.completed(answer_to(asked), by=name, channel="test", now=NOON) for name in names]
+        changes: dict[str, list[tuple[Record, Event | None]]] = {
+            "questions": [a_request(title=name) for name in names],
+            "answers": [asked.completed(answer_to(asked), by=name, channel="test", now=NOON) for name in names],
+            "entries": [journal.written({"by": name}, {"sum": 0}, by=name, now=NOON) for name in names],
+        }
 
-        won = await results_of_rivals((store, other)[n % 2].put(*rival) for n, rival in enumerate(rivals))
+        won = await results_of_rivals((store, other)[n % 2].put(*each) for n, each in enumerate(changes[kind]))
 
-        winner = rivals[won.index(True)]
+        winner, _ = changes[kind][won.index(True)]
         assert won.count(True) == 1
-        assert await store.get(Request, "tenant-1", "request-1") == winner[0]
-        assert [event.hash for event in await store.events()] == [asked.head, winner[0].head]
-
-    async def test_of_ten_first_versions_at_once_one_wins(self, store: Store, other: Store) -> None:
-        rivals = [a_request(title=f"Question {n}") for n in range(10)]
-
-        won = await results_of_rivals((store, other)[n % 2].put(*rival) for n, rival in enumerate(rivals))
-
-        assert won.count(True) == 1
-        assert await other.get(Request, "tenant-1", "request-1") == rivals[won.index(True)][0]
+        assert await other.get(type(winner), *winner.key) == winner
+        assert [event.hash for event in await store.events()] == [asked.head, journal.head, winner.head]
 
     async def test_equal_ids_of_two_tenants_never_meet(self, store: Store) -> None:
         ours = await store_request(store, tenant="ours", title="Ours")
