@@ -245,8 +245,13 @@ class RuntimeConformance(PolicyConformance):
             assert response
             assert effects == ([Refund()] if response.decision == "approve" else [])
 
-    async def test_another_worker_resumes_the_run(self, url: str, effects: Effects) -> None:
-        [request] = await requests_of_stopped_agent(url, self.agent([[Refund()], "Done."], effects))
+    @pytest.mark.parametrize("size", [1, MEGABYTE])
+    async def test_another_worker_resumes_the_run_with_its_state(self, url: str, effects: Effects, size: int) -> None:
+        def longer(input: dict[str, Any]) -> dict[str, Any]:
+            return {"messages": [*input["messages"], {"role": "user", "content": "x" * size}]}
+
+        first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
+        [request] = await requests_of_stopped_agent(url, first)
         async with open_backend(url) as backend, open_inbox_on_backend(backend) as inbox:
             await inbox.respond(request, "approve", by="bob")
 
@@ -273,19 +278,6 @@ class RuntimeConformance(PolicyConformance):
 
         async with worker_running_on_store(url, agent) as run:
             assert [each.id for each in await run.pending()] == [request.id]
-            await run.respond(request, "approve")
-            assert (await run.rest()).status == "done"
-
-        assert effects == [Refund()]
-
-    async def test_a_state_of_a_megabyte_resumes(self, url: str, effects: Effects) -> None:
-        def longer(input: dict[str, Any]) -> dict[str, Any]:
-            return {"messages": [*input["messages"], {"role": "user", "content": "x" * MEGABYTE}]}
-
-        first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
-        [request] = await requests_of_stopped_agent(url, first)
-
-        async with worker_running_on_store(url, self.agent(["Done."], effects)) as run:
             await run.respond(request, "approve")
             assert (await run.rest()).status == "done"
 
