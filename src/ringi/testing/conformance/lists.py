@@ -133,10 +133,21 @@ class ListsConformance:
         assert set(lengths) >= {1, 2}
         assert not isinstance(await store.find(Request, matching), CutPage)
 
-    @pytest.mark.parametrize("cursor", ["nonsense", "12", "²:a:b", "--5:a:b", ":a:b"])
-    async def test_a_wrong_cursor_is_invalid(self, store: Store, cursor: str) -> None:
-        with pytest.raises(InvalidError, match="cursor"):
-            await store.find(Request, Query(before=cursor))
+    @pytest.mark.parametrize(
+        "cursor",
+        [
+            *("nonsense", "12", "²:a:b", "--5:a:b", ":a:b"),
+            *("ended:", "ended:1:2", "ended:1:2:", "ended:x:2:r", f"ended:{'9' * 19}:3:r"),
+            *("urgent:", "urgent:1:due:2", "urgent:1:soon:2:3:r", "urgent:x:due:2:3:r", "urgent:1:due:2:3:"),
+            *("urgent:999999999999999999:due:2:3:r", f"urgent:1:due:{'9' * 19}:3:r"),
+            *("urgent:1:rank:32:3:r", "urgent:1:rank:-1:3:r", f"urgent:1:rank:{'9' * 18}:3:r"),
+        ],
+    )
+    async def test_a_wrong_cursor_is_invalid_in_every_order(self, store: Store, cursor: str) -> None:
+        orders: list[dict[str, Any]] = [{}, {"order": "urgent", "now": NOON}, {"order": "ended"}]
+        for query in [{}, *({"tenant": "tenant-1", **order} for order in orders)]:
+            with pytest.raises(InvalidError, match="cursor"):
+                await store.find(Request, Query(before=cursor, **query))
 
     async def test_a_tenant_sees_its_own(self, store: Store) -> None:
         await store_request(store, "same", tenant="ours")
