@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 import shlex
@@ -94,7 +93,7 @@ def _with_own(path: Path, settings: ClientSettings, own: dict[str, ClientSetting
 
 def _with_group(path: Path, groups: object, own: ClientSettings | None) -> list[ClientSettings]:
     """Return the groups of an event with our hook in the place that it has, or at the end."""
-    new = [{"hooks": [copy.deepcopy(own)]}] if own else []
+    new = [{"hooks": [own]}] if own else []
     found: list[ClientSettings] = []
     for group in groups if isinstance(groups, list) else [groups]:
         if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
