@@ -261,8 +261,7 @@ class ClientAsker(InboxAsker):
         await self._gate.check_pauses(is_gated=is_gated)
 
     async def report(self, request: Request, outcome: Outcome) -> None:
-        inbox = await self._opened()
-        await inbox.report_outcome(request.id, outcome, attempt=self.attempt)
+        await (await self._opened()).report_outcome(request.id, outcome, attempt=self.attempt)
 
     async def _begin_wait(self, request: Request) -> None:
         await super()._begin_wait(request)

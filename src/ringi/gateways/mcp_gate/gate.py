@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -23,7 +22,6 @@ from ringi.gateways.mcp_gate.relay import McpRelay
 from ringi.gateways.mcp_gate.servers import ServerAddress, open_server
 from ringi.policy.rules import PolicyFile
 
-log = logging.getLogger(__name__)
 WAIT_SECONDS = 50.0
 """Seconds for which a call waits for people; many clients give up after 60."""
 

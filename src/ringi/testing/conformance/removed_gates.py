@@ -62,8 +62,8 @@ class RemovedGateConformance:
         assert thread.status in ("done", "error")
 
     async def test_no_call_runs_before_its_answer_when_the_gate_was_removed(self, url: str, effects: Effects) -> None:
-        first = self.agent([[Refund(1), Refund(2)], "Sorry."], effects)
-        [one, two] = await requests_of_stopped_agent(url, first)
+        agent = self.agent([[Refund(1), Refund(2)], "Sorry."], effects)
+        [one, two] = await requests_of_stopped_agent(url, agent)
 
         async with worker_running_on_store(url, self.ungated_agent(["Sorry."], effects)) as run:
             await end_without_approval(run, two, "reject")
