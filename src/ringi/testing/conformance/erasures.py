@@ -80,12 +80,7 @@ class ErasuresConformance:
         assert read == events
         assert await store.events(events[2].position) == events[3:]
 
-    async def test_the_chain_of_what_is_left_holds(self, store: Store) -> None:
-        await erase_content(store, await store_completed(store))
-
-        assert await verify_store(store) == (3, [])
-
-    async def test_what_was_erased_twice_holds_too(self, store: Store) -> None:
+    async def test_the_chain_of_what_was_erased_twice_holds(self, store: Store) -> None:
         after = await erase_content(store, await store_completed(store))
         await erase_content(store, after)
 
