@@ -31,8 +31,7 @@ from ringi.testing.clock import NOON, ManualClock
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
 TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
-GROUPS = {"ann": ("boss", "legal"), "bob": ("boss",), "cem": ("legal",)}
-PERSONS = {name: Person(name, groups) for name, groups in GROUPS.items()}
+PERSONS = {"ann": Person("ann", ("boss", "legal")), "bob": Person("bob", ("boss",)), "cem": Person("cem", ("legal",))}
 VOTERS = st.sampled_from(sorted(PERSONS))
 DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
 CLAIM_SECONDS = 30
