@@ -35,7 +35,7 @@ from ringi.domain.record import Query, UnreadableError
 from ringi.domain.thread import Run, Thread, conversation_stream
 from ringi.errors import InvalidError
 from ringi.integrations.pydantic_ai import RingiConversationStore
-from ringi.integrations.pydantic_ai.conversation_log import MAX_CONVERSATION
+from ringi.integrations.pydantic_ai.conversations import MAX_CONVERSATION
 from ringi.privacy.candidates import Sweep
 
 MEGABYTE = 1_000_000
