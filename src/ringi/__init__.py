@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ringi.forms.form import Form
     from ringi.integrations.asking import ask
     from ringi.integrations.functions import gate
-    from ringi.integrations.langchain.approval import Approval
+    from ringi.integrations.langchain.tool_gate import Approval
     from ringi.policy.rules import Policy, Rule
     from ringi.runs.agent import Agent
     from ringi.server.serve import serve
@@ -87,7 +87,7 @@ _export = lazy_exports(
         "forms.form": "Form",
         "integrations.asking": "ask",
         "integrations.functions": "gate",
-        "integrations.langchain.approval": "Approval",
+        "integrations.langchain.tool_gate": "Approval",
         "policy.rules": "Policy Rule",
         "runs.agent": "Agent",
         "server.serve": "serve",

@@ -1,17 +1,18 @@
-"""The authorization of one tool call: its question, and the call that may run; tools that ask have no gate."""
+"""Approval of the tool calls of a LangChain agent: one question for each, and the call that may run."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, tool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic import SkipValidation
@@ -21,6 +22,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.ask_human import AskHuman, messages_in_agent_state
+from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import (
@@ -32,7 +34,7 @@ from ringi.policy.question import (
     question_with_schema,
 )
 from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial, Rule
-from ringi.runs.context import call_digest, find_run_context, question_content_digest
+from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import call_place_in_step
@@ -57,6 +59,66 @@ RENAMED = "This call was changed from {tool} to {name} on its way. It did not ru
 BEGUN = "ringi_begun"
 """The configuration key that records that a step's tool has begun."""
 ToolResult = ToolMessage | Command[Any]
+Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
+
+
+class Approval(AgentMiddleware[Any, Any, Any]):
+    """Asks a person before a tool runs, one question for each call.
+
+    Only the authorized call runs, with exactly the authorized arguments. If other code changes the call before the tool
+    starts, a person is asked again. After the start, a person is asked only if the model calls the tool again. A
+    rejected, expired or canceled call never runs.
+
+    A rule can deny a call: nobody is asked, and the model reads the reason. Such rules count right before the tool
+    starts, even after an approval, and even if `RINGI_ENABLED=0` lets all other calls run.
+
+    While an administrator has paused the agent, no tool starts: the run stops before it, and goes on after the pause.
+
+    If Ringi does not run the agent, calls pause it with a plain LangGraph interrupt. Rules then approve nothing,
+    because an approval would not be recorded, and a denial is not recorded.
+
+    Args:
+        policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
+        tools: All tools of the agent; name the tools of other middleware as text.
+        facts: Functions that look up what the policy's `facts` need, by name. Each takes the arguments of the call as a
+            dict and returns JSON, or an awaitable of it. People see the results with the request, and its digest covers
+            them. A fact whose function fails is unknown.
+
+    Raises:
+        InvalidError: The policy is invalid, or names another tool, argument or fact.
+    """
+
+    def __init__(
+        self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool], facts: Mapping[str, FactFunction] | None = None
+    ) -> None:
+        super().__init__()
+        self.facts = dict(facts or {})
+        self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
+        # A tool described by a dict runs at the model's provider, where it cannot be gated.
+        own = [each for each in tools if not isinstance(each, dict)]
+        self.policy.check_tools(dict(langchain_argument_names(each) for each in own), self.facts)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
+        """Run the call, or return a message to the model instead."""
+        gated = run_without_waiting(self._gated(request, is_blocking=True))
+        return gated if isinstance(gated, ToolMessage) else handler(gated)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """Run the call, or return a message to the model instead."""
+        gated = await self._gated(request, is_blocking=False)
+        return gated if isinstance(gated, ToolMessage) else await handler(gated)
+
+    async def _gated(self, request: ToolCallRequest, *, is_blocking: bool) -> ToolCallRequest | ToolMessage:
+        is_asking = run_asks_people()
+        if not is_asking and not self.policy.denies:
+            await check_agent_pauses(find_run_context(request.runtime.config), is_gated=False, is_blocking=is_blocking)
+            return request
+        gate = ToolCallGate(self.policy, request, self.facts, asks=is_asking)
+        call = call_with_model_arguments(request.tool_call["name"], request.tool_call["args"], request.tool)
+        grant = await gate.enter(call, request.tool, is_blocking=is_blocking)
+        return grant if isinstance(grant, ToolMessage) else gate_tool_call_request(request, gate, grant.args)
 
 
 class RequestedToolCall(NamedTuple):
@@ -98,7 +160,7 @@ class ToolCallGate:
     """
 
     def __init__(
-        self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction], *, asks: bool = True
+        self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction], *, asks: bool
     ) -> None:
         self._policy, self._facts, self._config, self._asks = policy, facts, request.runtime.config, asks
         self._id, self._words = str(request.tool_call["id"]), model_text_beside_call(request)
@@ -109,16 +171,18 @@ class ToolCallGate:
         self._known_facts: dict[str, dict[str, Any]] = {}
         self._gate: Rule | None = None
 
-    def enter(self, call: RequestedToolCall, tool: BaseTool | None) -> AuthorizedToolCall | ToolMessage:
-        """Do the same as `aenter` without await: no rule approves, and a fact that has to be awaited is unknown."""
-        return run_without_waiting(self.aenter(call, tool, is_blocking=True))
-
-    async def aenter(
-        self, call: RequestedToolCall, tool: BaseTool | None, *, is_blocking: bool = False
+    async def enter(
+        self, call: RequestedToolCall, tool: BaseTool | None, *, is_blocking: bool
     ) -> AuthorizedToolCall | ToolMessage:
         """Return the authorized call, or a message to the model instead.
 
         A rule approves it if Ringi runs the agent and records that; a person is asked if a rule requires it.
+
+        Args:
+            call: The call.
+            tool: Its tool; None if the agent has none.
+            is_blocking: Whether the caller cannot await: then no rule approves, and a fact that has to be awaited is
+                unknown.
         """
         try:
             current = await self._find(self._policy.facts_of_denial(*call), call, is_blocking)
@@ -175,16 +239,9 @@ class ToolCallGate:
         facts = self._known_facts[digest] = dict(current if asked is None else asked)
         return facts, sorted(self._policy.facts_of(*call) - current.keys()) if asked is None else []
 
-    def begin(self) -> None:
+    async def begin(self, *, is_blocking: bool) -> None:
         """Record that the tool begins; raise `PausedError` instead if the agent is paused."""
-        if self._host:
-            self._host.check_pauses_without_await(is_gated=self._gate is not None)
-        self._step[BEGUN] = self._step.get("checkpoint_ns")
-
-    async def abegin(self) -> None:
-        """Do the same, and read the pauses even on the event loop."""
-        if self._host:
-            await self._host.check_pauses(is_gated=self._gate is not None)
+        await check_agent_pauses(self._host, is_gated=self._gate is not None, is_blocking=is_blocking)
         self._step[BEGUN] = self._step.get("checkpoint_ns")
 
     @contextmanager
@@ -278,11 +335,9 @@ class GuardedTool(BaseTool):
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
-        grant = self._misnamed(input) or self.gate.enter(self._call(input), self.inner)
+        grant = run_without_waiting(self._entered(input, is_blocking=True))
         if isinstance(grant, ToolMessage):
             return grant
-        if self._is_innermost:
-            self.gate.begin()
         tool = accept_all_arguments(self.inner, grant.args)
         with self.gate.executing(grant) as results:
             results.append(tool.invoke(self._with(input, grant), config, **kwargs))
@@ -290,32 +345,27 @@ class GuardedTool(BaseTool):
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
-        grant = self._misnamed(input) or await self.gate.aenter(self._call(input), self.inner)
+        grant = await self._entered(input, is_blocking=False)
         if isinstance(grant, ToolMessage):
             return grant
-        if self._is_innermost:
-            await self.gate.abegin()
         tool = accept_all_arguments(self.inner, grant.args)
         with self.gate.executing(grant) as results:
             results.append(await tool.ainvoke(self._with(input, grant), config, **kwargs))
         return grant.with_edit_note(results[0])
 
-    @property
-    def _is_innermost(self) -> bool:
-        # The guard of another gate may still ask.
-        return not isinstance(self.inner, GuardedTool)
-
     def _run(self, *args: object, **kwargs: object) -> Any:
         raise NotImplementedError
 
-    def _call(self, input: Any) -> RequestedToolCall:
-        return call_with_model_arguments(self.inner.name, input["args"], self.inner)
-
-    def _misnamed(self, input: Any) -> ToolMessage | None:
+    async def _entered(self, input: Any, *, is_blocking: bool) -> AuthorizedToolCall | ToolMessage:
         name = input["name"]
-        if name == self.inner.name:
-            return None
-        return self.gate.message(RequestedToolCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
+        if name != self.inner.name:
+            return self.gate.message(RequestedToolCall(name, {}), RENAMED.format(tool=self.inner.name, name=name))
+        call = call_with_model_arguments(name, input["args"], self.inner)
+        grant = await self.gate.enter(call, self.inner, is_blocking=is_blocking)
+        # The guard of another gate may still ask.
+        if isinstance(grant, AuthorizedToolCall) and not isinstance(self.inner, GuardedTool):
+            await self.gate.begin(is_blocking=is_blocking)
+        return grant
 
     def _with(self, input: Any, grant: AuthorizedToolCall) -> Any:
         own = injected_arguments(self.inner)
@@ -346,6 +396,14 @@ def gate_tool_call_request(
     return GatedToolCallRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]
 
 
+async def check_agent_pauses(host: RunContext | None, *, is_gated: bool, is_blocking: bool) -> None:
+    """Raise `PausedError` if the agent of a run is paused."""
+    if host and is_blocking:
+        host.check_pauses_without_await(is_gated=is_gated)
+    elif host:
+        await host.check_pauses(is_gated=is_gated)
+
+
 def call_with_model_arguments(name: str, args: Mapping[str, Any], tool: BaseTool | None) -> RequestedToolCall:
     """Return a call without arguments that the model may not set: the agent's own code overwrites them anyway."""
     own = injected_arguments(tool) if tool else frozenset()
@@ -372,7 +430,16 @@ def model_text_beside_call(request: ToolCallRequest) -> str | None:
 
 
 def is_exempt_tool(tool: BaseTool | None) -> bool:
-    """Return whether `otherwise` does not apply: nothing can run, or the tool of Ringi asks people itself."""
+    """Return whether `otherwise` does not apply: nothing can run, or the tool itself asks, which needs no consent."""
     while isinstance(inner := getattr(tool, "inner", None), BaseTool):
         tool = inner
     return tool is None or isinstance(tool, AskHuman) or tool is finish_tool or tool.name == KEY
+
+
+def langchain_argument_names(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
+    """Return a tool's name, and the names of the arguments that a model may set; None if they are unknown."""
+    if isinstance(tool_or_name, str):
+        return tool_or_name, None
+    made = tool_or_name if isinstance(tool_or_name, BaseTool) else tool(tool_or_name)
+    schema = tool_call_schema(made) or {}
+    return made.name, None if schema.get("additionalProperties") else frozenset(schema.get("properties", {}))
