@@ -8,14 +8,13 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
-from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.integrations.askers import GatedFunctionCall, HostAsker
 from ringi.integrations.langgraph import ask_question, is_in_run
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
-from ringi.runtimes.langgraph.graph_run import ASKS, GATED_STEPS, call_place_in_step
+from ringi.runtimes.langgraph.graph_run import GATED_STEPS, call_place_in_step, run_asks_people
 
 log = logging.getLogger(__name__)
 NO_CALL_ID = str(None)
@@ -34,11 +33,11 @@ class RunAsker(HostAsker):
 
     def __init__(self, host: RunContext, config: Any) -> None:
         super().__init__(host)
-        self._is_asking, self._steps = config["configurable"].get(ASKS), config["configurable"][GATED_STEPS]
-        self._config, self._place = config, str(config["configurable"].get("checkpoint_ns"))
+        self._config, self._steps = config, config["configurable"][GATED_STEPS]
+        self._place = str(config["configurable"].get("checkpoint_ns"))
 
     def asks(self) -> bool:
-        return hitl_enabled() if self._is_asking is None else bool(self._is_asking)
+        return run_asks_people()
 
     async def earlier_facts(self, call: GatedFunctionCall) -> dict[str, Any] | None:
         return self._host.facts_of(NO_CALL_ID, call_digest(*call))

@@ -17,7 +17,6 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairedForm, repair_form_fields
-from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.refused_forms import (
     REFUSED,
     FormConversation,
@@ -27,7 +26,7 @@ from ringi.integrations.langchain.refused_forms import (
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
+from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 
 log = logging.getLogger(__name__)
 SCHEMA: dict[str, Any] = {

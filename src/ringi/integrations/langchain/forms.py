@@ -44,7 +44,6 @@ from ringi.integrations.langchain.ask_human import (
     messages_in_agent_state,
     unanswered_message,
 )
-from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.refused_forms import (
     REFUSED,
     FormConversation,
@@ -70,7 +69,7 @@ from ringi.runs.model_form import (
     question_from_model_ask,
 )
 from ringi.runs.stream_writer import SAY
-from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
+from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 from ringi.runtimes.langgraph.stream_translator import MODEL_FORMS, TOOL_NAMES
 
 log = logging.getLogger(__name__)

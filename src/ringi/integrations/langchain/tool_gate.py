@@ -22,7 +22,6 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.ask_human import AskHuman, messages_in_agent_state
-from ringi.integrations.langchain.enabled import run_asks_people
 from ringi.integrations.langchain.finish_gate import finish_tool
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.question import (
@@ -37,7 +36,7 @@ from ringi.policy.rules import OTHERWISE, Policy, PolicyDenial, Rule
 from ringi.runs.context import RunContext, call_digest, find_run_context, question_content_digest
 from ringi.runs.model_form import KEY
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.langgraph.graph_run import call_place_in_step
+from ringi.runtimes.langgraph.graph_run import call_place_in_step, run_asks_people
 from ringi.runtimes.langgraph.tool_arguments import (
     accept_all_arguments,
     check_tool_arguments,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.errors import GraphInterrupt, is_invalid_resume
@@ -77,6 +78,12 @@ CALL_PLACES = "ringi_call_places"
 """The key of the CallPlaces in a run's configuration."""
 SCRATCHPAD = "__pregel_scratchpad"
 """LangGraph's own key of what one attempt of a task counts."""
+
+
+def run_asks_people() -> bool:
+    """Return whether this run asks: it is fixed at the start, or a run stopped by people could continue unasked."""
+    decided = ensure_config().get("configurable", {}).get(ASKS)
+    return hitl_enabled() if decided is None else bool(decided)
 
 
 class OneConsentGuard:
