@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -265,25 +264,6 @@ class InterruptQuestion(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class GraphPosition:
-    """The position of a graph between two stretches."""
-
-    values: Any
-    questions: tuple[InterruptQuestion, ...] = ()
-    asking: frozenset[str] = frozenset()
-    """The ids of the steps that ask the questions."""
-    lost: frozenset[str] = frozenset()
-    """Interrupts of steps that the current graph would not run next."""
-    has_begun: bool = False
-    has_more: bool = False
-    has_unfinished: bool = False
-    """Whether a step has neither ended nor asked: its worker has died."""
-    checkpoint_id: str | None = None
-    has_earlier: bool = False
-    """Whether the newest checkpoint follows another one."""
-
-
 class GraphRun:
     """A run of a graph, with the checkpointer of one lease; see `OpenRun`."""
 
@@ -301,43 +281,71 @@ class GraphRun:
         self._tools = graph_tools(graph)
         settings = {"thread_id": checkpoint_thread(run.key), MAX_FIELDS: run.max_fields, RUN_CONTEXT: run.host}
         self._config: Any = {"configurable": settings, "metadata": {RUN: run.id}}
-        self._position = GraphPosition(None)
+        self._questions: tuple[InterruptQuestion, ...] = ()
+        self._has_begun = False
+        self._has_earlier = False
+        """Whether the newest checkpoint follows another one."""
         self._reads = AnswerReads({}, {}, run.host.refused_calls)
         self._meter = UsageMeter(run.count_usage, run.key.id)
 
     async def look(self) -> Standing:
         """Return the position of the run, from its newest checkpoint."""
-        position = self._position = await self.position()
-        host, asks = self._run.host, [ask for question in position.questions for ask in question.asks]
+        snapshot: StateSnapshot = await self._graph.aget_state(self._config)
+        saved: CheckpointTuple | None = self._saver.last_read
+        # The run begins from it. With pending writes, the state above has changed it.
+        self._saver.next_read = saved if saved and not saved.pending_writes else None
+        questions = self._questions = self._open_questions(snapshot, saved)
+        metadata: Any = snapshot.metadata or {}
+        self._has_begun, self._has_earlier = metadata.get(RUN) == self._run.id, snapshot.parent_config is not None
+        # Otherwise a rejected call would run if questions are disabled before its run resumes.
+        is_asking = metadata.get(ASKS, True) if self._has_begun else hitl_enabled()
+        self._config["configurable"][ASKS] = self._config["metadata"][ASKS] = is_asking
+        host, asks = self._run.host, [ask for question in questions for ask in question.asks]
         host.set_open_questions(asks)
-        swallowed = host.swallowed_questions({request_content_digest(ask) for ask in asks}, position.asking)
-        if not position.has_begun:
-            return Standing("new", swallowed=tuple(swallowed))
-        is_running = position.has_more and not position.questions
+        # `next` omits steps with saved results: after a crash these results still have to be committed.
+        tasks = {task.id: task for task in snapshot.tasks}
+        asking = frozenset(id for id, task in tasks.items() if task.interrupts)
+        swallowed = tuple(host.swallowed_questions({request_content_digest(ask) for ask in asks}, asking))
+        if not self._has_begun:
+            return Standing("new", swallowed=swallowed)
+        lost = interrupts_of_lost_steps(saved, tasks.keys())
+        is_running = bool(tasks) and not questions
         return Standing(
-            "paused" if position.questions else "ready" if position.has_more else "done",
-            tuple(question.for_people() for question in position.questions),
-            None if is_running and not position.lost else self.output(position),
-            lost=position.lost,
-            swallowed=tuple(swallowed),
-            is_interrupted=position.has_unfinished,
-            position=position.checkpoint_id,
+            "paused" if questions else "ready" if tasks else "done",
+            tuple(question.for_people() for question in questions),
+            None if is_running and not lost else self.output(snapshot.values),
+            lost=lost,
+            swallowed=swallowed,
+            # A step has neither ended nor asked: its worker has died.
+            is_interrupted=any(task.result is None and not task.interrupts for task in tasks.values()),
+            position=(snapshot.config.get("configurable") or {}).get("checkpoint_id"),
+        )
+
+    def _open_questions(self, snapshot: StateSnapshot, saved: CheckpointTuple | None) -> tuple[InterruptQuestion, ...]:
+        open_ids = {interrupt.id for interrupt in snapshot.interrupts}
+        places = interrupt_places_in_writes(saved.pending_writes or () if saved else ())
+        return tuple(
+            interrupt_as_question(
+                task.name, interrupt, self._tools, answer_spec(self.agent, task.name), places.get(interrupt.id, "")
+            )._replace(task_id=task.id)
+            for task in snapshot.tasks
+            for interrupt in task.interrupts
+            if interrupt.id in open_ids
         )
 
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
-        position, run = self._position, self._run
-        graphs = RunningGraphs()
+        run, graphs = self._run, RunningGraphs()
         reads = self._reads = AnswerReads({}, {}, run.host.refused_calls, graphs=graphs)
-        if not position.has_begun:
-            if position.has_earlier and not self.agent.history:
+        if not self._has_begun:
+            if self._has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
                 await run.prune_checkpoints()
                 self._saver.forget()
             with agent_code_outages():
                 input: Any = self.agent.input(run.input)
         else:
-            asked = {question.interrupt_id: question for question in position.questions}
+            asked = {question.interrupt_id: question for question in self._questions}
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: interrupt_resume_value(asked[id], requests) for id, requests in answers.items()}
             waiting = {id: each.waiting_calls(answers.get(id, ()), self._tools) for id, each in asked.items()}
@@ -347,7 +355,7 @@ class GraphRun:
             with set_context_variable(METER, self._meter), reads.watching(self._saver):
                 await self.run(input, out, graphs, self.runtime_context(run.input, run.by))
         except ValidationError as error:
-            if not is_invalid_resume(error) or not (answers or position.has_begun):
+            if not is_invalid_resume(error) or not (answers or self._has_begun):
                 raise
             if not answers:
                 raise RingiError(
@@ -357,50 +365,13 @@ class GraphRun:
             refused = next((id for id in answers if asked[id].may_refuse_answers), next(iter(answers)))
             raise AnswerRefusedError(refused, str(error)) from error
 
-    async def position(self) -> GraphPosition:
-        """Return the position of the graph, from its newest checkpoint."""
-        snapshot: StateSnapshot = await self._graph.aget_state(self._config)
-        saved: CheckpointTuple | None = self._saver.last_read
-        # The run begins from it. With pending writes, the state above has changed it.
-        self._saver.next_read = saved if saved and not saved.pending_writes else None
-        open_ids = {interrupt.id for interrupt in snapshot.interrupts}
-        places = interrupt_places_in_writes(saved.pending_writes or () if saved else ())
-        questions = tuple(
-            interrupt_as_question(
-                task.name, interrupt, self._tools, answer_spec(self.agent, task.name), places.get(interrupt.id, "")
-            )._replace(task_id=task.id)
-            for task in snapshot.tasks
-            for interrupt in task.interrupts
-            if interrupt.id in open_ids
-        )
-        metadata: Any = snapshot.metadata or {}
-        has_begun = metadata.get(RUN) == self._run.id
-        # Otherwise a rejected call would run if questions are disabled before its run resumes.
-        asks = metadata.get(ASKS, True) if has_begun else hitl_enabled()
-        self._config["configurable"][ASKS] = self._config["metadata"][ASKS] = asks
-        lost = interrupts_of_lost_steps(saved, {task.id for task in snapshot.tasks})
-        # `next` omits steps with saved results: after a crash these results still have to be committed.
-        asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
-        checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
-        return GraphPosition(
-            snapshot.values,
-            questions,
-            asking,
-            lost,
-            has_begun=has_begun,
-            has_more=bool(snapshot.tasks),
-            has_unfinished=any(task.result is None and not task.interrupts for task in snapshot.tasks),
-            checkpoint_id=checkpoint_id,
-            has_earlier=snapshot.parent_config is not None,
-        )
-
-    def output(self, position: GraphPosition) -> dict[str, Any]:
+    def output(self, values: Any) -> dict[str, Any]:
         """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
         with agent_code_outages():
             if self.agent.output is None:
-                converted: Any = graph_final_values(graph_output(position.values, self._graph.output_channels))
+                converted: Any = graph_final_values(graph_output(values, self._graph.output_channels))
             else:
-                converted = self.agent.output(position.values or {})
+                converted = self.agent.output(values or {})
         try:
             output = jsonable(converted)
             canonical(output)
@@ -443,7 +414,7 @@ class GraphRun:
     @property
     def failed(self) -> frozenset[str]:
         """The ids of the questions whose steps failed when they were answered."""
-        steps, questions = self._saver.failed, self._position.questions if self._saver.failed else ()
+        steps, questions = self._saver.failed, self._questions if self._saver.failed else ()
         asked = frozenset(each.interrupt_id for each in questions if each.task_id in steps)
         # A task of a workflow is a step of its own, nested in the step that asks.
         return asked or frozenset(each.interrupt_id for each in questions)
@@ -465,7 +436,7 @@ def agent_store_of_run(agent: Agent, host: RunContext) -> BaseStore | None:
     return stores(host.key.tenant, agent.name) if stores else None
 
 
-def interrupts_of_lost_steps(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
+def interrupts_of_lost_steps(saved: CheckpointTuple | None, tasks: Collection[str]) -> frozenset[str]:
     """Return the interrupts of a checkpoint whose steps are not among these tasks."""
     writes = (saved.pending_writes or []) if saved else []
     values = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
@@ -610,18 +581,14 @@ class LangGraphRuntime:
             raise SettingError("agents", agent.name, f"{type(graph).__name__} is not a compiled graph: {COMPILE}")
         if not isinstance(graph, Pregel):
             return None
+        place = f"agents.{agent.name}"
         if agent.policy is not None:
-            raise SettingError(
-                f"agents.{agent.name}.policy", "…", "give it to `Approval`: it gates the tools of graphs"
-            )
+            raise SettingError(f"{place}.policy", "…", "give it to `Approval`: it gates the tools of graphs")
         if agent.options:
-            raise SettingError(
-                f"agents.{agent.name}.options", sorted(agent.options), "set them with the graph's `with_config`"
-            )
+            raise SettingError(f"{place}.options", sorted(agent.options), "set them with the graph's `with_config`")
         if stops := graph_breakpoints(graph):
-            raise SettingError(
-                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
-            )
+            what = f"it stops at {', '.join(stops)} without a question"
+            raise SettingError("agents", agent.name, f"{what}: {ASK_INSTEAD}")
         if jumps := middleware_that_skips_review(graph):
             what = f"{', '.join(jumps)} may jump to the tools, which would run calls that people rejected"
             raise SettingError("agents", agent.name, f"{what}: {REVIEW_EACH}")
