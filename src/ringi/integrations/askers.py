@@ -75,9 +75,9 @@ class FunctionAsker(ABC):
     async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         """Record a denial, and return the id of its request."""
 
-    @abstractmethod
     async def approve(self, question: Ask, rule: str) -> Request | None:
         """Record the approval by a rule; None if it cannot be recorded: then a person decides."""
+        return None
 
     @abstractmethod
     async def ask(self, question: Ask) -> Request:
@@ -101,9 +101,6 @@ class NoAsker(FunctionAsker):
     async def deny(self, question: Ask, denial: PolicyDenial) -> str:
         log.warning("%s: the denial by %r is not recorded, because the event loop is blocked", question.title, denial)
         return f"policy:{denial.rule}"
-
-    async def approve(self, question: Ask, rule: str) -> Request | None:
-        return None
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title

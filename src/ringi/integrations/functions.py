@@ -30,7 +30,6 @@ from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 RequestKey = Callable[[JsonObject], str] | str
 """A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
 AnyInbox = Inbox | sync.BlockingInbox

@@ -153,14 +153,16 @@ def ended_question_text(request: Request, form: RepairedForm) -> str:
         return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
     if response.decision == "reject":
         return f"rejected: {response.message or 'no reason given'}"
-    changes = {"form_changes": form.changes} if form.changes else {}
-    return json.dumps(answer_in_model_names(response, form) | changes, ensure_ascii=False)
+    return json.dumps(answer_in_model_names(response, form), ensure_ascii=False)
 
 
-def answer_in_model_names(response: Response, form: RepairedForm) -> dict[str, Any]:
-    """Return an answer for the model, with the model's own field names."""
-    fields = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
-    return {name: value for name, value in fields.items() if value is not None}
+def answer_in_model_names(response: Response | None, form: RepairedForm) -> dict[str, Any]:
+    """Return an answer for the model, with the model's own field names, and the changes of its form."""
+    answer: dict[str, Any] = {}
+    if response:
+        answer = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
+    answer["form_changes"] = form.changes or None
+    return {name: value for name, value in answer.items() if value is not None}
 
 
 def unanswered_message(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:

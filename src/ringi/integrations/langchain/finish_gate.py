@@ -354,18 +354,19 @@ def failed_tool_result(request: ToolCallRequest, error: Exception) -> Command[An
 def watch_middleware(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
     """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
-    steps = {}
-    for hook in HOOKS:
-        for name, watch in ((hook, watch_middleware_hook), (f"a{hook}", watch_async_middleware_hook)):
-            if getattr(kind, name) is not getattr(AgentMiddleware, name):
-                steps[name] = watch(hook, getattr(kind, name))
+    steps = {
+        name: watch_middleware_hook(hook, getattr(kind, name), is_async=name != hook)
+        for hook in HOOKS
+        for name in (hook, f"a{hook}")
+        if getattr(kind, name) is not getattr(AgentMiddleware, name)
+    }
     other: Any = copy.copy(middleware)
     other.__class__ = type(kind.__name__, (kind,), steps)
     return cast(AgentMiddleware[Any, Any, Any], other)
 
 
-def watch_middleware_hook(name: str, hook: Any) -> Any:
-    """Return a hook whose errors lead to the gate."""
+def watch_middleware_hook(name: str, hook: Any, *, is_async: bool) -> Any:
+    """Return a hook whose errors lead to the gate, and that may jump to the end."""
 
     @functools.wraps(hook)
     def step(*args: Any, **kwargs: Any) -> Any:
@@ -374,27 +375,18 @@ def watch_middleware_hook(name: str, hook: Any) -> Any:
         except Exception as error:
             return failed_step_result(name, error)
 
-    return hook_with_jump_to_end(name, step)
-
-
-def watch_async_middleware_hook(name: str, hook: Any) -> Any:
-    """Return an async hook whose errors lead to the gate."""
-
     @functools.wraps(hook)
-    async def step(*args: Any, **kwargs: Any) -> Any:
+    async def async_step(*args: Any, **kwargs: Any) -> Any:
         try:
             return await hook(*args, **kwargs)
         except Exception as error:
             return failed_step_result(name, error)
 
-    return hook_with_jump_to_end(name, step)
-
-
-def hook_with_jump_to_end(name: str, step: Any) -> Any:
-    """Return a hook that may jump to the end; the last hook already runs there and would repeat itself."""
+    watched: Any = async_step if is_async else step
+    # The last hook already runs at the end, and would repeat itself.
     if name != "after_agent":
-        step.__can_jump_to__ = [*getattr(step, "__can_jump_to__", []), "end"]
-    return step
+        watched.__can_jump_to__ = [*getattr(watched, "__can_jump_to__", []), "end"]
+    return watched
 
 
 def failed_step_result(name: str, error: Exception) -> dict[str, Any]:

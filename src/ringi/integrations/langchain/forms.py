@@ -29,10 +29,8 @@ from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.form import MODEL_FIELDS
-from ringi.forms.repair import RepairedForm
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
     NOT_ASKED,
@@ -184,10 +182,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         except InvalidError as error:
             log_form_refusal(error)
             return self._refusal(error, found, answer, conversation_before_form(earlier, KEY))
-        ended, id = ask_model_form(question), str(uuid.uuid4())
-        marks = {} if ended.response else {UNANSWERED: True}
-        message = HumanMessage(result_for_model(ended, question.form), id=id, additional_kwargs=marks)
-        return {"messages": [message], "ringi_answers": {id: message.text}, "jump_to": "model"}
+        message = HumanMessage(**ask_model_form(question))
+        return {"messages": [message], "ringi_answers": {message.id: message.text}, "jump_to": "model"}
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -252,11 +248,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             return invalid_form_message(report_invalid_form(error, conversation, model_ask), KEY, call["id"])
         if follows_unanswered(request.state):
             return unanswered_message(NOT_ASKED, KEY, call["id"], "error")
-        ended = ask_model_form(question)
-        text, id = result_for_model(ended, question.form), str(uuid.uuid4())
-        marks = {} if ended.response else {UNANSWERED: True}
-        message = ToolMessage(text, tool_call_id=call["id"], name=KEY, id=id, additional_kwargs=marks)
-        return Command(update={"messages": [message], "ringi_answers": {id: text}})
+        message = ToolMessage(**ask_model_form(question), tool_call_id=call["id"], name=KEY)
+        return Command(update={"messages": [message], "ringi_answers": {message.id: message.text}})
 
 
 def is_form_call(request: ToolCallRequest) -> bool:
@@ -274,18 +267,14 @@ def reason_not_to_ask(found: ExtractedForm, answer: AIMessage, earlier: list[Any
     return "nobody answered the one before" if earlier and UNANSWERED in earlier[-1].additional_kwargs else None
 
 
-def ask_model_form(model_ask: ModelAsk) -> Request:
-    """Ask, and return the request once it has ended."""
+def ask_model_form(model_ask: ModelAsk) -> dict[str, Any]:
+    """Ask, and return the fields of the message to the model once the request has ended."""
     log_form_repairs(model_ask.form)
-    return ask_question(model_ask.ask)
-
-
-def result_for_model(request: Request, form: RepairedForm) -> str:
-    """Return the result of a request for the model, with the model's own field names."""
+    request = ask_question(model_ask.ask)
     fields = {"request_id": request.id, "title": request.title, "status": request.status}
-    answer = answer_in_model_names(request.response, form) if request.response else {}
-    changes = {"form_changes": form.changes} if form.changes else {}
-    return json.dumps({"hitl_response": fields | answer | changes}, ensure_ascii=False)
+    result = {"hitl_response": fields | answer_in_model_names(request.response, model_ask.form)}
+    marks = {} if request.response else {UNANSWERED: True}
+    return {"content": json.dumps(result, ensure_ascii=False), "id": str(uuid.uuid4()), "additional_kwargs": marks}
 
 
 def mark_imitated_answer(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:

@@ -192,10 +192,10 @@ class CallPlaces(BaseCallbackHandler):
             if known is not attempt:
                 ids = []
             self._calls[namespace, call] = attempt, ids
-            if id is None or id not in ids:
-                ids.append(object() if id is None else id)
-            number = len(ids) - 1 if id is None else ids.index(id)
-        return f"{'/'.join(places)}:{number}"
+            key: object = object() if id is None else id
+            if key not in ids:
+                ids.append(key)
+        return f"{'/'.join(places)}:{ids.index(key)}"
 
 
 def call_place_in_step(config: Any, call: str, id: str | None = None) -> str:

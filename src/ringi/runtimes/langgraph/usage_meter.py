@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -55,11 +55,17 @@ class UsageMeter(BaseCallbackHandler):
 
     def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **about: Any) -> None:
         """Record the start of a call of a chat model."""
-        self._start(run_id, about)
+        self.on_llm_start(serialized, messages, run_id=run_id, **about)
 
     def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **about: Any) -> None:
-        """Record the start of a call of a model without messages."""
-        self._start(run_id, about)
+        """Record the start of a call of a model."""
+        if WRAPPER_MODEL in (about.get("tags") or ()):
+            return
+        of = about.get("metadata") or {}
+        requested, provider = (storable_model_name(of.get(name)) for name in ("ls_model_name", "ls_provider"))
+        call = tracing.ModelCall(self._thread_id, time.time_ns(), requested=requested, provider=provider)
+        with self._lock:
+            self._started[run_id] = call, time.perf_counter_ns()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """Count a call."""
@@ -68,15 +74,6 @@ class UsageMeter(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **_: Any) -> None:
         """Count a failed call, with the tokens of its partial answer."""
         self._end(run_id, response, error)
-
-    def _start(self, run_id: UUID, about: Mapping[str, Any]) -> None:
-        if WRAPPER_MODEL in (about.get("tags") or ()):
-            return
-        of = about.get("metadata") or {}
-        requested, provider = (storable_model_name(of.get(name)) for name in ("ls_model_name", "ls_provider"))
-        call = tracing.ModelCall(self._thread_id, time.time_ns(), requested=requested, provider=provider)
-        with self._lock:
-            self._started[run_id] = call, time.perf_counter_ns()
 
     def _end(self, run_id: UUID, response: LLMResult | None, error: BaseException | None = None) -> None:
         with self._lock:

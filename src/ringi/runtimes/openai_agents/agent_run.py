@@ -26,7 +26,6 @@ from ringi.runtimes.openai_agents.run_state import (
     conversation_of_ended_calls,
     mcp_server_of_call,
     openai_call_arguments,
-    openai_conversation_history,
     openai_state_as_json,
     openai_state_with_data,
     openai_waiting_calls,
@@ -80,7 +79,9 @@ class OpenAIRun(StoredRun):
         # A list is already in the SDK's own format.
         if not isinstance(converted, list):
             converted = [{"role": each.role, "content": each.text} for each in run_input_messages(converted)]
-        return [*openai_conversation_history(run.state.data if run.state else None), *converted]
+        # An earlier run of the thread left its conversation.
+        history = run.state.data["history"] if run.state and isinstance(run.state.data, dict) else []
+        return [*history, *converted]
 
     async def _restored(
         self,

@@ -51,8 +51,9 @@ def remove_state_contexts(data: Any) -> None:
     """Remove the contexts from a state and from the states of agents that are tools."""
     if isinstance(data, dict) and VERSION_KEY in data and isinstance(data.get("context"), dict):
         data["context"] |= {"context": None, "context_meta": NO_CONTEXT}
-    for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        remove_state_contexts(each)
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    for part in parts:
+        remove_state_contexts(part)
 
 
 def openai_waiting_calls(
@@ -194,8 +195,3 @@ def conversation_of_ended_calls(items: list[Any]) -> list[Any]:
         return item.get("id") if item.get("type") == "mcp_approval_request" else item.get("call_id")
 
     return [item for item in items if waits_for(item) is None or waits_for(item) in results]
-
-
-def openai_conversation_history(data: Any) -> list[Any]:
-    """Return the conversation that an earlier run of the thread left."""
-    return list(data["history"]) if isinstance(data, dict) else []

@@ -9,7 +9,7 @@ from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved,
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 
 from ringi.base.canonical_json import jsonable
-from ringi.domain.ask import ANSWER, Ask, Decision, parse_body
+from ringi.domain.ask import ANSWER, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
@@ -26,7 +26,6 @@ METADATA = "metadata"
 """The key in the context of a request with the metadata that the tool gives with its call."""
 CALL = "call"
 """The key in the context of a question with the call whose result a person gives."""
-ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
 
 
 class RewrittenArguments(NamedTuple):
@@ -94,7 +93,7 @@ def external_call_question(requests: DeferredToolRequests, part: ToolCallPart, t
         "title": clean_text(title)[:500],
         "description": clean_text(words)[:20_000] if words else None,
         "answer_schema": {},
-        "allowed": ANSWERABLE,
+        "allowed": ("respond", "reject"),
         "context": clean_json(jsonable(context)),
     }
     return parse_body(Ask, body)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import (
     FinalResultEvent,
     PartDeltaEvent,
@@ -22,8 +20,6 @@ from ringi.contracts.runtime import Output
 from ringi.runs.run import storable_json_text
 from ringi.runtimes.tool_calls import parse_call_arguments
 
-FALLBACK = "fallback:"
-"""The prefix of the name of a `FallbackModel`, which does not say which model answers."""
 MODEL_EVENTS = (PartStartEvent, PartDeltaEvent, PartEndEvent, FinalResultEvent)
 
 
@@ -85,20 +81,3 @@ class PydanticAIOutputWriter:
     def _end(self, index: int) -> None:
         if index in self._open:
             self._out.end_text(self._open.pop(index))
-
-
-class RequestedModel(AbstractCapability[Any]):
-    """Notes the name of the model that a run calls. The server may report a path, or a version that changes."""
-
-    name: str | None = None
-    """The name of the newest requested model; None if only the server knows it."""
-
-    def get_ordering(self) -> CapabilityOrdering:
-        """Look last: other capabilities may select the model."""
-        return CapabilityOrdering(position="innermost")
-
-    async def prepare_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
-        """Note the model of one attempt, and change nothing."""
-        name = str(request_context.model.model_name or "")
-        self.name = name if name and not name.startswith(FALLBACK) else None
-        return request_context

@@ -32,7 +32,7 @@ from ringi.runtimes.pydantic_ai.deferred_calls import (
     deferred_call_results,
     newest_call_places,
 )
-from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter, RequestedModel
+from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter
 from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAICalls, PydanticAIToolPauses, pydantic_ai_agent_tools
 from ringi.runtimes.tool_calls import (
     RunInputMessage,
@@ -102,7 +102,8 @@ class PydanticAIRun(StoredRun):
             data = await self._paused(result, result.output, writer, calls)
         else:
             values = ended_run_values(self._run.agent, result, result.output)
-            data = {"messages": pydantic_ai_messages_json(result.all_messages()), "values": values}
+            messages = ModelMessagesTypeAdapter.dump_python(result.all_messages(), mode="json")
+            data = {"messages": messages, "values": values}
         await out.flush()
         return FrameworkState(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
 
@@ -137,9 +138,8 @@ class PydanticAIRun(StoredRun):
         run, target, usage = self._run, self._run.agent.target, options["usage"]
         before, result = USAGE.validate_python(jsonable(usage)), None
         output_type = None if agent_can_defer_calls(target.output_type) else [target.output_type, DeferredToolRequests]
-        deps, model = run.agent.context(run.input, run.by), RequestedModel()
+        deps, capabilities = run.agent.context(run.input, run.by), [PydanticAIToolPauses(calls)]
         try:
-            capabilities = [PydanticAIToolPauses(calls), model]
             options |= {**run.agent.options, "output_type": output_type, "deps": deps, "capabilities": capabilities}
             async with target.run_stream_events(**options) as events:
                 async for event in events:
@@ -149,7 +149,7 @@ class PydanticAIRun(StoredRun):
                         writer.write(event)
         finally:
             writer.close()
-            name = model.name or pydantic_ai_model_name(target, result)
+            name = calls.model or pydantic_ai_model_name(target, result)
             self._count(name, before, result.usage if result else usage, writer.seconds)
         if result is None:
             raise RingiError(f"agent {run.agent.name!r} has ended without a result")
@@ -184,7 +184,7 @@ class PydanticAIRun(StoredRun):
             "requests": REQUESTS.dump_python(requests, mode="json"),
             REWRITTEN: REWRITES.dump_python(calls.rewrites, mode="json"),
             TURN: calls.turn,
-            "messages": pydantic_ai_messages_json(result.all_messages()),
+            "messages": ModelMessagesTypeAdapter.dump_python(result.all_messages(), mode="json"),
             "usage": jsonable(result.usage),
         }
 
@@ -195,11 +195,6 @@ def agent_can_defer_calls(output_type: Any) -> bool:
         return True
     is_sequence = isinstance(output_type, Sequence) and not isinstance(output_type, str)
     return any(map(agent_can_defer_calls, output_type if is_sequence else get_args(output_type)))
-
-
-def pydantic_ai_messages_json(messages: list[ModelMessage]) -> Any:
-    """Return messages as JSON."""
-    return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
 
 
 def pydantic_ai_history(data: Any) -> list[ModelMessage]:

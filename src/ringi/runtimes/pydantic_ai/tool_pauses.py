@@ -48,6 +48,8 @@ from ringi.runtimes.pydantic_ai.deferred_calls import (
 )
 from ringi.runtimes.tool_calls import parse_call_arguments
 
+FALLBACK = "fallback:"
+"""The prefix of the name of a `FallbackModel`, which does not say which model answers."""
 TOOL_SEARCH = "tool_search"
 """The native tool that only loads the definitions of other tools."""
 CHANGED = "a capability or toolset of the agent changed the arguments of {tool!r} after they were approved; ask again"
@@ -72,6 +74,8 @@ class PydanticAICalls:
         self.run, self._requests = run, requests
         self.turn = turn
         """The number of requests to the model in this run."""
+        self.model: str | None = None
+        """The name of the newest requested model; None if only the server knows it."""
         self.approvals = dict(approvals)
         """The approved calls that have not run, by their ids."""
         self.rewrites: dict[str, RewrittenArguments] = {}
@@ -135,12 +139,21 @@ class PydanticAIToolPauses(AbstractCapability[Any]):
     calls: PydanticAICalls
 
     def get_ordering(self) -> CapabilityOrdering:
-        """Return the innermost position: what other capabilities make of a call is what the policy decides about."""
+        """Return the innermost position.
+
+        What other capabilities make of a call is what the policy decides about, and they may select the model.
+        """
         return CapabilityOrdering(position="innermost")
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
         """Count the requests, and change nothing."""
         self.calls.turn += 1
+        return request_context
+
+    async def prepare_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        """Note the model of one attempt, and change nothing: the server may report a path, or a changing version."""
+        name = str(request_context.model.model_name or "")
+        self.calls.model = name if name and not name.startswith(FALLBACK) else None
         return request_context
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
