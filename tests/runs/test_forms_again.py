@@ -13,7 +13,7 @@ from tests.runs.test_forms import Talk, chat
 from tests.runs.world import World, at_work
 
 from ringi.integrations.langchain import Forms, ask_human
-from ringi.integrations.langchain.refused_forms import SENTENCES, conversation_language
+from ringi.integrations.langchain.ask_human import SENTENCES, conversation_language
 from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 

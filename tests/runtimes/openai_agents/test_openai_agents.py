@@ -21,7 +21,7 @@ from ringi.errors import NotAuthorizedError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
 from ringi.runs.context import question_content_digest  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
-from ringi.runtimes.openai_agents.output import openai_model_name  # noqa: E402
+from ringi.runtimes.openai_agents.agent_run import openai_model_name  # noqa: E402
 from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}

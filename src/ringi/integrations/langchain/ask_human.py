@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
+from langgraph.config import get_stream_writer
 from langgraph.prebuilt import ToolRuntime
 
 from ringi.domain.ask import Ask, Response, parse_body
@@ -17,15 +20,9 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms.form import MODEL_FIELDS, Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairedForm, repair_form_fields
-from ringi.integrations.langchain.refused_forms import (
-    REFUSED,
-    FormConversation,
-    conversation_before_form,
-    report_invalid_form,
-)
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT
-from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runs.model_form import FIELD, MAX_FORM_BYTES, MAX_FORM_DEPTH, TEXT, clean_text
+from ringi.runs.stream_writer import SAY, TOOL_CALL_ID
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 
 log = logging.getLogger(__name__)
@@ -55,6 +52,30 @@ NOT_ASKED = (
 UNANSWERED = "ringi_unanswered"
 """Marks the message that tells a model that nobody answered."""
 RUNTIME, IS_REPEAT, CONVERSATION = "runtime", "is_unheard", "talk"
+REFUSED = "ringi_form_refused"
+"""Marks the message that tells a model that its form is invalid."""
+AGAIN = "Correct it and send it again, once."
+NO_MORE = "The person was told that it could not be shown. Send no form now: ask in words, or go on without it."
+SENTENCES = {
+    "en": "I wanted to ask you with a form{title}, but it could not be shown: it was not valid, and correcting it "
+    "did not help. Nothing was asked. Please write your answer in your own words.",
+    "ja": "フォーム{title}でお尋ねしようとしましたが、内容に誤りがあり、修正しても表示できませんでした。"
+    "まだ何もお尋ねしていません。お手数ですが、文章でご返答ください。",
+    "zh": "我想用表单{title}向您提问，但表单无效，更正后仍无法显示。尚未向您提出任何问题，请直接用文字回答。",
+}
+QUOTES = {"en": " (“{}”)", "ja": "「{}」", "zh": "“{}”"}
+LONGEST_TITLE = 80
+READ = 2_000
+"""Characters of a message that are used to detect its language."""
+
+
+class FormConversation(NamedTuple):
+    """The conversation before a model's form."""
+
+    invalid_forms: int = 0
+    """The number of consecutive rejected forms."""
+    language: str = "en"
+    """The person's language."""
 
 
 class AskHuman(BaseTool):
@@ -191,6 +212,48 @@ def follows_unanswered(state: object) -> bool:
         if isinstance(message, AIMessage | HumanMessage):
             return False
     return False
+
+
+def conversation_before_form(messages: Sequence[AnyMessage], tool: str) -> FormConversation:
+    """Return the conversation before a form; `tool` is the name under which the model calls for one."""
+    people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
+    texts = [message.text[:READ] for message in people if not message.text.startswith("{")]
+    return FormConversation(_invalid_rounds(messages, tool), conversation_language(texts[::-1]))
+
+
+def report_invalid_form(errors: object, conversation: FormConversation, form: object) -> str:
+    """Return the message to the model about an invalid form; the second one also informs the person."""
+    if conversation.invalid_forms == 1:
+        get_stream_writer()({SAY: invalid_form_notice(conversation, form)})
+    return f"The form is not valid, and nobody was asked. {errors}. {NO_MORE if conversation.invalid_forms else AGAIN}"
+
+
+def invalid_form_notice(conversation: FormConversation, form: object) -> str:
+    """Return the message to the person about a form that was invalid twice."""
+    title = form.get("title") if isinstance(form, dict) else None
+    name = " ".join(clean_text(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
+    return SENTENCES[conversation.language].format(title=QUOTES[conversation.language].format(name) if name else "")
+
+
+def conversation_language(texts: Sequence[str]) -> str:
+    """Return the language of the first decisive text; Han characters are Japanese if any text has kana."""
+    first = next((text for text in texts if re.search("[\u3040-\u30ff\u4e00-\u9fff]|[A-Za-z]{2}", text)), "")
+    if not re.search("[\u3040-\u30ff\u4e00-\u9fff]", first):
+        return "en"
+    return "ja" if any(re.search("[\u3040-\u30ff]", text) for text in texts) else "zh"
+
+
+def _invalid_rounds(messages: Sequence[AnyMessage], tool: str) -> int:
+    rounds, is_refused = 0, False
+    for message in reversed(messages):
+        if REFUSED in message.additional_kwargs:
+            is_refused = True
+        elif isinstance(message, AIMessage):
+            rounds += is_refused
+            is_refused = False
+        elif isinstance(message, HumanMessage) or (isinstance(message, ToolMessage) and message.name == tool):
+            break
+    return rounds
 
 
 ask_human = AskHuman()

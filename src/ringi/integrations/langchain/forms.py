@@ -34,20 +34,18 @@ from ringi.forms.form import MODEL_FIELDS
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
     NOT_ASKED,
+    REFUSED,
     UNANSWERED,
+    FormConversation,
     answer_in_model_names,
+    conversation_before_form,
     follows_unanswered,
     invalid_form_message,
+    invalid_form_notice,
     log_form_repairs,
     messages_in_agent_state,
-    unanswered_message,
-)
-from ringi.integrations.langchain.refused_forms import (
-    REFUSED,
-    FormConversation,
-    conversation_before_form,
-    invalid_form_notice,
     report_invalid_form,
+    unanswered_message,
 )
 from ringi.integrations.langchain.text_calls import (
     langchain_tool_names,

@@ -11,7 +11,7 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from ringi.integrations.langchain.refused_forms import conversation_before_form
+from ringi.integrations.langchain.ask_human import conversation_before_form
 from ringi.runs.model_form import KEY, extract_form
 from ringi.runs.text_calls import TextWithCalls, split_text_calls
 from ringi.runtimes.langgraph.graph_run import run_asks_people

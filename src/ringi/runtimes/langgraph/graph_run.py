@@ -9,9 +9,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
@@ -74,9 +72,7 @@ from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter
 GATED_STEPS = "ringi_gated_steps"
 """The key of the GatedSteps in a run's configuration."""
 CALL_PLACES = "ringi_call_places"
-"""The key of the CallPlaces in a run's configuration."""
-SCRATCHPAD = "__pregel_scratchpad"
-"""LangGraph's own key of what one attempt of a task counts."""
+"""The key of the RunningGraphs in a run's configuration."""
 
 
 def run_asks_people() -> bool:
@@ -154,55 +150,10 @@ def is_place_within_step(place: str, step: str) -> bool:
     return place == step or place.startswith(f"{step}|")
 
 
-class CallPlaces(BaseCallbackHandler):
-    """The places of the calls of one stretch of a run.
-
-    The namespace of a task has the ids that LangGraph draws; its step and its path are the same in a repetition.
-    """
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tasks = dict[str, str]()
-        self._calls = dict[tuple[str, str], tuple[object, list[object]]]()
-
-    def on_chain_start(
-        self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
-    ) -> None:
-        """Note the step and the path of a task."""
-        if (namespace := (metadata or {}).get("langgraph_checkpoint_ns")) and metadata:
-            self._tasks[namespace] = f"{metadata.get('langgraph_step')}:{metadata.get('langgraph_path')}"
-
-    def place(self, configurable: Mapping[str, Any], call: str, id: str | None = None) -> str:
-        """Return the place of a call: the steps and paths of its tasks, and its number among equal calls.
-
-        Args:
-            configurable: The configuration of the task.
-            call: The digest of the call.
-            id: The id that a model gave to the call, which has the same place each time; None if it has no id.
-        """
-        namespace = str(configurable.get("checkpoint_ns") or "")
-        parts = namespace.split("|")
-        places = (self._tasks.get("|".join(parts[: n + 1]), part) for n, part in enumerate(parts))
-        # An attempt of a task counts its interrupts anew, and its calls.
-        attempt = getattr(configurable.get(SCRATCHPAD), "interrupt_counter", None)
-        with self._lock:
-            known, ids = self._calls.get((namespace, call), (None, []))
-            if known is not attempt:
-                ids = []
-            self._calls[namespace, call] = attempt, ids
-            key: object = object() if id is None else id
-            if key not in ids:
-                ids.append(key)
-        return f"{'/'.join(places)}:{ids.index(key)}"
-
-
 def call_place_in_step(config: Any, call: str, id: str | None = None) -> str:
-    """Return the place of a call in a step that Ringi runs; see `CallPlaces.place`."""
-    configurable = config["configurable"]
-    places: CallPlaces = configurable[CALL_PLACES]
-    return places.place(configurable, call, id)
+    """Return the place of a call in a step that Ringi runs; see `RunningGraphs.place`."""
+    graphs: RunningGraphs = config["configurable"][CALL_PLACES]
+    return graphs.place(config["configurable"], call, id)
 
 
 RUN = "ringi_run"
@@ -398,9 +349,8 @@ class GraphRun:
         translator = StreamTranslator(emitter)
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
-        places = CallPlaces()
-        settings = {**self._config["configurable"], GATED_STEPS: OneConsentGuard(), CALL_PLACES: places}
-        config = {**self._config, "configurable": settings, "callbacks": [places, graphs]}
+        settings = {**self._config["configurable"], GATED_STEPS: OneConsentGuard(), CALL_PLACES: graphs}
+        config = {**self._config, "configurable": settings, "callbacks": [graphs]}
         with agent_code_outages():
             async for *inner, mode, part in self._graph.astream(input, config, **how):
                 translator.translate(mode, part, is_inner=any(inner))

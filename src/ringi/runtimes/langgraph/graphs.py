@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from typing import Any
@@ -27,6 +28,8 @@ REVIEW_EACH = "set interrupt_mode='per_call' of HumanInTheLoopMiddleware, or use
 COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 TOOLS = "branch:to:tools"
 """The channel with which a step of a LangChain agent goes to the tools with the whole state."""
+SCRATCHPAD = "__pregel_scratchpad"
+"""LangGraph's own key of what one attempt of a task counts."""
 CALLBACK_FRAMES = 10
 """How many calls lie at most between a graph that starts and a callback that is told of it."""
 
@@ -97,7 +100,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 
 class RunningGraphs(BaseCallbackHandler):
-    """The graphs of one stretch of a run, and the names of their steps."""
+    """The graphs of one stretch of a run, the names of their steps, and the places of their calls."""
 
     run_inline = True
 
@@ -106,11 +109,15 @@ class RunningGraphs(BaseCallbackHandler):
         """The graphs that have started in each task, by its namespace; the outermost graph has none."""
         self._steps = dict[str, tuple[str, str]]()
         """The namespace of the graph of each task, and the name of its step."""
+        self._lock = threading.Lock()
+        self._paths = dict[str, str]()
+        """The step and the path of each task, by its namespace."""
+        self._calls = dict[tuple[str, str], tuple[object, list[object]]]()
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, metadata: dict[str, Any] | None = None, **_: Any
     ) -> None:
-        """Note a graph that starts, and the step of a task."""
+        """Note a graph that starts, and the step and the path of a task."""
         known = metadata or {}
         namespace = str(known.get("langgraph_checkpoint_ns") or "")
         if graph := graph_that_starts():
@@ -118,10 +125,36 @@ class RunningGraphs(BaseCallbackHandler):
         if namespace:
             where = graph_namespace(namespace), str(known.get("langgraph_node"))
             self._steps.setdefault(namespace.rpartition(":")[2], where)
+            self._paths[namespace] = f"{known.get('langgraph_step')}:{known.get('langgraph_path')}"
 
     def step(self, task_id: str | None) -> str | None:
         """Return the name of the step of a task; None if it has not started."""
         return self._steps[task_id][1] if task_id in self._steps else None
+
+    def place(self, configurable: Mapping[str, Any], call: str, id: str | None = None) -> str:
+        """Return the place of a call: the steps and paths of its tasks, and its number among equal calls.
+
+        The namespace of a task has the ids that LangGraph draws; its step and its path are the same in a repetition.
+
+        Args:
+            configurable: The configuration of the task.
+            call: The digest of the call.
+            id: The id that a model gave to the call, which has the same place each time; None if it has no id.
+        """
+        namespace = str(configurable.get("checkpoint_ns") or "")
+        parts = namespace.split("|")
+        places = (self._paths.get("|".join(parts[: n + 1]), part) for n, part in enumerate(parts))
+        # An attempt of a task counts its interrupts anew, and its calls.
+        attempt = getattr(configurable.get(SCRATCHPAD), "interrupt_counter", None)
+        with self._lock:
+            known, ids = self._calls.get((namespace, call), (None, []))
+            if known is not attempt:
+                ids = []
+            self._calls[namespace, call] = attempt, ids
+            key: object = object() if id is None else id
+            if key not in ids:
+                ids.append(key)
+        return f"{'/'.join(places)}:{ids.index(key)}"
 
     def skips_review(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> bool:
         """Return whether a task goes to the tools of an agent past the review of the calls of a whole turn.

@@ -1,7 +1,8 @@
-"""The runtime of agents of Pydantic AI."""
+"""The runtime of agents of Pydantic AI, and the output of their runs for people."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, get_args
@@ -10,12 +11,19 @@ from pydantic import TypeAdapter
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import DeferredToolRequests, RunUsage
 from pydantic_ai.messages import (
+    FinalResultEvent,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
     SystemPromptPart,
     TextPart,
+    TextPartDelta,
+    ToolCallEvent,
+    ToolResultEvent,
     UserPromptPart,
 )
 from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
@@ -25,6 +33,7 @@ from ringi.base.settings import SettingError
 from ringi.contracts.runtime import AgentSettings, Description, FrameworkState, Output, WorkerRun
 from ringi.domain.request import Request
 from ringi.errors import RingiError
+from ringi.runs.run import storable_json_text
 from ringi.runtimes.pydantic_ai.deferred_calls import (
     ApprovedToolCall,
     RewrittenArguments,
@@ -32,13 +41,13 @@ from ringi.runtimes.pydantic_ai.deferred_calls import (
     deferred_call_results,
     newest_call_places,
 )
-from ringi.runtimes.pydantic_ai.output import PydanticAIOutputWriter
 from ringi.runtimes.pydantic_ai.tool_pauses import PydanticAICalls, PydanticAIToolPauses, pydantic_ai_agent_tools
 from ringi.runtimes.tool_calls import (
     RunInputMessage,
     StoredRun,
     ended_run_values,
     model_usage_or_zeros,
+    parse_call_arguments,
     question_to_json,
     refuse_unsupported_settings,
     run_input_messages,
@@ -58,6 +67,7 @@ REWRITTEN = "rewrites"
 OPTIONS = ("model", "model_settings", "usage_limits")
 """The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 UNKNOWN = "unknown"
+MODEL_EVENTS = (PartStartEvent, PartDeltaEvent, PartEndEvent, FinalResultEvent)
 
 
 class PydanticAIRuntime:
@@ -229,3 +239,63 @@ def pydantic_ai_model_name(agent: PydanticAgent[Any, Any], result: AgentRunResul
     answers = [each for each in result.all_messages() if isinstance(each, ModelResponse)] if result else []
     name = answers[-1].model_name if answers else getattr(agent.model, "model_name", agent.model)
     return str(name or UNKNOWN)
+
+
+class PydanticAIOutputWriter:
+    """Writes the events of one stretch of a run.
+
+    The ids of messages count from the state with which the stretch begins, so a repetition gives them again.
+    """
+
+    def __init__(self, out: Output, run_id: str, responses: int) -> None:
+        self._out, self._run_id, self._responses = out, run_id, responses
+        self._open: dict[int, str] = {}
+        self.words = ""
+        """The text of the newest response of the model, which explains its calls."""
+        self.seconds = 0.0
+        """The time in which the model answered."""
+        self._mark = time.perf_counter()
+
+    def write(self, event: Any) -> None:
+        """Write an event of the stream."""
+        now = time.perf_counter()
+        self.seconds += now - self._mark if isinstance(event, MODEL_EVENTS) else 0.0
+        self._mark = now
+        match event:
+            case PartStartEvent():
+                self._start(event)
+            case PartDeltaEvent(delta=TextPartDelta(content_delta=delta)):
+                self._append(event.index, delta)
+            case PartEndEvent(part=TextPart()):
+                self._end(event.index)
+            case ToolCallEvent(part=part):
+                self.tool_call(part)
+            case ToolResultEvent(part=part):
+                self._out.tool_result(part.tool_call_id, part.model_response_str())
+
+    def tool_call(self, part: Any) -> None:
+        """Write a call of a tool."""
+        args = parse_call_arguments(part.args)
+        args = {"arguments": part.args} if args is None else args
+        self._out.tool_call(part.tool_call_id, part.tool_name, storable_json_text(args))
+
+    def close(self) -> None:
+        """End the messages that a model has not ended."""
+        for index in sorted(self._open):
+            self._end(index)
+
+    def _start(self, event: PartStartEvent) -> None:
+        if event.index == 0:
+            self.close()
+            self._responses, self.words = self._responses + 1, ""
+        if isinstance(event.part, TextPart) and event.part.content:
+            self._append(event.index, event.part.content)
+
+    def _append(self, index: int, delta: str) -> None:
+        self.words += delta
+        id = self._open.setdefault(index, f"{self._run_id}-{self._responses}-{index}")
+        self._out.text(id, delta)
+
+    def _end(self, index: int) -> None:
+        if index in self._open:
+            self._out.end_text(self._open.pop(index))
