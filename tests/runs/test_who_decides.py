@@ -17,7 +17,7 @@ from ringi.audit.verify import verify_store
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, InvalidError
-from ringi.runtimes.gated_tools import question_asked_by_gate
+from ringi.runtimes.tool_calls import question_asked_by_gate
 
 CALL = {"order": 1, "amount": 900}
 RULE = {

@@ -20,7 +20,7 @@ from ringi.inbox.inbox import StoreInbox
 from ringi.policy.question import FACTS, FactFunction, find_awaitable_call_facts, find_call_facts
 from ringi.policy.rules import PolicyDenial
 from ringi.runs.context import RunContext
-from ringi.runtimes.gated_tools import AskFirst, GatedCall
+from ringi.runtimes.tool_calls import AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
 

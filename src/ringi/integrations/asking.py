@@ -8,7 +8,7 @@ from typing import Unpack
 from ringi.base.extras import UnsupportedError
 from ringi.domain.ask import AskOptions
 from ringi.domain.request import Request
-from ringi.runtimes.gated_tools import CURRENT
+from ringi.runtimes.tool_calls import CURRENT
 
 OUTSIDE = "a question outside of a run: use `async with ringi.open() as inbox: await inbox.ask(…)`, and `inbox.wait`"
 IN_TOOL = (

@@ -25,7 +25,7 @@ from ringi.integrations.signatures import CallSignature, is_plain_json
 from ringi.policy.question import FactFunction, policy_edit_denial, question_about_call, question_with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import APPROVAL, set_context_variable
-from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
+from ringi.runtimes.tool_calls import CURRENT, MARK, AskFirst, GatedCall
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -341,7 +341,7 @@ class FunctionGate:
         return granted._replace(run=lambda report: run_without_waiting(report()))
 
     async def authorize_call(self, call: GatedCall) -> JsonObject:
-        """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
+        """Authorize the call of a tool that is this function, before it runs; see `FunctionGateProtocol`."""
         args = self.signature.bind((), dict(call.args)) if self.signature else dict(call.args)
         asker, of_function = CallAsker(call), GatedFunctionCall(self.name, args)
         if not call.is_approved:

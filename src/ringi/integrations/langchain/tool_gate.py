@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -140,13 +140,6 @@ class AuthorizedToolCall(NamedTuple):
     """The request that approves the call; None if nobody was asked about it."""
     is_edited: bool = False
 
-    def with_edit_note(self, result: object) -> Any:
-        """Return the tool's result for the model, with a note if its call was changed."""
-        if not self.is_edited or not isinstance(result, ToolMessage):
-            return result
-        note = NOTE.format(args=json.dumps(self.args, ensure_ascii=False))
-        return result.model_copy(update={"content": message_content_with_note(note, result.content)})
-
 
 class ToolCallGate:
     """The authorization of one call: each set of arguments is asked once, and nothing else runs.
@@ -243,15 +236,20 @@ class ToolCallGate:
         await check_agent_pauses(self._host, is_gated=self._gate is not None, is_blocking=is_blocking)
         self._step[BEGUN] = self._step.get("checkpoint_ns")
 
-    @contextmanager
-    def executing(self, grant: AuthorizedToolCall) -> Iterator[list[object]]:
-        """Record what becomes of an approved call, which runs in the `with` statement and adds its result to a list."""
-        results: list[object] = []
-        outcomes = self._host.outcomes if self._host else None
-        with outcomes.executing(grant.request, (GraphBubbleUp,)) if outcomes else nullcontext():
-            yield results
-        if outcomes and any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
-            outcomes.record(grant.request, "failed")
+    def executing(self, grant: AuthorizedToolCall) -> AbstractContextManager[None]:
+        """Record what becomes of an approved call, which runs in the `with` statement."""
+        return self._host.outcomes.executing(grant.request, (GraphBubbleUp,)) if self._host else nullcontext()
+
+    def result(self, grant: AuthorizedToolCall, result: object) -> Any:
+        """Return a tool's result for the model, with a note if its call was changed; record a failure."""
+        if not isinstance(result, ToolMessage):
+            return result
+        if self._host and result.status == "error":
+            self._host.outcomes.record(grant.request, "failed")
+        if not grant.is_edited:
+            return result
+        note = NOTE.format(args=json.dumps(grant.args, ensure_ascii=False))
+        return result.model_copy(update={"content": message_content_with_note(note, result.content)})
 
     def message(self, call: RequestedToolCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
@@ -338,9 +336,9 @@ class GuardedTool(BaseTool):
         if isinstance(grant, ToolMessage):
             return grant
         tool = accept_all_arguments(self.inner, grant.args)
-        with self.gate.executing(grant) as results:
-            results.append(tool.invoke(self._with(input, grant), config, **kwargs))
-        return grant.with_edit_note(results[0])
+        with self.gate.executing(grant):
+            result = tool.invoke(self._with(input, grant), config, **kwargs)
+        return self.gate.result(grant, result)
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
@@ -348,9 +346,9 @@ class GuardedTool(BaseTool):
         if isinstance(grant, ToolMessage):
             return grant
         tool = accept_all_arguments(self.inner, grant.args)
-        with self.gate.executing(grant) as results:
-            results.append(await tool.ainvoke(self._with(input, grant), config, **kwargs))
-        return grant.with_edit_note(results[0])
+        with self.gate.executing(grant):
+            result = await tool.ainvoke(self._with(input, grant), config, **kwargs)
+        return self.gate.result(grant, result)
 
     def _run(self, *args: object, **kwargs: object) -> Any:
         raise NotImplementedError

@@ -61,13 +61,10 @@ class HitlRequest(BaseModel):
         return named[0].allowed_decisions if named else []
 
 
-class ToolApproval(BaseModel):
+class ToolApproval(ActionRequest):
     """The request of `HumanInTheLoopMiddleware` about a single call."""
 
     type: str = Field(pattern="^tool_approval$")
-    name: str
-    args: dict[str, Any]
-    description: str = ""
 
 
 class InboxAction(BaseModel):

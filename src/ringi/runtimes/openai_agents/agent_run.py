@@ -22,8 +22,7 @@ from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
 from ringi.runs.run import storable_json_text
-from ringi.runtimes.gated_tools import question_asked_by_gate
-from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCalls, GuardedAgents
+from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, GuardedAgents
 from ringi.runtimes.openai_agents.run_state import (
     called_function_tool,
     conversation_of_ended_calls,
@@ -42,6 +41,7 @@ from ringi.runtimes.tool_calls import (
     ended_run_values,
     model_usage_or_zeros,
     parse_call_arguments,
+    question_asked_by_gate,
     question_to_json,
     run_input_messages,
 )
@@ -61,15 +61,15 @@ class OpenAIRun(StoredRun):
 
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> FrameworkState:
         """Run to the next pause or the end."""
-        data, approved_calls = self._own_data(), ApprovedCalls()
+        data = self._own_data()
         pauses = OpenAIToolPauses(self._run, data["run_state"]["current_turn"] if data else 0)
-        agents = GuardedAgents(approved_calls, pauses)
+        agents = GuardedAgents(pauses)
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
-        state = await self._restored(start, data, answers, approved_calls, context) if data else None
+        state = await self._restored(start, data, answers, agents, context) if data else None
         out.begin()
         writer = OpenAIOutputWriter(out, self._run.id, data["messages"] if data else 0)
-        watch = OpenAIRunWatch(self._run, approved_calls, pauses)
+        watch = OpenAIRunWatch(self._run, agents)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,
@@ -104,10 +104,10 @@ class OpenAIRun(StoredRun):
         start: Agent[Any],
         data: dict[str, Any],
         answers: Mapping[str, Sequence[Request]],
-        approved_calls: ApprovedCalls,
+        agents: GuardedAgents,
         context: Any,
     ) -> RunState[Any, Any]:
-        """Return the state of the pause with the answers, and add the approved calls to `approved_calls`."""
+        """Return the state of the pause with the answers, and add the approved calls to `agents`."""
         # The SDK asks each tool whether it is enabled, and a function that says so may read the context.
         state = await RunState.from_json(start, data["run_state"], context_override=context)
         for call, item in openai_waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
@@ -118,7 +118,7 @@ class OpenAIRun(StoredRun):
             if decided.decision in REFUSING_DECISIONS:
                 state.reject(item, rejection_message=decided.message or REJECTED)
             else:
-                approved_calls.add(item.agent.name, ApprovedCall(call, request))
+                agents.add(item.agent.name, ApprovedCall(call, request))
                 state.approve(item)
         return state
 
@@ -267,14 +267,14 @@ def tool_output_text(output: Any) -> str:
 class OpenAIRunWatch(RunHooks[Any]):
     """Counts the model calls of one stretch of a run, and checks the tools of approved calls."""
 
-    def __init__(self, run: WorkerRun, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses) -> None:
-        self._run, self._approved_calls, self._pauses = run, approved_calls, pauses
+    def __init__(self, run: WorkerRun, agents: GuardedAgents) -> None:
+        self._run, self._agents = run, agents
         self._started = 0.0
         self._counted = Usage()
 
     async def on_tool_start(self, context: Any, agent: Agent[Any], tool: Any) -> None:
         """Check the tool of an approved call right before it runs."""
-        self._approved_calls.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
+        self._agents.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
 
     async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
         """Start the time of a call."""
@@ -282,7 +282,7 @@ class OpenAIRunWatch(RunHooks[Any]):
 
     async def on_llm_end(self, context: Any, agent: Agent[Any], response: ModelResponse) -> None:
         """Count a call, and note the places of the calls that it makes."""
-        self._pauses.note_answer(agent.name, response)
+        self._agents.pauses.note_answer(agent.name, response)
         self._counted.add(response.usage)
         usage, seconds = response.usage, time.perf_counter() - self._started
         cached = usage.input_tokens_details.cached_tokens or 0

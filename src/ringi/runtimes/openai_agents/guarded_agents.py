@@ -17,7 +17,6 @@ from agents.tool_context import ToolContext
 
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.gated_tools import AgentTools, schema_argument_names
 from ringi.runtimes.openai_agents.tool_pauses import (
     Invoke,
     OpenAIToolPauses,
@@ -26,7 +25,7 @@ from ringi.runtimes.openai_agents.tool_pauses import (
     can_pause_at_tool,
     tool_invoker_with_agent,
 )
-from ringi.runtimes.tool_calls import NOTE, ToolCall, parse_call_arguments
+from ringi.runtimes.tool_calls import NOTE, AgentTools, ToolCall, parse_call_arguments, schema_argument_names
 
 BIND = "__agents_bind_function_tool__"
 """The SDK's own method that binds an invoker to a copy of its tool."""
@@ -49,44 +48,11 @@ class ApprovedCall(NamedTuple):
         return granted.args
 
 
-class ApprovedCalls:
-    """The approved calls of one stretch of a run."""
-
-    def __init__(self) -> None:
-        self._by_call: dict[tuple[str, str, str], list[ApprovedCall]] = {}
-
-    def add(self, agent: str, approved_call: ApprovedCall) -> None:
-        """Add an approved call of an agent."""
-        self._by_call.setdefault((agent, approved_call.call.name, approved_call.call.call_id), []).append(approved_call)
-
-    def check_tool(self, agent: str, tool: Any, call_id: str) -> None:
-        """Raise `NotAuthorizedError` for an approved call of a function tool that would not compare its arguments."""
-        approved_calls = self._by_call.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
-        if approved_calls and isinstance(tool, FunctionTool) and type(tool.on_invoke_tool) is not GuardedInvoker:
-            raise NotAuthorizedError(approved_calls[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
-
-    def find(self, agent: str, name: str, call_id: str, args: str) -> ApprovedCall | None:
-        """Return the approval of a call; None for a call that nobody was asked about.
-
-        Raises:
-            NotAuthorizedError: The call was approved with other arguments.
-        """
-        approved_calls = self._by_call.get((agent, name, call_id), [])
-        found = next((each for each in approved_calls if each.call.args == parse_call_arguments(args)), None)
-        if approved_calls and not found:
-            why = f"the arguments of {name!r} are not those that were shown"
-            raise NotAuthorizedError(approved_calls[0].request.id, why)
-        return found
-
-
 class GuardedInvoker:
     """The function of a tool, which runs a decided call with the authorized arguments."""
 
-    def __init__(
-        self, invoke: Invoke, tool: FunctionTool, agent: str, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses
-    ) -> None:
-        self._invoke, self._tool, self._agent = invoke, tool, agent
-        self._approved_calls, self._pauses = approved_calls, pauses
+    def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, agents: GuardedAgents) -> None:
+        self._invoke, self._tool, self._agent, self._agents = invoke, tool, agent, agents
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -100,23 +66,23 @@ class GuardedInvoker:
         """Return the invoker for a copy of the tool: the SDK copies tools, and a copy must be guarded too."""
         bind = getattr(self._invoke, BIND, None)
         invoke = bind(tool) if bind else self._invoke
-        return GuardedInvoker(invoke, tool, self._agent, self._approved_calls, self._pauses)
+        return GuardedInvoker(invoke, tool, self._agent, self._agents)
 
     async def __call__(self, ctx: ToolContext[Any], input: str) -> Any:
         """Run the call."""
-        name = self._tool.qualified_name
-        approved_call = self._approved_calls.find(self._agent, name, ctx.tool_call_id, input)
+        name, pauses = self._tool.qualified_name, self._agents.pauses
+        approved_call = self._agents.find(self._agent, name, ctx.tool_call_id, input)
         call = ToolInvocation(self._tool, self._agent, ctx, input)
         if approved_call is None:
-            return await self._pauses.invoke(self._invoke, call)
+            return await pauses.invoke(self._invoke, call)
         approved_call.request.authorize(name, approved_call.args)
         if approved_call.args == approved_call.call.args:
-            return await self._pauses.invoke(self._invoke, call, approved_call.request)
+            return await pauses.invoke(self._invoke, call, approved_call.request)
         edited = json.dumps(approved_call.args, ensure_ascii=False)
         ctx.tool_arguments = edited
         result: Any = await self._refusal(ctx)
         if result is None:
-            result = await self._pauses.invoke(self._invoke, call._replace(input=edited), approved_call.request)
+            result = await pauses.invoke(self._invoke, call._replace(input=edited), approved_call.request)
         return NOTE.format(args=edited) + result if isinstance(result, str) else result
 
     async def _refusal(self, ctx: ToolContext[Any]) -> str | None:
@@ -134,8 +100,8 @@ class GuardedInvoker:
 class GuardedHooks:
     """The hooks of an agent; after they have seen a call, its tool must still compare the arguments."""
 
-    def __init__(self, hooks: AgentHooks[Any], approved_calls: ApprovedCalls) -> None:
-        self._hooks, self._approved_calls = hooks, approved_calls
+    def __init__(self, hooks: AgentHooks[Any], agents: GuardedAgents) -> None:
+        self._hooks, self._agents = hooks, agents
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -148,17 +114,42 @@ class GuardedHooks:
     async def on_tool_start(self, context: Any, agent: Agent[Any], tool: Any) -> None:
         """Call the hook, and check the tool of an approved call right before it runs."""
         await self._hooks.on_tool_start(context, agent, tool)
-        self._approved_calls.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
+        self._agents.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
 
 
 class GuardedAgents:
-    """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
+    """The copies of agents for one stretch of a run, and its approved calls; the agents themselves stay unchanged."""
 
-    def __init__(self, approved_calls: ApprovedCalls, pauses: OpenAIToolPauses) -> None:
-        self._approved_calls, self._pauses = approved_calls, pauses
+    def __init__(self, pauses: OpenAIToolPauses) -> None:
+        self.pauses = pauses
+        self._approved: dict[tuple[str, str, str], list[ApprovedCall]] = {}
         self._copies: dict[int, Agent[Any]] = {}
         self._originals: list[Agent[Any]] = []
         """Held, so that no other object gets the id of one."""
+
+    def add(self, agent: str, approved_call: ApprovedCall) -> None:
+        """Add an approved call of an agent."""
+        call = approved_call.call
+        self._approved.setdefault((agent, call.name, call.call_id), []).append(approved_call)
+
+    def check_tool(self, agent: str, tool: Any, call_id: str) -> None:
+        """Raise `NotAuthorizedError` for an approved call of a function tool that would not compare its arguments."""
+        approved_calls = self._approved.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
+        if approved_calls and isinstance(tool, FunctionTool) and type(tool.on_invoke_tool) is not GuardedInvoker:
+            raise NotAuthorizedError(approved_calls[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
+
+    def find(self, agent: str, name: str, call_id: str, args: str) -> ApprovedCall | None:
+        """Return the approval of a call; None for a call that nobody was asked about.
+
+        Raises:
+            NotAuthorizedError: The call was approved with other arguments.
+        """
+        approved_calls = self._approved.get((agent, name, call_id), [])
+        found = next((each for each in approved_calls if each.call.args == parse_call_arguments(args)), None)
+        if approved_calls and not found:
+            why = f"the arguments of {name!r} are not those that were shown"
+            raise NotAuthorizedError(approved_calls[0].request.id, why)
+        return found
 
     def copy_of(self, agent: Agent[Any]) -> Agent[Any]:
         """Return the copy of an agent, with copies of all agents that it reaches."""
@@ -176,12 +167,12 @@ class GuardedAgents:
             return [self._tool(tool, agent.name) for tool in await get_all_tools(context)]
 
         guarded.get_all_tools = all_tools
-        guarded.hooks = agent.hooks and GuardedHooks(agent.hooks, self._approved_calls)
+        guarded.hooks = agent.hooks and GuardedHooks(agent.hooks, self)
         return cast(Agent[Any], guarded)
 
     def _tool(self, tool: Any, agent: str) -> Any:
         if not isinstance(tool, FunctionTool):
-            return self._pauses.of_other(tool)
+            return self.pauses.of_other(tool)
         if type(tool.on_invoke_tool) is GuardedInvoker:
             return tool
         guarded = copy.copy(tool)
@@ -190,8 +181,8 @@ class GuardedAgents:
             # The SDK restores the paused run of an agent that is a tool with this agent.
             guarded._agent_instance = self.copy_of(nested)
             invoke = tool_invoker_with_agent(tool, guarded._agent_instance) or invoke
-        invoke = GuardedInvoker(invoke, guarded, agent, self._approved_calls, self._pauses)
-        guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool, agent)
+        invoke = GuardedInvoker(invoke, guarded, agent, self)
+        guarded.on_invoke_tool, guarded.needs_approval = invoke, self.pauses.of_function(tool, agent)
         return guarded
 
     def _handoff(self, handoff: Any) -> Any:

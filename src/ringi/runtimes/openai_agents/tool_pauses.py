@@ -20,8 +20,15 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import set_context_variable
-from ringi.runtimes.gated_tools import CURRENT, AskFirst, FunctionGateProtocol, GatedCall, gate_of_function
-from ringi.runtimes.tool_calls import ToolCall, parse_call_arguments
+from ringi.runtimes.tool_calls import (
+    CURRENT,
+    AskFirst,
+    FunctionGateProtocol,
+    GatedCall,
+    ToolCall,
+    gate_of_function,
+    parse_call_arguments,
+)
 
 NeedsApproval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 """Whether a tool needs approval; a function gets the SDK's context, the arguments, and the id of the call."""

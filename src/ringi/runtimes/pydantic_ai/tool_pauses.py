@@ -28,17 +28,6 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.context import set_context_variable
-from ringi.runtimes.gated_tools import (
-    CURRENT,
-    AgentTools,
-    AskFirst,
-    FunctionGateProtocol,
-    GatedCall,
-    current_policy_denial,
-    gate_of_function,
-    question_asked_by_gate,
-    schema_argument_names,
-)
 from ringi.runtimes.pydantic_ai.deferred_calls import (
     ApprovedToolCall,
     RewrittenArguments,
@@ -46,7 +35,18 @@ from ringi.runtimes.pydantic_ai.deferred_calls import (
     newest_call_places,
     newest_calls,
 )
-from ringi.runtimes.tool_calls import parse_call_arguments
+from ringi.runtimes.tool_calls import (
+    CURRENT,
+    AgentTools,
+    AskFirst,
+    FunctionGateProtocol,
+    GatedCall,
+    current_policy_denial,
+    gate_of_function,
+    parse_call_arguments,
+    question_asked_by_gate,
+    schema_argument_names,
+)
 
 FALLBACK = "fallback:"
 """The prefix of the name of a `FallbackModel`, which does not say which model answers."""
