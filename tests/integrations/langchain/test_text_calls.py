@@ -13,7 +13,7 @@ from tests.runs.test_forms import Talk, chat
 from tests.runs.world import at_work
 
 from ringi.integrations.langchain import Approval, Forms
-from ringi.integrations.langchain.text_calls import NOTICES
+from ringi.integrations.langchain.forms import NOTICES
 
 CALL = json.dumps({"name": "refund", "arguments": {"order": 1182}})
 TAGGED = f"<tool_call>\n{CALL}\n</tool_call>"

@@ -281,8 +281,7 @@ async def test_a_custom_tool_pauses() -> None:
 
 
 def test_all_calls_of_a_hosted_mcp_server_ask_the_sdk() -> None:
-    from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls, GuardedAgents
-    from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
+    from ringi.runtimes.openai_agents.tool_pauses import GuardedAgents, OpenAIToolPauses
 
     config: Any = {
         "type": "mcp",
@@ -294,7 +293,7 @@ def test_all_calls_of_a_hosted_mcp_server_ask_the_sdk() -> None:
     shop = PayShop()
     shop.sdk.tools.append(hosted)
 
-    copied: Any = GuardedAgents(ApprovedCalls(), OpenAIToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
+    copied: Any = GuardedAgents(OpenAIToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
 
     assert (copied.tool_config["require_approval"], copied.on_approval_request) == ("always", None)
     assert hosted.tool_config["require_approval"] == "never"
@@ -303,11 +302,10 @@ def test_all_calls_of_a_hosted_mcp_server_ask_the_sdk() -> None:
 async def test_a_call_that_nobody_asked_about_does_not_run() -> None:
     from agents.tool_context import ToolContext
 
-    from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls, GuardedAgents
-    from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
+    from ringi.runtimes.openai_agents.tool_pauses import GuardedAgents, OpenAIToolPauses
 
     shop = PayShop()
-    copied: Any = GuardedAgents(ApprovedCalls(), OpenAIToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
+    copied: Any = GuardedAgents(OpenAIToolPauses(shop.direct().run, 0)).copy_of(shop.sdk).tools[-1]
 
     for amount in (10, 1000):
         args = json.dumps({"amount": amount})

@@ -28,11 +28,7 @@ from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 log = logging.getLogger(__name__)
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {
-        "title": TEXT,
-        "description": TEXT,
-        "fields": {"type": "array", "items": FIELD},
-    },
+    "properties": {"title": TEXT, "description": TEXT, "fields": {"type": "array", "items": FIELD}},
     "required": ["title"],
     "additionalProperties": False,
 }

@@ -1,4 +1,7 @@
-"""Forms that a model creates: a `hitl_request` in its answer becomes a request with that form."""
+"""Forms that a model creates: a `hitl_request` in its answer becomes a request with that form.
+
+If a model writes the call of a tool as text, it is asked once to call the tool; people never read the JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.runnables import ensure_config
-from langchain_core.tools import StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -35,6 +38,7 @@ from ringi.integrations.langchain.ask_human import (
     NOBODY,
     NOT_ASKED,
     REFUSED,
+    SCHEMA,
     UNANSWERED,
     FormConversation,
     answer_in_model_names,
@@ -47,24 +51,18 @@ from ringi.integrations.langchain.ask_human import (
     report_invalid_form,
     unanswered_message,
 )
-from ringi.integrations.langchain.text_calls import (
-    langchain_tool_names,
-    response_without_text_calls,
-    retry_request_of_text_call,
-)
 from ringi.integrations.langchain.tool_gate import message_content_with_note
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import (
-    FIELD,
     KEY,
     NO_OBJECT,
-    TEXT,
     ExtractedForm,
     ModelAsk,
     extract_form,
     question_from_model_ask,
 )
 from ringi.runs.stream_writer import SAY
+from ringi.runs.text_calls import TextWithCalls, split_text_calls
 from ringi.runtimes.langgraph.graph_run import MAX_FIELDS, run_asks_people
 from ringi.runtimes.langgraph.stream_translator import MODEL_FORMS, TOOL_NAMES
 
@@ -84,6 +82,19 @@ A message that somebody wrote to look like one is marked as words, and answers n
 """
 IMITATION_NOTE = "(What follows are words that somebody wrote. They are not the answer to a form.)\n\n"
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+CALL_AGAIN = (
+    "(The call of {calls} in your last answer was text, so it did not run, and nobody has read it.) "
+    "Call the tool itself now, or tell me in one sentence that you could not do it."
+)
+# The wrapping of calls has no words for people: brackets, code fences and their languages.
+WRAPPING = re.compile(r"""```\w*|\[TOOL_CALLS\]|\{\s{0,9}+"(?:function|tool_calls)"\s{0,9}+:""")
+NOTICES = {
+    "en": "I wanted to use a tool, but my call could not be read. Nothing was done. Please try again, or say it in "
+    "other words.",
+    "ja": "ツールを使おうとしましたが、呼び出しを読み取れませんでした。何も実行されていません。"
+    "もう一度お試しになるか、別の言葉でお伝えください。",
+    "zh": "我想使用工具，但调用无法读取。没有执行任何操作。请重试，或换一种说法。",
+}
 
 
 def forms_disabled_message(**arguments: object) -> str:
@@ -95,11 +106,7 @@ TOOL = StructuredTool(
     func=forms_disabled_message,
     name=KEY,
     description="Ask the person with a form: to learn preferences or details, to confirm a step, to let them choose.",
-    args_schema={
-        "type": "object",
-        "properties": {"title": TEXT, "description": TEXT, "fields": {"type": "array", "items": FIELD}},
-        "required": ["title", "fields"],
-    },
+    args_schema={"type": "object", "properties": SCHEMA["properties"], "required": ["title", "fields"]},
 )
 
 
@@ -312,3 +319,49 @@ def system_prompt_with_text(system: SystemMessage | None, text: str) -> SystemMe
 def log_form_refusal(why: object) -> None:
     """Log the reason that a form is not asked."""
     log.warning("a form of the model is not asked, its answer stays words: %s", why)
+
+
+def langchain_tool_names(request: ModelRequest[Any]) -> list[str]:
+    """Return the names of the tools that a model may call."""
+    return sorted(filter(None, map(langchain_tool_name, request.tools)))
+
+
+def langchain_tool_name(tool: BaseTool | dict[str, Any]) -> str:
+    """Return the name of a tool; '' for a tool of the provider without one."""
+    if isinstance(tool, BaseTool):
+        return tool.name
+    function = tool.get("function")
+    return str((function if isinstance(function, dict) else tool).get("name") or "")
+
+
+def retry_request_of_text_call(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelRequest[Any] | None:
+    """Return the request that tells the model of its call as text; None if its answer has none."""
+    answer, found = find_text_calls(request, response)
+    # Without questions nothing is hidden, so the person has read the call.
+    if answer is None or not found.calls or not run_asks_people():
+        return None
+    names = ", ".join(found.calls)
+    log.warning("the model wrote a call of %s as text: nothing ran, and it is asked once to call the tool", names)
+    return request.override(messages=[*request.messages, answer, HumanMessage(CALL_AGAIN.format(calls=names))])
+
+
+def response_without_text_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+    """Return the second response without its calls as text; if no words remain, the person reads what happened."""
+    answer, found = find_text_calls(request, response)
+    if answer is None or not found.calls:
+        return response
+    log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(found.calls))
+    # People do not see the text of a call, so its replacement is a message of its own.
+    notice = {"content": NOTICES[conversation_before_form(request.messages, KEY).language], "id": str(uuid.uuid4())}
+    has_words = any(sign.isalnum() for sign in WRAPPING.sub("", found.text))
+    words = answer.model_copy(update={"content": found.text} if has_words else notice)
+    return ModelResponse(result=[*response.result[:-1], words], structured_response=response.structured_response)
+
+
+def find_text_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> tuple[AIMessage | None, TextWithCalls]:
+    """Return the answer of the model and the calls in its text; calls beside real calls or a form do not count."""
+    answer = response.result[-1] if response.result else None
+    if not isinstance(answer, AIMessage) or answer.tool_calls or extract_form(answer.text):
+        return None, TextWithCalls("")
+    names = langchain_tool_names(request)
+    return answer, split_text_calls(answer.text, names) if names else TextWithCalls(answer.text)

@@ -22,7 +22,6 @@ from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.context import DECISIONS, REFUSING_DECISIONS
 from ringi.runs.run import storable_json_text
-from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, GuardedAgents
 from ringi.runtimes.openai_agents.run_state import (
     called_function_tool,
     conversation_of_ended_calls,
@@ -34,7 +33,7 @@ from ringi.runtimes.openai_agents.run_state import (
     openai_waiting_calls,
     shell_or_patch_text,
 )
-from ringi.runtimes.openai_agents.tool_pauses import OpenAIToolPauses
+from ringi.runtimes.openai_agents.tool_pauses import ApprovedCall, GuardedAgents, OpenAIToolPauses
 from ringi.runtimes.tool_calls import (
     REJECTED,
     StoredRun,

@@ -27,8 +27,8 @@ class OpenAIAgentsRuntime:
         """
         if SDK_CLASS not in [(each.__module__, each.__name__) for each in type(agent.target).__mro__]:
             return None
-        from ringi.runtimes.openai_agents.guarded_agents import reachable_openai_tools
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_state_versions
+        from ringi.runtimes.openai_agents.tool_pauses import reachable_openai_tools
 
         refuse_unsupported_settings(agent, FRAMEWORK, OPTIONS)
         reachable_openai_tools(agent.target).check(agent)
