@@ -189,7 +189,7 @@ def _gated(
             with set_context_variable(APPROVAL, granted.request):
                 result = await signature.call(function, granted.args)
         except Exception as error:
-            await granted.report_error(error)
+            await granted.report("failed", error)
             raise
         await granted.report("committed")
         return result
@@ -202,7 +202,7 @@ def _gated(
             with set_context_variable(APPROVAL, granted.request):
                 result = signature.call(function, granted.args)
         except Exception as error:
-            granted.run(functools.partial(granted.report_error, error))
+            granted.run(functools.partial(granted.report, "failed", error))
             raise
         granted.run(functools.partial(granted.report, "committed"))
         return result
@@ -258,19 +258,17 @@ class AuthorizedFunctionCall(NamedTuple):
     run: Callable[[Callable[[], Coroutine[Any, Any, None]]], None] = sync.run_blocking
     """Awaits a report for a function that is not async."""
 
-    async def report(self, outcome: Outcome) -> None:
-        """Report what became of the call; a failure to report it is logged, because the call has been made."""
-        if self.asker is None or self.request is None:
+    async def report(self, outcome: Outcome, error: Exception | None = None) -> None:
+        """Report what became of the call, unless its error pauses the run in the middle of it.
+
+        A failure to report it is logged, because the call has been made.
+        """
+        if self.asker is None or self.request is None or isinstance(error, self.asker.suspensions):
             return
         try:
             await self.asker.report(self.request, outcome)
-        except Exception as error:
-            log.warning("the call of request %s is %s, but that is not on record: %s", self.request.id, outcome, error)
-
-    async def report_error(self, error: Exception) -> None:
-        """Report that the call raised an error, unless the run pauses in the middle of it."""
-        if self.asker and not isinstance(error, self.asker.suspensions):
-            await self.report("failed")
+        except Exception as why:
+            log.warning("the call of request %s is %s, but that is not on record: %s", self.request.id, outcome, why)
 
 
 @dataclass(eq=False)

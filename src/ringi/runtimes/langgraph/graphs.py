@@ -45,14 +45,19 @@ def answer_spec(agent: Agent, node: str) -> AnswerSpec:
     return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), agent.rejection_value)
 
 
+def graph_with_subgraphs(graph: Any) -> list[Any]:
+    """Return a graph and all its subgraphs."""
+    return [graph, *(sub for _, sub in graph.get_subgraphs(recurse=True))]
+
+
 def graph_breakpoints(graph: Any) -> list[str]:
     """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
 
     Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
     """
-    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     places = ("interrupt_before_nodes", "interrupt_after_nodes")
-    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
+    graphs = graph_with_subgraphs(graph)
+    return sorted({node for each in graphs for place in places for node in getattr(each, place, ())})
 
 
 def middleware_that_skips_review(graph: Any) -> list[str]:
@@ -71,8 +76,7 @@ def graph_reviews_whole_turns(middleware: list[Any]) -> bool:
 
 def graph_middleware(graph: Any) -> Iterator[list[Any]]:
     """Yield the middleware of a graph and of each of its subgraphs."""
-    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
-    for each in (graph, *within):
+    for each in graph_with_subgraphs(graph):
         bound = [node.bound for node in each.nodes.values()]
         found = [getattr(getattr(one, name, None), "__self__", None) for one in bound for name in ("func", "afunc")]
         yield [one for one in found if one is not None]

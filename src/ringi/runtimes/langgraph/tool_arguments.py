@@ -19,6 +19,7 @@ from ringi.base.canonical_json import JsonObject
 from ringi.base.validation import MAX_ERRORS, field_path, pydantic_error_rule
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call_arguments, refuse_unknown_arguments, schema_property_names
+from ringi.runtimes.langgraph.graphs import graph_with_subgraphs
 
 T = TypeVar("T")
 Kinds = tuple[type, ...]
@@ -163,8 +164,7 @@ def dropped_paths(original: Any, converted: Any, path: str) -> Iterator[str]:
 
 def graph_tools(graph: Any) -> dict[str, BaseTool]:
     """Return the tools that a graph and its subgraphs run, by name; a shared name is left out."""
-    subgraphs = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
-    nodes = [node.bound for each in (graph, *subgraphs) for node in getattr(each, "nodes", {}).values()]
+    nodes = [node.bound for each in graph_with_subgraphs(graph) for node in getattr(each, "nodes", {}).values()]
     found = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
     by_name = {tool.name: tool for tool in found}
     return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
