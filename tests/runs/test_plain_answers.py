@@ -17,7 +17,7 @@ from ringi.base.settings import SettingError
 from ringi.domain import Button
 from ringi.errors import InvalidError
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runtimes.langgraph.plain_interrupts import json_as_markdown, text_question
+from ringi.runtimes.langgraph.interrupt_formats import json_as_markdown, text_question
 from ringi.server.serialize import request_json
 
 ANY = [

@@ -62,9 +62,16 @@ from ringi.runtimes.langgraph.graphs import (
     graph_node_names,
     middleware_that_skips_review,
 )
-from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
+from ringi.runtimes.langgraph.interrupt_formats import (
+    ANY_ANSWER,
+    OWN,
+    REFUSABLE,
+    AnswerSpec,
+    InterruptFormat,
+    answer_schemas,
+    read_interrupt,
+)
 from ringi.runtimes.langgraph.memories import PersonMemories
-from ringi.runtimes.langgraph.plain_interrupts import ANY_ANSWER, AnswerSpec, answer_schemas
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import graph_tools, invalid_tool_call_reason, tool_call_schema
 from ringi.runtimes.langgraph.usage_meter import METER, UsageMeter

@@ -18,7 +18,7 @@ from langgraph.types import Send
 
 from ringi.base.extras import UnsupportedError
 from ringi.runs.agent import Agent
-from ringi.runtimes.langgraph.plain_interrupts import EVERY_NODE, AnswerSpec, answer_schemas
+from ringi.runtimes.langgraph.interrupt_formats import EVERY_NODE, AnswerSpec, answer_schemas
 
 MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
