@@ -30,7 +30,8 @@ from ringi.domain.request import Request
 from ringi.domain.thread import FenceError
 from ringi.errors import UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
-from ringi.integrations.langchain.finish_gate import HOOKS, agent_stop_reason
+from ringi.integrations.langchain.finish_gate import agent_stop_reason
+from ringi.runtimes.langgraph.graphs import HOOKS
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 TASK = {"task": "delete the file"}

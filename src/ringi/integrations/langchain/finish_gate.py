@@ -29,6 +29,7 @@ from ringi.integrations.finish_words import FinishDecision, parse_finish_decisio
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import clean_text
 from ringi.runtimes.langgraph.graph_run import run_asks_people
+from ringi.runtimes.langgraph.graphs import HOOKS
 
 CHANGES = {
     "update": "- {by} changed the task “{task}” to “{next}”.",
@@ -50,8 +51,6 @@ STEP_LIMIT = Sentence(code="step_limit")
 UNDECIDED = {"cancelled": Sentence(code="undecided_cancelled"), "expired": Sentence(code="undecided_expired")}
 PASSING = (GraphBubbleUp, FenceError, OutageError)
 """Exceptions that are not errors of the agent: a pause, a lost lease, a store outage."""
-HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
-"""The hooks that a middleware runs as separate steps, outside any call."""
 
 
 class NotFinishedError(RingiError):

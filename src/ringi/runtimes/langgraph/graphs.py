@@ -24,6 +24,7 @@ MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
 ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
 HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
+"""The hooks that a middleware of LangChain runs as separate steps, outside any call."""
 REVIEW_EACH = "set interrupt_mode='per_call' of HumanInTheLoopMiddleware, or use ringi.Approval"
 COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 TOOLS = "branch:to:tools"
